@@ -9,6 +9,7 @@ export const commandTable: CommandTable = {
   runs: async () => (await import("./commands/runs.ts")).command,
   orchestrate: async () => (await import("./commands/orchestrate.ts")).command,
   generate: async () => (await import("./commands/generate.ts")).command,
+  plan: async () => (await import("./commands/plan.ts")).command,
   sim: async () => (await import("./commands/sim.ts")).command,
   doctor: async () => (await import("./commands/doctor.ts")).command,
   config: async () => (await import("./commands/config.ts")).command,

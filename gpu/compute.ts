@@ -45,6 +45,12 @@ export interface StageOptions {
   readonly activationBytes?: number;
   /** The most forwards that may wait at once, which limits the memory taken. @default as many as fit in memory */
   readonly openForwards?: number;
+  /** Each block's backward computes its forward again, to the same bits, so that only blocks' inputs are held. @default false */
+  readonly recomputes?: boolean;
+  /** What the stage may take: a device recomputes blocks if all of them do not fit. @default what the device can allocate */
+  readonly memoryBytes?: number | undefined;
+  /** The most that one part of a vector may have. @default what the device allows */
+  readonly partBytes?: number | undefined;
 }
 
 export interface PassOptions {

@@ -11,6 +11,7 @@ import type { AdapterDescription, StageCompute, StageOptions } from "./compute.t
 import { measureCpuGemm } from "./cpu/cpu_gemm_speed.ts";
 import { cpuAdapter, createCpuStage } from "./cpu/cpu_stage.ts";
 import type { GemmRequest, GemmSpeed } from "./gemm_speed.ts";
+import { planStage } from "./stage_plan.ts";
 import { type DeviceFacts, type GpuDevice, NoAdapterError, openGpuDevice } from "./webgpu/device.ts";
 import { measureGpuGemm } from "./webgpu/gpu_gemm_speed.ts";
 import { Kernels } from "./webgpu/kernel.ts";
@@ -78,7 +79,14 @@ function gpuDevice(gpu: GpuDevice, reason: string | null): ComputeDevice {
     adapter: gpu.adapter,
     reason,
     facts: () => gpu.facts(),
-    createStage: (spec, options) => createWebGpuStage(gpu, spec, { kernels, ...options }),
+    createStage: async (spec, options) => {
+      const { recomputes } = await planStage(
+        spec,
+        { limits: gpu.device.limits, isSoftware: gpu.adapter.isSoftware },
+        options,
+      );
+      return await createWebGpuStage(gpu, spec, { kernels, ...options, recomputes });
+    },
     measureGemm: (request) => measureGpuGemm(gpu, request),
   };
 }
@@ -88,7 +96,10 @@ function cpuDevice(reason: string | null): ComputeDevice {
     adapter: cpuAdapter,
     reason,
     facts: () => null,
-    createStage: (spec, options) => createCpuStage(spec, options),
+    createStage: async (spec, options) => {
+      const { recomputes } = await planStage(spec, "cpu", options);
+      return await createCpuStage(spec, { ...options, recomputes });
+    },
     measureGemm: (request) => measureCpuGemm(request),
   };
 }

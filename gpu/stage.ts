@@ -12,10 +12,11 @@ import type { OptimizerState } from "../core/train/optimizer.ts";
 import type { OptimizerName } from "../core/train/optimizer_names.ts";
 import type { AdapterDescription, PassOptions, StageCompute, StageVector } from "./compute.ts";
 import type { StageInput, StageOptions, StepOptions, Turnaround } from "./compute.ts";
-import { type DeviceVectors, type GradientNorm, partOf, storeVectors, type Update } from "./stage_vectors.ts";
+import { type DeviceVector, type DeviceVectors, storeVectors } from "./device_vector.ts";
+import type { GradientNorm, Update } from "./stage_vectors.ts";
 import { KeptPasses } from "./kept_passes.ts";
 import type { StageDevice } from "./stage_device.ts";
-import type { BufferRange, Dispatch } from "./stage_ops.ts";
+import { type BufferRange, type Dispatch, partOf } from "./stage_ops.ts";
 import { buildStageProgram, type StageProgram, type WirePort } from "./stage_program.ts";
 import { StageUploads } from "./stage_uploads.ts";
 import { VectorTable } from "./vector_table.ts";
@@ -29,9 +30,9 @@ export async function createDeviceStage(
   options: StageOptions = {},
 ): Promise<StageCompute> {
   try {
-    const { activationBytes = 0, openForwards = mostPasses, optimizer } = options;
+    const { activationBytes = 0, openForwards = mostPasses, optimizer, recomputes = false } = options;
     const passes = { bytes: activationBytes, most: Math.min(mostPasses, openForwards) };
-    const stage = new DeviceStage({ device, spec, passes, optimizer });
+    const stage = new DeviceStage({ device, spec, passes, optimizer, recomputes });
     await stage.warmUp();
     return stage;
   } catch (error) {
@@ -45,6 +46,7 @@ interface StageParts {
   readonly spec: StageSpec;
   readonly passes: { readonly bytes: number; readonly most: number };
   readonly optimizer: OptimizerName | undefined;
+  readonly recomputes: boolean;
 }
 
 class DeviceStage implements StageCompute {
@@ -61,7 +63,7 @@ class DeviceStage implements StageCompute {
   #steps = 0;
   #isClosed = false;
 
-  constructor({ device, spec, passes, optimizer }: StageParts) {
+  constructor({ device, spec, passes, optimizer, recomputes }: StageParts) {
     this.spec = spec;
     this.adapter = device.adapter;
     this.#device = device;
@@ -69,9 +71,9 @@ class DeviceStage implements StageCompute {
     const table = parameterTable(spec);
     this.#vectors = new VectorTable(table, optimizer);
     this.#stored = storeVectors(buffers, { table, state: this.#vectors.state });
-    const { parameters, gradients } = this.#stored;
+    const vectors = this.#stored;
     const before = buffers.storageBytes;
-    const build = () => buildStageProgram({ ops, buffers, spec, parameters, gradients });
+    const build = () => buildStageProgram({ ops, buffers, spec, vectors, recomputes });
     this.#program = build();
     const passBytes = buffers.storageBytes - before;
     const count = spec.wireOut === null ? 0 : Math.min(passes.most, Math.floor(passes.bytes / passBytes));
@@ -87,16 +89,17 @@ class DeviceStage implements StageCompute {
   async warmUp(): Promise<void> {
     await this.#device.warmUp();
     const { parameters, gradients, state } = this.#stored;
-    this.#device.clear([parameters, gradients, ...state.values().map(({ range }) => range)]);
+    const all = [parameters, gradients, ...state.values().map(({ vector }) => vector)];
+    this.#device.clear(all.flatMap(({ ranges }) => ranges));
     await this.#device.settle();
   }
 
   async loadParameters(parameters: Float32Array): Promise<void> {
     this.#check();
     this.#vectors.checkWhole("parameters", parameters);
-    this.#device.buffers.upload(this.#stored.parameters, parameters);
+    this.#upload(this.#stored.parameters, { offset: 0, values: parameters });
     this.#passes.forget();
-    this.#device.clear([this.#stored.gradients]);
+    this.#device.clear(this.#stored.gradients.ranges);
     await this.#device.finish();
   }
 
@@ -107,7 +110,7 @@ class DeviceStage implements StageCompute {
   async loadOptimizer(state: OptimizerState): Promise<void> {
     this.#check();
     for (const [name, values] of this.#vectors.valuesOf(state)) {
-      this.#device.buffers.upload(this.#rangeOf(name), values);
+      this.#upload(this.#vectorOf(name), { offset: 0, values });
     }
     await this.#device.finish();
     this.#steps = state.steps;
@@ -121,14 +124,16 @@ class DeviceStage implements StageCompute {
 
   async writePart(vector: StageVector, { offset, values }: { offset: number; values: Float32Array }): Promise<void> {
     this.#check();
-    this.#device.buffers.upload(this.#partOf(vector, { offset, length: values.length }), values);
+    this.#vectors.checkPart(vector, { offset, length: values.length });
+    this.#upload(this.#vectorOf(vector), { offset, values });
     if (vector === "parameters") this.#passes.forget();
     await this.#device.finish();
   }
 
   async readPart(vector: StageVector, part: { offset: number; length: number }): Promise<Float32Array> {
     this.#check();
-    return await this.#device.readFloats(this.#partOf(vector, part), part.length);
+    this.#vectors.checkPart(vector, part);
+    return await this.#readVector(this.#vectorOf(vector), { offset: part.offset, size: part.length });
   }
 
   countSteps(): Promise<number> {
@@ -169,7 +174,7 @@ class DeviceStage implements StageCompute {
     this.#uploads.targets(head.targets, targets);
     const { trunk, trunkBackward, wireIn } = this.#program;
     const ranges = wireIn === null ? [head.losses] : [head.losses, wireIn.gradient.staged];
-    const [losses, gradient] = await this.#runAndRead([trunk, head.forward, head.backward, trunkBackward], ranges);
+    const [losses, gradient] = await this.#runAndRead([trunk, head.turnaround, trunkBackward], ranges);
     return {
       lossPerSequence: this.#meanPerSequence(new Float32Array(losses!)),
       gradient: wireIn === null ? null : wireIn.gradient.fromStaged(gradient!),
@@ -206,7 +211,7 @@ class DeviceStage implements StageCompute {
 
   async zeroGradients(): Promise<void> {
     this.#check();
-    this.#device.clear([this.#stored.gradients]);
+    this.#device.clear(this.#stored.gradients.ranges);
     await this.#device.finish();
   }
 
@@ -216,7 +221,7 @@ class DeviceStage implements StageCompute {
   }
 
   readGradients(): Promise<Float32Array> {
-    return this.#readVector(this.#stored.gradients, this.#vectors.lengthOf("parameters"));
+    return this.#readVector(this.#stored.gradients);
   }
 
   async step(options: StepOptions): Promise<void> {
@@ -241,15 +246,16 @@ class DeviceStage implements StageCompute {
     this.#device.check();
   }
 
-  #partOf(vector: StageVector, part: { offset: number; length: number }): BufferRange {
-    this.#vectors.checkPart(vector, part);
-    return partOf(this.#rangeOf(vector), { offset: part.offset, size: part.length });
+  #vectorOf(name: StageVector): DeviceVector {
+    if (name === "parameters") return this.#stored.parameters;
+    return present(this.#stored.state.get(name), `Cannot use '${name}' as the stage has no vector of this name`).vector;
   }
 
-  #rangeOf(vector: StageVector): BufferRange {
-    if (vector === "parameters") return this.#stored.parameters;
-    return present(this.#stored.state.get(vector), `Cannot use '${vector}' as the stage has no vector of this name`)
-      .range;
+  #upload(vector: DeviceVector, { offset, values }: { offset: number; values: Float32Array }): void {
+    for (const piece of vector.pieces({ offset, size: values.length })) {
+      const start = piece.offset - offset;
+      this.#device.buffers.upload(piece.range, values.subarray(start, start + piece.size));
+    }
   }
 
   #checkWireOut(): void {
@@ -287,12 +293,22 @@ class DeviceStage implements StageCompute {
   }
 
   #readWhole(vector: StageVector): Promise<Float32Array> {
-    return this.#readVector(this.#rangeOf(vector), this.#vectors.lengthOf(vector));
+    return this.#readVector(this.#vectorOf(vector));
   }
 
-  async #readVector(range: BufferRange, length: number): Promise<Float32Array> {
+  async #readVector(
+    vector: DeviceVector,
+    { offset, size } = { offset: 0, size: vector.length },
+  ): Promise<Float32Array> {
     this.#check();
-    return await this.#device.readFloats(range, length);
+    const pieces = vector.pieces({ offset, size });
+    const [whole] = pieces;
+    if (pieces.length === 1 && whole !== undefined) return await this.#device.readFloats(whole.range, size);
+    const values = new Float32Array(size);
+    for (const piece of pieces) {
+      values.set(await this.#device.readFloats(piece.range, piece.size), piece.offset - offset);
+    }
+    return values;
   }
 
   #largestReadBytes(): number {

@@ -19,7 +19,7 @@ export interface StageFit {
 export async function fitStage(
   spec: StageSpec,
   adapter: FitAdapter,
-  options: Pick<StageOptions, "optimizer"> = {},
+  options: StageOptions = {},
 ): Promise<StageFit> {
   if (adapter !== "cpu") return await fitGpuStage(spec, adapter, options);
   try {

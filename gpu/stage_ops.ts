@@ -16,12 +16,19 @@ export interface BufferRange {
   readonly size: number;
 }
 
+/** Floats of a range. */
+export function partOf(range: BufferRange, { offset, size }: { offset: number; size: number }): BufferRange {
+  return { buffer: range.buffer, offset: range.offset + offset * 4, size: size * 4 };
+}
+
 /** One operation on fixed memory, built once and repeated. */
 export interface Dispatch {
   readonly label: string;
 }
 
 export interface DeviceBuffers {
+  /** The most that one range may have. */
+  readonly largestBytes: number;
   /** Zero-filled memory for `count` 4-byte values. */
   storage(label: string, count: number): BufferRange;
   /** Memory that layers and passes share: the same label is the same memory. */
@@ -37,11 +44,19 @@ export interface LinearSizes {
   readonly rows: number;
   readonly inWidth: number;
   readonly outWidth: number;
+  /** Floats between two rows of y and of its gradient: y may be some columns of a matrix. @default outWidth */
+  readonly outStride?: number;
 }
 
 export interface RowSizes {
   readonly rows: number;
   readonly width: number;
+}
+
+/** Of a task's rows, and of the part of the table at hand. */
+export interface EmbedSizes extends RowSizes {
+  readonly firstId: number;
+  readonly ids: number;
 }
 
 export interface AttentionTensors {
@@ -74,7 +89,7 @@ export interface StageOps {
     tensors: { input: BufferRange; weight: BufferRange; output: BufferRange; residual?: BufferRange | undefined },
   ): Dispatch;
   linearInputGradient(
-    sizes: LinearSizes,
+    sizes: LinearSizes & { accumulate?: boolean }, // adds to the existing value
     tensors: { outputGradient: BufferRange; weight: BufferRange; inputGradient: BufferRange },
   ): Dispatch;
   linearWeightGradient(
@@ -107,15 +122,19 @@ export interface StageOps {
     sizes: { rows: number; columns: number; sourceWidth: number; targetWidth: number; pad: boolean },
     tensors: { source: BufferRange; target: BufferRange },
   ): Dispatch;
-  embed(sizes: RowSizes, tensors: { tokens: BufferRange; embedding: BufferRange; output: BufferRange }): Dispatch;
+  /** Rows of tokens whose ids begin at `firstId`, as many as `embedding` has; the others stay. */
+  embed(
+    sizes: EmbedSizes,
+    tensors: { tokens: BufferRange; embedding: BufferRange; output: BufferRange },
+  ): Dispatch;
   /** `index` is the output of token_index.ts for the tokens. */
   embedBackward(
-    sizes: RowSizes,
+    sizes: EmbedSizes,
     tensors: { index: BufferRange; outputGradient: BufferRange; embeddingGradient: BufferRange },
   ): Dispatch;
-  /** Losses per row; with `writeGradient`, the logits become their gradient. */
+  /** Losses per row; with `writeGradient`, the logits become the gradient of the mean over `meanOver` rows. */
   crossEntropy(
-    sizes: { rows: number; vocabulary: number; writeGradient: boolean },
+    sizes: { rows: number; vocabulary: number; meanOver: number; writeGradient: boolean },
     tensors: { targets: BufferRange; logits: BufferRange; losses: BufferRange },
   ): Dispatch;
   /** Direction 1 rotates q and k, -1 rotates their gradients back. */

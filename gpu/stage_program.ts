@@ -12,7 +12,7 @@ import type { WireBuffers, WireTransfer } from "./codecs/codec.ts";
 import { gpuCodecs } from "./codecs/codecs.ts";
 import { buildAttentionHalf, buildFfnHalf } from "./layers/block.ts";
 import { type BlockEnd, type BlockStart, plainEnd, plainStart } from "./layers/block_ends.ts";
-import { type ContextOptions, type LayerContext, layerContext, type Piece } from "./layers/context.ts";
+import { type ContextOptions, type Hold, type LayerContext, layerContext, type Piece } from "./layers/context.ts";
 import { buildEmbed, type Embed } from "./layers/embed.ts";
 import { buildHead, type Head } from "./layers/head.ts";
 import type { BufferRange, Dispatch } from "./stage_ops.ts";
@@ -39,7 +39,7 @@ export function buildStageProgram(options: ContextOptions): StageProgram {
   const context = layerContext(options);
   buffers.upload(context.ropeTable, ropeTable(context.attention, spec.model.ropeBase));
   const embed = spec.wireIn === null ? buildEmbed(context) : null;
-  const blocks = buildBlocks(context, embed);
+  const blocks = buildBlocks(context, { embed, recomputes: options.recomputes });
   const pieces: Piece[] = embed === null ? blocks.pieces : [embed, ...blocks.pieces];
   const { input, inputGradient, output, outputGradient } = stageWires(spec);
   const wireIn = portOf(context, { wire: input, gradient: inputGradient, buffers: blocks.wireIn, label: "wire in" });
@@ -86,14 +86,20 @@ interface Blocks {
   readonly wireOut: WireBuffers | null;
 }
 
+interface BlocksOptions {
+  readonly embed: Embed | null;
+  readonly recomputes: boolean;
+}
+
 /** The first block starts with embedded or received values; the last one ends with a sender, or plainly before the head. */
-function buildBlocks(context: LayerContext, embed: Embed | null): Blocks {
+function buildBlocks(context: LayerContext, { embed, recomputes }: BlocksOptions): Blocks {
   const { spec: { wireIn, wireOut, firstLayer, layerCount }, buffers, rows, width } = context;
-  const layers = Array.from({ length: layerCount }, (_, i): BlockTensors => ({
-    layer: firstLayer + i,
-    attended: buffers.storage(`layer ${firstLayer + i} after attention`, rows * width),
-    output: buffers.storage(`layer ${firstLayer + i} output`, rows * width),
-  }));
+  const layers = Array.from({ length: layerCount }, (_, i): BlockTensors => {
+    const layer = firstLayer + i;
+    const hold = context.holdOf(layer);
+    const attended = hold("state after attention", rows * width);
+    return { layer, hold, attended, output: buffers.storage(`layer ${layer} output`, rows * width) };
+  });
   const first = present(layers[0], "a stage has a layer");
   const last = present(layers.at(-1), "a stage has a layer");
   const receiver = wireIn === null
@@ -105,15 +111,26 @@ function buildBlocks(context: LayerContext, embed: Embed | null): Blocks {
   let start: BlockStart = receiver ?? plainStart(context, present(embed, "a stage without a wire embeds").output);
   const pieces = layers.flatMap((tensors) => {
     const end = tensors === last && sender !== null ? sender : plainEnd(context, tensors.attended);
-    const own = buildBlock(context, { ...tensors, start, end });
+    const block = buildBlock(context, { ...tensors, start, end });
+    const own = recomputes ? [computedAgain(block)] : block;
     start = plainStart(context, tensors.output);
     return own;
   });
   return { pieces, output: last.output, wireIn: receiver?.wire ?? null, wireOut: sender?.wire ?? null };
 }
 
+/** One piece that keeps nothing but the block's input. */
+function computedAgain(pieces: readonly Piece[]): Piece {
+  const again = pieces.flatMap((piece) => piece.again ?? piece.forward);
+  return {
+    forward: pieces.flatMap((piece) => piece.forward),
+    backward: [...again, ...pieces.toReversed().flatMap((piece) => piece.backward)],
+  };
+}
+
 interface BlockTensors {
   readonly layer: number;
+  readonly hold: Hold;
   readonly attended: BufferRange; // (rows, d), the output of the attention half
   readonly output: BufferRange; // (rows, d), the output of the FFN half
 }
@@ -121,10 +138,11 @@ interface BlockTensors {
 /** The pieces in forward order. */
 function buildBlock(
   context: LayerContext,
-  { layer, attended, output, start, end }: BlockTensors & { start: BlockStart; end: BlockEnd },
+  { layer, hold, attended, output, start, end }: BlockTensors & { start: BlockStart; end: BlockEnd },
 ): Piece[] {
   const attentionHalf = buildAttentionHalf(context, {
     layer,
+    hold,
     input: start.input,
     residual: start.residual,
     output: attended,
@@ -134,6 +152,7 @@ function buildBlock(
   });
   const ffnHalf = buildFfnHalf(context, {
     layer,
+    hold,
     input: attended,
     residual: end.residual,
     output,

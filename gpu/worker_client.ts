@@ -14,7 +14,7 @@ import type { StageInput, StageOptions, StageVector, StepOptions, Turnaround } f
 import type { DeviceFacts } from "./webgpu/device.ts";
 import type { GemmRequest, GemmSpeed } from "./gemm_speed.ts";
 import { VectorTable } from "./vector_table.ts";
-import { TooLargeError } from "./webgpu/too_large.ts";
+import { TooLargeError } from "./too_large.ts";
 import type {
   ComputeRequest,
   ComputeResponse,

@@ -13,6 +13,7 @@ import { type Authorize, createAuthorize } from "../../net/auth/request_auth.ts"
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { CommandContext, OptionValues } from "../command.ts";
 import type { NamedChain } from "../duty/chain_options.ts";
+import { byteOption } from "../options/byte_text.ts";
 import { durationOption } from "../options/duration_text.ts";
 import { Stopped, Terminated } from "../output/errors.ts";
 import { findHub, type FindOptions, type FoundHub } from "../find/find_hub.ts";
@@ -56,7 +57,8 @@ export async function openNode(
   const trust = await hubTrust(options.text("tls-ca"));
   const { place, chain, pin: named } = await findRun(context, { signer, role, dial: trust.dial, giveUpAfterMs });
   const pin = await HubPin.open({ folder: context.dataFolder(), socket: place.socket }, named);
-  const device = await openDevice(options.text("device"));
+  const memoryBytes = byteOption("memory", options.text("memory"));
+  const device = await openDevice(options.text("device"), { memoryBytes });
   output.event({ type: "device", ...device.adapter });
   output.line(`${signer.address} on ${deviceText(device)}`);
   let authorize: Authorize | null = null; // until the hub's identity is known

@@ -5,14 +5,24 @@
 import type { OptionSpec } from "../command.ts";
 import { walletOptions } from "./wallet_options.ts";
 
+export const deviceNames = ["auto", "gpu", "cpu", "software", "webgpu", "reference"];
+
 export const deviceOption: OptionSpec = {
   name: "device",
   kind: "choice",
   placeholder: "NAME",
-  choices: ["auto", "gpu", "cpu", "software", "webgpu", "reference"],
+  choices: deviceNames,
   default: "auto",
   doc:
     "compute on a GPU, the processor, a software driver, any WebGPU adapter or the slow reference; auto takes a GPU, else the faster of processor and driver",
+};
+
+export const memoryOption: OptionSpec = {
+  name: "memory",
+  kind: "string",
+  placeholder: "SIZE",
+  defaultText: "what the device can allocate",
+  doc: "what a stage may take, such as 16GiB: beyond that it computes activations again instead of holding them",
 };
 
 export const tlsAuthorityOption: OptionSpec = {
@@ -61,4 +71,5 @@ export const nodeOptions: readonly OptionSpec[] = [
   tlsAuthorityOption,
   ...walletOptions,
   deviceOption,
+  memoryOption,
 ];

@@ -1,7 +1,7 @@
 /**
  * Whether an adapter can hold the stages of a model, and what to change where it cannot.
  *
- * Owns: building every kind of stage on paper (gpu/stage_fit.ts), the words for what does not fit, and the search for a change
+ * Owns: planning every kind of stage (gpu/stage_plan.ts), the words for what does not fit, and the search for a change
  * that fits when tried. Out of scope: the memory of a GPU, which WebGPU does not reveal. A software adapter has the machine's.
  */
 
@@ -11,11 +11,40 @@ import { sizeNames } from "../../core/config/size.ts";
 import { optimizerOf } from "../../core/train/optimizers.ts";
 import { type StageSpec, stageSpecs } from "../../core/model/spec.ts";
 import { splitLayers } from "../../core/model/stages.ts";
-import { type FitAdapter, fitStage, type StageFit } from "../../gpu/stage_fit.ts";
-import { TooLargeError } from "../../gpu/webgpu/too_large.ts";
+import type { FitAdapter } from "../../gpu/stage_fit.ts";
+import { planStage, type StagePlan } from "../../gpu/stage_plan.ts";
+import { TooLargeError } from "../../gpu/too_large.ts";
 import type { ComputeWorker } from "../../gpu/worker_client.ts";
 import { UserError } from "../output/errors.ts";
 import { byteSize, plural } from "../screen/format.ts";
+
+/** What a stage may take. */
+export interface Memory {
+  readonly memoryBytes: number; // Infinity: what the device can allocate
+}
+
+export const anyMemory: Memory = { memoryBytes: Infinity };
+
+interface OnDevice {
+  readonly adapter: FitAdapter;
+  readonly memory: Memory;
+}
+
+/** Every stage of the model, planned as a miner would build it. */
+export async function planModel(
+  config: RunConfig,
+  { adapter, memory }: OnDevice,
+): Promise<{ spec: StageSpec; plan: StagePlan }[]> {
+  const plans = new Map<string, StagePlan>();
+  const options = { optimizer: optimizerOf(config), ...memory };
+  const stages: { spec: StageSpec; plan: StagePlan }[] = [];
+  for (const spec of stageSpecs(config, splitLayers(config))) {
+    const plan = plans.get(shapeOf(spec)) ?? await planStage(spec, adapter, options);
+    plans.set(shapeOf(spec), plan);
+    stages.push({ spec, plan });
+  }
+  return stages;
+}
 
 export interface ModelFit {
   readonly stageBytes: number; // of the largest stage
@@ -23,26 +52,26 @@ export interface ModelFit {
   readonly problem: string | null; // "its logits take …"; null: every stage fits
 }
 
-export async function fitModel(config: RunConfig, adapter: FitAdapter): Promise<ModelFit> {
-  const specs = stageSpecs(config, splitLayers(config));
-  const fits = new Map<string, StageFit>();
-  const optimizer = optimizerOf(config);
-  for (const spec of specs) {
-    if (!fits.has(shapeOf(spec))) fits.set(shapeOf(spec), await fitStage(spec, adapter, { optimizer }));
-  }
-  const bytes = specs.map((spec) => fits.get(shapeOf(spec))!.bytes);
-  const error = [...fits.values()].find(({ problem }) => problem !== null)?.problem ?? null;
+export async function fitModel(config: RunConfig, adapter: FitAdapter, memory: Memory = anyMemory): Promise<ModelFit> {
+  const plans = (await planModel(config, { adapter, memory })).map(({ plan }) => plan);
+  const misfit = plans.find(({ fits }) => !fits) ?? null;
   return {
-    stageBytes: Math.max(...bytes),
-    modelBytes: bytes.reduce((sum, each) => sum + each, 0),
-    problem: error === null ? null : problemText(error),
+    stageBytes: Math.max(...plans.map(({ bytes }) => bytes)),
+    modelBytes: plans.reduce((sum, { bytes }) => sum + bytes, 0),
+    problem: misfit === null ? null : misfitText(misfit, memory),
   };
 }
 
 /** Stages of one shape need the same memory. */
 const shapeOf = ({ wireIn, layerCount, wireOut }: StageSpec) => `${wireIn !== null} ${layerCount} ${wireOut !== null}`;
 
-function problemText(error: Error): string {
+function misfitText({ bytes, problem }: StagePlan, { memoryBytes }: Memory): string {
+  return problem === null
+    ? `a stage takes ${byteSize(bytes)}, more than ${byteSize(memoryBytes)}`
+    : problemText(problem);
+}
+
+export function problemText(error: Error): string {
   if (!(error instanceof TooLargeError)) return error.message;
   return `its ${error.label} take ${byteSize(error.bytes)}, more than the adapter's ${byteSize(error.limitBytes)}`;
 }
@@ -58,14 +87,18 @@ export async function fitAdapterOf(worker: ComputeWorker): Promise<FitAdapter | 
 /** Before a swarm starts: throws if its nodes could not hold the model. `memoryBytes`: this machine's free memory. */
 export async function mustFit(
   config: RunConfig,
-  { worker, memoryBytes }: { worker: ComputeWorker; memoryBytes: () => number },
+  { worker, memoryBytes, memory = anyMemory }: {
+    worker: ComputeWorker;
+    memoryBytes: () => number;
+    memory?: Memory; // of each stage
+  },
 ): Promise<void> {
   const adapter = await fitAdapterOf(worker);
   if (adapter === null) return;
   const { name, isSoftware } = worker.adapter;
-  const { problem, modelBytes } = await fitModel(config, adapter);
+  const { problem, modelBytes } = await fitModel(config, adapter, memory);
   if (problem !== null) {
-    const remedies = await remediesFor(config, adapter);
+    const remedies = await remediesFor(config, { adapter, memory });
     throw new UserError(
       `Cannot train size ${config.size} here as each stage must fit the adapter (${name}): ${problem}`,
       {
@@ -88,8 +121,8 @@ export async function mustFit(
 }
 
 /** Changes, each as typed, that fit when tried: smaller tasks, more stages, a smaller size. */
-async function remediesFor(config: RunConfig, adapter: FitAdapter): Promise<string[]> {
-  const isRight = async (changed: RunConfig) => (await fitModel(changed, adapter)).problem === null;
+export async function remediesFor(config: RunConfig, { adapter, memory }: OnDevice): Promise<string[]> {
+  const isRight = async (changed: RunConfig) => (await fitModel(changed, adapter, memory)).problem === null;
   const remedies: string[] = [];
   const { layers } = config.model;
   for (let sequences = config.train.sequencesPerMicrobatch >> 1; sequences >= 1; sequences >>= 1) {

@@ -6,14 +6,16 @@ import { ComputeError, type ComputeWorker, openComputeWorker } from "../../gpu/w
 import { type DeviceChoice, deviceChoices } from "../../gpu/worker_protocol.ts";
 import { UserError } from "../output/errors.ts";
 
-/** `isShared`: several nodes will compute on this machine. */
+/** `isShared`: several nodes will compute on this machine. `memoryBytes`: what each stage may take; null: all there is. */
 export async function openDevice(
   choice: string | undefined,
-  { isShared = false }: { isShared?: boolean } = {},
+  { isShared = false, memoryBytes = null }: { isShared?: boolean; memoryBytes?: number | null } = {},
 ): Promise<ComputeWorker> {
   const device = deviceChoice(choice);
   try {
-    return await openComputeWorker({ device, isShared });
+    const worker = await openComputeWorker({ device, isShared });
+    if (memoryBytes === null) return worker;
+    return { ...worker, openStage: (spec, options) => worker.openStage(spec, { ...options, memoryBytes }) };
   } catch (error) {
     if (error instanceof ComputeError && error.kind === "NoAdapterError") {
       throw new UserError(error.message, { next: withoutAdapter(device), cause: error });

@@ -10,11 +10,12 @@ import type { CommandContext } from "../command.ts";
 import { mustBeCorpus } from "../data/corpus.ts";
 import { UsageError } from "../output/errors.ts";
 import type { Paint } from "../output/paint.ts";
+import { byteOption } from "../options/byte_text.ts";
 import { datedFolder } from "../run_folder.ts";
 import { shellWords } from "../shell_words.ts";
 import { shortAddress } from "../screen/format.ts";
 import { tryPort } from "../hub/hub_port.ts";
-import { mustFit } from "../roles/model_fit.ts";
+import { type Memory, mustFit } from "../roles/model_fit.ts";
 import { planRun, type RunPlan, sayChanges, sayOver } from "../orchestrate/plan_run.ts";
 import { makeRunFolder, mustHaveText } from "../orchestrate/prepare_run.ts";
 import { sampleRun } from "../generate/run_generate.ts";
@@ -41,7 +42,9 @@ export async function runSwarm(context: CommandContext): Promise<number> {
   await makeRunFolder(runPlan);
   sayChanges(context, runPlan.changes);
   worker.close(); // only now, as a process that ends right after this may crash in the driver (ComputeWorker.finish)
-  const swarm = new Swarm(context, { folder, startedMs, plan, device: sameDevice(worker) });
+  const memory = context.options.text("memory");
+  const computeWords = ["--device", sameDevice(worker), ...(memory === undefined ? [] : ["--memory", memory])];
+  const swarm = new Swarm(context, { folder, startedMs, plan, computeWords });
   const onAbort = () => swarm.interrupt();
   interruption.addEventListener("abort", onAbort);
   if (interruption.aborted) return 1;
@@ -66,7 +69,9 @@ async function preflight(context: CommandContext, { config, folder: { isResumed 
   const worker = await openDevice(context.options.text("device"), { isShared: true });
   context.output.line(`Computes on ${deviceText(worker)}`);
   try {
-    if (!isResumed) await mustFit(config, { worker, memoryBytes: () => Deno.systemMemoryInfo().available });
+    const given = byteOption("memory", context.options.text("memory"));
+    const memory: Memory = { memoryBytes: given ?? Infinity };
+    if (!isResumed) await mustFit(config, { worker, memory, memoryBytes: () => Deno.systemMemoryInfo().available });
   } finally {
     await worker.finish();
   }

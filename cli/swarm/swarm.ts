@@ -32,7 +32,7 @@ export interface SwarmOptions {
   readonly folder: string;
   readonly startedMs: number;
   readonly plan: ChaosPlan;
-  readonly device: string; // of all nodes
+  readonly computeWords: readonly string[]; // of all nodes: --device and what goes with it
 }
 
 export class Swarm {
@@ -57,7 +57,7 @@ export class Swarm {
     this.#options = options;
     this.#nodes = new SwarmNodes({
       folder: options.folder,
-      device: options.device,
+      computeWords: options.computeWords,
       chain: () => this.#chain,
       reachable: () => this.#orchestrator?.reachable() ?? Promise.resolve(),
       onStarted: ({ name, role, pid }) =>

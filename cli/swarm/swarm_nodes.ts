@@ -18,7 +18,7 @@ export type NodeRole = "miner" | "validator";
 
 export interface SwarmNodesOptions {
   readonly folder: string; // the run's folder
-  readonly device: string;
+  readonly computeWords: readonly string[];
   /** The chain for registration and weights; null: none. */
   readonly chain: () => SwarmChain | null;
   /** Resolves when the orchestrator is reachable; nodes that start before wait for it. */
@@ -145,7 +145,7 @@ export class SwarmNodes {
   }
 
   async #words(role: NodeRole, name: string): Promise<string[]> {
-    const { folder, device } = this.#options;
+    const { folder, computeWords } = this.#options;
     const chain = this.#options.chain();
     const wallets = `${folder}/wallets`;
     const key = { folder: wallets, wallet: name, hotkey: "default" };
@@ -156,7 +156,7 @@ export class SwarmNodes {
     const place = ["--orchestrator", hub.url, ...pinWords(hub)];
     const wallet = ["--wallet", name, "--wallet-path", wallets];
     const paid = role === "validator" ? chain?.words ?? [] : []; // a client costs 100 MB; the swarm itself knows what miners earn
-    return [commands[role], ...place, ...wallet, ...paid, "--data", folder, "--device", device];
+    return [commands[role], ...place, ...wallet, ...paid, "--data", folder, ...computeWords];
   }
 
   #onEnded(name: string, end: LastEnd): void {

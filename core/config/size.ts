@@ -2,8 +2,8 @@
  * The `--size` dial: what each size sets before files and flags override it.
  *
  * Owns the presets only; numbers that follow from others are in derive.ts, limits in knobs.ts. Shapes from 1b up are those the
- * original IOTA published, with more stages where a stage's 16 bytes per parameter (value, gradient, two moments) would not
- * fit 24 GB (15b: 32 GB). Learning rates fall to 3e-4 at 7B; `tiny`'s was measured (tests/bench/LOG.md). Warm-up is 1-2 % of the
+ * original IOTA published, with more stages where a stage's 16 bytes per parameter (value, gradient, two moments) and its work
+ * would not fit 16 GiB. Learning rates fall to 3e-4 at 7B; `tiny`'s was measured (tests/bench/LOG.md). Warm-up is 1-2 % of the
  * run from 100m up, the run about 20 tokens per parameter. Runs with few rounds average plainly, long ones take DiLoCo's step.
  */
 
@@ -159,7 +159,7 @@ export const presets: Readonly<Record<SizeName, Preset>> = {
     vocabSize: llamaVocab,
     contextLength: 2048,
     ropeBase: 500_000,
-    pipeline: [3, 48],
+    pipeline: [5, 48],
     batch: [4, 128],
     run: [70_000, 30, 1000],
     learningRate: 3e-4,
@@ -173,7 +173,7 @@ export const presets: Readonly<Record<SizeName, Preset>> = {
     vocabSize: llamaVocab,
     contextLength: 4096,
     ropeBase: 500_000,
-    pipeline: [8, 64],
+    pipeline: [10, 64],
     batch: [1, 256],
     run: [150_000, 30, 2000],
     learningRate: 3e-4,
@@ -187,7 +187,7 @@ export const presets: Readonly<Record<SizeName, Preset>> = {
     vocabSize: llamaVocab,
     contextLength: 4096,
     ropeBase: 500_000,
-    pipeline: [13, 80],
+    pipeline: [18, 80],
     batch: [1, 512],
     run: [150_000, 30, 2000],
     learningRate: 2e-4,

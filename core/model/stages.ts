@@ -4,14 +4,15 @@
  * Costs are FLOPs of matrices and attention, a multiply-add counted as two. A stage that is not the tail recomputes its forward
  * before its backward unless it had room to keep it; the cost includes the repeat: two forwards and a backward that costs twice
  * a forward. The tail turns around at once and saves one forward, but holds the vocabulary matrix. Equal layer counts are
- * therefore not equal work. Invariants: stages are contiguous, cover every layer once, hold at least one, and no other split
- * has a cheaper slowest stage.
+ * therefore not equal work. Invariants: stages are contiguous, cover every layer once, hold at least one; no stage has more
+ * parameters than a 16 GiB device can train, if the number of stages allows it; and no other such split has a cheaper slowest
+ * stage.
  */
 
 import { assert, present } from "../assert.ts";
 import { codecs } from "../codec/codecs.ts";
 import type { WireSpec } from "../codec/wire.ts";
-import type { ModelPlan } from "./shape.ts";
+import { modelParameters, type ModelPlan } from "./shape.ts";
 import { parameterTable, type StageSpec, stageSpecs, wireSpec } from "./spec.ts";
 
 /** The part of a stage that decides its cost. */
@@ -57,8 +58,30 @@ export function splitLayers(config: ModelPlan): number[] {
     `Cannot split the model as every stage needs a layer: current value is ${layers} layers for ${stages} stages`,
   );
   const costs = Array.from({ length: stages }, (_, stage) => trainingCosts(config, stage));
+  const fitting = costs.map((ofStage, stage) =>
+    ofStage.map((cost, count) => stageParameters(config, { stage, count }) > mostParameters ? Infinity : cost)
+  );
+  return evenSplit({ costs: fitting, layers }) ?? present(evenSplit({ costs, layers }), "every split is allowed");
+}
+
+/** Of all splits with the cheapest slowest stage the most even one; null if a stage of each costs Infinity. */
+function evenSplit({ costs, layers }: Pick<SplitProblem, "costs" | "layers">): number[] | null {
   const slowest = bestSplit({ costs, layers, limit: Infinity, add: Math.max }).cost;
+  if (slowest === Infinity) return null;
   return bestSplit({ costs, layers, limit: slowest, add: (sum, cost) => sum + cost * cost }).counts;
+}
+
+const mostParameters = 0.95e9; // of a stage: 16 bytes each with AdamW, and 2 GiB of a 16 GiB device for the work
+
+/** Without a codec's and the padding, which do not matter here. */
+function stageParameters(
+  { model, pipeline: { stages } }: ModelPlan,
+  { stage, count }: { stage: number; count: number },
+) {
+  const { width, vocabSize, layers } = model;
+  const vocabulary = vocabSize * width;
+  const layer = (modelParameters(model) - 2 * vocabulary) / layers;
+  return count * layer + (stage === 0 ? vocabulary : 0) + (stage === stages - 1 ? vocabulary : 0);
 }
 
 /** Training FLOPs per token of one stage, by its number of layers. */

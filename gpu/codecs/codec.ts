@@ -6,7 +6,7 @@
 import type { WireDirection } from "../../core/codec/codec.ts";
 import type { Wire } from "../../core/codec/wire.ts";
 import type { BlockEnd, BlockStart } from "../layers/block_ends.ts";
-import type { LayerContext } from "../layers/context.ts";
+import type { Hold, LayerContext } from "../layers/context.ts";
 import type { BufferRange, Dispatch } from "../stage_ops.ts";
 
 /** A wire and dL/d(wire) as the layers compute with them: f32 (rows, wire width). */
@@ -17,11 +17,13 @@ export interface WireBuffers {
 
 export interface ReceiverOptions {
   readonly wireWidth: number; // values per token
+  readonly hold: Hold; // of the first block
   readonly attended: BufferRange; // (rows, d), the output of the first block's attention half
 }
 
 export interface SenderOptions {
   readonly wireWidth: number; // values per token
+  readonly hold: Hold; // of the last block
   readonly attended: BufferRange; // (rows, d), the input of the last block's FFN half
   readonly output: BufferRange; // (rows, d), the output of that half
 }

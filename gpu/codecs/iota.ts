@@ -19,12 +19,12 @@ export const iotaOnGpu: GpuCodec = {
   transfers: { forward: bfloat16Transfer, gradient: bfloat16Transfer },
 };
 
-function buildReceiver(context: LayerContext, { wireWidth, attended }: ReceiverOptions): Receiver {
+function buildReceiver(context: LayerContext, { wireWidth, hold, attended }: ReceiverOptions): Receiver {
   const { ops, buffers, rows, width, spec, residualGradient } = context;
   const wire = buffers.storage("wire in", rows * wireWidth);
   const wireGradient = buffers.scratch("wire in gradient", rows * wireWidth);
-  const lifted = buffers.storage("decoded wire", rows * width);
-  const expanded = buffers.storage("expanded wire", rows * width);
+  const lifted = hold("decoded wire", rows * width);
+  const expanded = hold("expanded wire", rows * width);
   const expandedGradient = buffers.scratch("expanded wire gradient", rows * width);
   const decoder = buildLinear(context, {
     names: [decoderName(spec.index)],
@@ -58,12 +58,12 @@ function buildReceiver(context: LayerContext, { wireWidth, attended }: ReceiverO
 }
 
 /** Its backward starts the residual gradient: dL/da = dL/dz, padded with zeros. */
-function buildSender(context: LayerContext, { wireWidth, attended, output }: SenderOptions): Sender {
+function buildSender(context: LayerContext, { wireWidth, hold, attended, output }: SenderOptions): Sender {
   const { ops, buffers, rows, width, spec, residualGradient } = context;
   const wire = buffers.scratch("wire out", rows * wireWidth);
   const wireGradient = buffers.scratch("wire out gradient", rows * wireWidth);
   const outputGradient = buffers.scratch("encoder output gradient", rows * width);
-  const activated = buffers.storage("encoder input", rows * width);
+  const activated = hold("encoder input", rows * width);
   const encoder = buildLinear(context, {
     names: [encoderName(spec.index + 1)],
     inWidth: width,

@@ -20,15 +20,15 @@ export const cpuAdapter: AdapterDescription = { device: "cpu", name: "processor 
 
 /** A stage with all parameters zero; load them before use. */
 export function createCpuStage(spec: StageSpec, options: StageOptions = {}): Promise<StageCompute> {
-  return createDeviceStage(new CpuStageDevice(new CpuMemory()), spec, options);
+  return createDeviceStage(new CpuStageDevice(new CpuMemory({ partBytes: options.partBytes })), spec, options);
 }
 
 /** What a stage would take, found by building it on paper; throws an OutOfMemoryError if it does not fit. */
 export async function bytesOfCpuStage(
   spec: StageSpec,
-  options: Pick<StageOptions, "optimizer"> = {},
+  options: StageOptions = {},
 ): Promise<number> {
-  const memory = new CpuMemory({ isPaper: true });
+  const memory = new CpuMemory({ isPaper: true, partBytes: options.partBytes });
   await createDeviceStage(new CpuStageDevice(memory), spec, options);
   return memory.usedBytes;
 }

@@ -30,14 +30,17 @@ export class OutOfMemoryError extends Error {
 const alignment = 64;
 
 export class CpuMemory implements DeviceBuffers {
+  readonly largestBytes: number;
   readonly memory: WebAssembly.Memory;
   readonly #isPaper: boolean;
   readonly #shared = new Map<string, BufferRange>();
   #end = alignment; // nothing lies at address 0
   #storageBytes = 0;
 
-  constructor({ isPaper = false }: { isPaper?: boolean } = {}) {
+  /** `partBytes`: the most that one part of a vector may have; memory is one, so by default there is no limit. */
+  constructor({ isPaper = false, partBytes = Infinity }: { isPaper?: boolean; partBytes?: number | undefined } = {}) {
     this.#isPaper = isPaper;
+    this.largestBytes = partBytes;
     this.memory = new WebAssembly.Memory({ initial: 1, maximum: mostPages });
   }
 

@@ -11,6 +11,7 @@ import type {
   AttentionGradientTensors,
   AttentionTensors,
   BufferRange,
+  EmbedSizes,
   LinearSizes,
   NormGradientTensors,
   RowSizes,
@@ -42,52 +43,58 @@ export class CpuOps implements StageOps {
   }
 
   linear(
-    { rows, inWidth, outWidth }: LinearSizes,
+    { rows, inWidth, outWidth, outStride = outWidth }: LinearSizes,
     tensors: { input: BufferRange; weight: BufferRange; output: BufferRange; residual?: BufferRange | undefined },
   ): CpuDispatch {
     const { input, weight, output, residual } = tensors;
     const product = this.#product({
-      ...{ a: lines(input, inWidth), b: lines(weight, inWidth), c: output },
+      ...{
+        a: lines(input, inWidth),
+        b: lines(weight, inWidth),
+        c: { address: output.offset, rowBytes: 4 * outStride },
+      },
       ...{ rows, columns: outWidth, depth: inWidth, adds: residual !== undefined },
     });
     if (residual === undefined) return { label: "linear", run: product };
     return {
       label: "linear and residual",
       run: () => {
-        const bytes = { size: 4 * rows * outWidth };
-        this.#memory.bytes({ ...output, ...bytes }).set(this.#memory.bytes({ ...residual, ...bytes }));
+        const [from, to] = [this.#memory.floats(residual), this.#memory.floats(output)];
+        if (outStride === outWidth) to.set(from.subarray(0, rows * outWidth));
+        else for (let i = 0; i < rows * outStride; i += outStride) to.set(from.subarray(i, i + outWidth), i);
         product();
       },
     };
   }
 
   linearInputGradient(
-    { rows, inWidth, outWidth }: LinearSizes,
-    tensors: { outputGradient: BufferRange; weight: BufferRange; inputGradient: BufferRange },
+    { rows, inWidth, outWidth, outStride = outWidth, accumulate = false }: LinearSizes & { accumulate?: boolean },
+    { outputGradient, weight, inputGradient }: Record<"outputGradient" | "weight" | "inputGradient", BufferRange>,
   ): CpuDispatch {
     const run = this.#product({
-      ...{ a: lines(tensors.outputGradient, outWidth), b: rowsOf(tensors.weight, inWidth), c: tensors.inputGradient },
-      ...{ rows, columns: inWidth, depth: outWidth, adds: false },
+      ...{ a: lines(outputGradient, outStride), b: rowsOf(weight, inWidth) },
+      ...{ c: { address: inputGradient.offset, rowBytes: 4 * inWidth } },
+      ...{ rows, columns: inWidth, depth: outWidth, adds: accumulate },
     });
     return { label: "linear input gradient", run };
   }
 
   linearWeightGradient(
-    { rows, inWidth, outWidth }: LinearSizes,
-    tensors: { outputGradient: BufferRange; input: BufferRange; weightGradient: BufferRange },
+    { rows, inWidth, outWidth, outStride = outWidth }: LinearSizes,
+    { outputGradient, input, weightGradient }: Record<"outputGradient" | "input" | "weightGradient", BufferRange>,
   ): CpuDispatch {
     const run = this.#product({
-      ...{ a: rowsOf(tensors.outputGradient, outWidth), b: rowsOf(tensors.input, inWidth), c: tensors.weightGradient },
+      ...{ a: rowsOf(outputGradient, outStride), b: rowsOf(input, inWidth) },
+      ...{ c: { address: weightGradient.offset, rowBytes: 4 * inWidth } },
       ...{ rows: outWidth, columns: inWidth, depth: rows, adds: true },
     });
     return { label: "linear weight gradient", run };
   }
 
-  #product({ c, ...rest }: Omit<Product, "c"> & { c: BufferRange }): () => void {
-    const { columns, depth, a, b } = rest;
+  #product(product: Product): () => void {
+    const { columns, depth, a, b } = product;
     const isWhole = columns % 4 === 0 && (depth % 4 === 0 || (a.layout === "rows" && b.layout === "rows"));
     assert(isWhole, `Cannot multiply as columns ${columns}, depth ${depth} must divide by 4`);
-    const product: Product = { ...rest, c: { address: c.offset, rowBytes: 4 * columns } };
     return () => this.#gemm.multiply(product);
   }
 
@@ -150,7 +157,7 @@ export class CpuOps implements StageOps {
   }
 
   embed(
-    { rows, width }: RowSizes,
+    { rows, width, firstId, ids: count }: EmbedSizes,
     { tokens, embedding, output }: { tokens: BufferRange; embedding: BufferRange; output: BufferRange },
   ): CpuDispatch {
     const run = () => {
@@ -158,14 +165,15 @@ export class CpuOps implements StageOps {
       const out = this.#memory.floats(output);
       const ids = this.#memory.words(tokens);
       for (let row = 0; row < rows; row++) {
-        out.set(table.subarray(ids[row]! * width, (ids[row]! + 1) * width), row * width);
+        const id = ids[row]! - firstId;
+        if (id >= 0 && id < count) out.set(table.subarray(id * width, (id + 1) * width), row * width);
       }
     };
     return { label: "embed", run };
   }
 
   embedBackward(
-    { rows, width }: RowSizes,
+    { rows, width, firstId, ids: count }: EmbedSizes,
     tensors: { index: BufferRange; outputGradient: BufferRange; embeddingGradient: BufferRange },
   ): CpuDispatch {
     const { index, outputGradient, embeddingGradient } = tensors;
@@ -174,7 +182,9 @@ export class CpuOps implements StageOps {
       const words = this.#memory.words(index);
       const [ids, starts, positions] = [1, 1 + rows, 2 + 2 * rows];
       for (let i = 0; i < words[0]!; i++) {
-        const to = embeddingGradient.offset + words[ids + i]! * bytes;
+        const id = words[ids + i]! - firstId;
+        if (id < 0 || id >= count) continue;
+        const to = embeddingGradient.offset + id * bytes;
         for (let at = words[starts + i]!; at < words[starts + i + 1]!; at++) {
           this.#kernels.add(outputGradient.offset + words[positions + at]! * bytes, to, bytes);
         }
@@ -184,12 +194,12 @@ export class CpuOps implements StageOps {
   }
 
   crossEntropy(
-    sizes: { rows: number; vocabulary: number; writeGradient: boolean },
+    sizes: { rows: number; vocabulary: number; meanOver: number; writeGradient: boolean },
     { targets, logits, losses }: { targets: BufferRange; logits: BufferRange; losses: BufferRange },
   ): CpuDispatch {
-    const { rows, vocabulary, writeGradient } = sizes;
+    const { rows, vocabulary, meanOver, writeGradient } = sizes;
     return this.#call("crossEntropy", [targets, logits, losses], [
-      ...[rows, 4 * vocabulary, writeGradient ? 1 : 0, 1 / rows],
+      ...[rows, 4 * vocabulary, writeGradient ? 1 : 0, 1 / meanOver],
     ]);
   }
 

@@ -7,7 +7,8 @@ import { wholePower } from "../../core/exact_math.ts";
 import type { OptimizerName } from "../../core/train/optimizer_names.ts";
 import type { StepOptions } from "../compute.ts";
 import { buildMuon } from "../optimizers/muon.ts";
-import { type GradientNorm, partOf, type Update, type VectorParts } from "../stage_vectors.ts";
+import { cutRange } from "../device_vector.ts";
+import type { GradientNorm, Update, VectorParts } from "../stage_vectors.ts";
 import type { CpuDispatch } from "./cpu_dispatch.ts";
 import type { CpuKernels } from "./kernels/cpu_kernels.ts";
 import type { CpuMemory } from "./memory.ts";
@@ -38,22 +39,23 @@ function buildAdamw({ memory, kernels, table, vectors }: CpuParts): Update {
   const hyper = memory.storage("hyper parameters", hyperWords);
   const dispatches: CpuDispatch[] = [];
   let stateOffset = 0;
-  for (const { offset, size } of first.covers) {
+  for (const { offset, size } of first.covers.flatMap((range) => cutRange(range, vectors.cuts))) {
     const decaying = Math.min(Math.max(table.decayLength - offset, 0), size);
     for (const [start, end, decays] of [[0, decaying, true], [decaying, size, false]] as const) {
+      if (start === end) continue;
       const part = { offset: offset + start, size: end - start };
       const ofState = { offset: stateOffset + start, size: end - start };
       const addresses = [
-        partOf(vectors.parameters, part).offset,
-        partOf(vectors.gradients, part).offset,
-        partOf(first.range, ofState).offset,
-        partOf(second.range, ofState).offset,
+        vectors.parameters.part(part).offset,
+        vectors.gradients.part(part).offset,
+        first.vector.part(ofState).offset,
+        second.vector.part(ofState).offset,
       ];
       const run = () => {
         const decay = decays ? memory.floats(hyper)[decayAt]! : 0;
         kernels.adamw(...addresses, 4 * part.size, hyper.offset, decay);
       };
-      if (part.size > 0) dispatches.push({ label: "adamw", run });
+      dispatches.push({ label: "adamw", run });
     }
     stateOffset += size;
   }
@@ -79,13 +81,16 @@ function hyperValues(options: StepOptions, steps: number): Float32Array {
 const chunkFloats = 4096; // four lanes sum up to 1,024 squares each before float64 takes over
 
 export function buildGradientNorm({ memory, kernels, table, vectors }: CpuParts): GradientNorm {
-  const chunks = Math.ceil(table.length / chunkFloats);
-  const partialSums = memory.storage("partial square sums", 4 * chunks);
+  const chunks = vectors.gradients.pieces({ offset: 0, size: table.length }).flatMap(({ range, size }) =>
+    Array.from({ length: Math.ceil(size / chunkFloats) }, (_, i) => ({
+      address: range.offset + 4 * i * chunkFloats,
+      bytes: 4 * Math.min(chunkFloats, size - i * chunkFloats),
+    }))
+  );
+  const partialSums = memory.storage("partial square sums", 4 * chunks.length);
   const run = () => {
-    for (let chunk = 0; chunk < chunks; chunk++) {
-      const start = chunk * chunkFloats;
-      const bytes = 4 * Math.min(chunkFloats, table.length - start);
-      kernels.squareSum(vectors.gradients.offset + 4 * start, partialSums.offset + 16 * chunk, bytes);
+    for (const [i, { address, bytes }] of chunks.entries()) {
+      kernels.squareSum(address, partialSums.offset + 16 * i, bytes);
     }
   };
   const dispatch: CpuDispatch = { label: "square sum", run };

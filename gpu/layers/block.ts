@@ -4,11 +4,12 @@
  */
 
 import { qkvWidth } from "../attention_sizes.ts";
-import type { BufferRange } from "../stage_ops.ts";
-import { buildLinear, buildNorm, type LayerContext, type Piece } from "./context.ts";
+import { type BufferRange, partOf } from "../stage_ops.ts";
+import { buildLinear, buildNorm, type Hold, type LayerContext, type Norm, type Piece } from "./context.ts";
 
 export interface HalfOptions {
   readonly layer: number;
+  readonly hold: Hold;
   readonly input: BufferRange; // (rows, d)
   readonly residual: BufferRange | undefined; // added to the output
   readonly output: BufferRange; // (rows, d)
@@ -22,13 +23,14 @@ const tensorName = (layer: number, part: string) => `model.layers.${layer}.${par
 /** output = residual + Attn(RMSNorm(input)). */
 export function buildAttentionHalf(context: LayerContext, options: HalfOptions): Piece {
   const { ops, buffers, rows, width, attention: sizes } = context;
-  const { layer, input, residual, output, outputGradient, inputGradient, accumulate } = options;
+  const { layer, hold, input, residual, output, outputGradient, inputGradient, accumulate } = options;
   const name = (part: string) => tensorName(layer, part);
-  const norm = buildNorm(context, { name: name("input_layernorm"), input });
+  const ofNorm: Hold = (part, count) => hold(`attention norm ${part}`, count);
+  const norm = buildNorm(context, { name: name("input_layernorm"), input, hold: ofNorm });
   const fused = qkvWidth(sizes);
-  const qkv = buffers.storage(`layer ${layer} qkv`, rows * fused);
-  const mixed = buffers.storage(`layer ${layer} attention output`, rows * width);
-  const logSumExp = buffers.storage(`layer ${layer} log-sum-exp`, rows * sizes.heads);
+  const qkv = hold("qkv", rows * fused);
+  const mixed = hold("attention output", rows * width);
+  const logSumExp = hold("log-sum-exp", rows * sizes.heads);
   const qkvGradient = buffers.scratch("qkv gradient", rows * fused);
   const mixedGradient = buffers.scratch("attention output gradient", rows * width);
   const normGradient = buffers.scratch("norm output gradient", rows * width);
@@ -72,45 +74,88 @@ export function buildAttentionHalf(context: LayerContext, options: HalfOptions):
   };
 }
 
-/** output = residual + W_down (silu(gate) * up) of RMSNorm(input). */
+const ffnRows = 2048; // a multiple of 64, so that every range begins where an adapter can bind it
+
+/**
+ * output = residual + W_down (silu(gate) * up) of RMSNorm(input).
+ *
+ * Some rows at a time, as the expanded rows are a block's largest memory by far: the gradients of all parts share it, and so do
+ * their values if the block computes them again. The weights' gradients are summed in the same order either way.
+ */
 export function buildFfnHalf(context: LayerContext, options: HalfOptions): Piece {
-  const { ops, buffers, rows, width, spec } = context;
-  const { layer, input, residual, output, outputGradient, inputGradient, accumulate } = options;
-  const { ffnWidth } = spec.model;
-  const name = (part: string) => tensorName(layer, part);
-  const norm = buildNorm(context, { name: name("post_attention_layernorm"), input });
-  const gateUp = buffers.storage(`layer ${layer} gate and up`, rows * 2 * ffnWidth);
-  const activated = buffers.storage(`layer ${layer} activated`, rows * ffnWidth);
-  const activatedGradient = buffers.scratch("activated gradient", rows * ffnWidth);
-  const gateUpGradient = buffers.scratch("gate and up gradient", rows * 2 * ffnWidth);
-  const normGradient = buffers.scratch("norm output gradient", rows * width);
-  const expand = buildLinear(context, {
-    names: [name("mlp.gate_proj"), name("mlp.up_proj")],
-    inWidth: width,
-    outWidth: 2 * ffnWidth,
-    input: norm.output,
-    output: gateUp,
-    outputGradient: gateUpGradient,
-    inputGradient: normGradient,
+  const { buffers, rows, recomputes, spec: { model: { ffnWidth } } } = context;
+  const { layer, hold, input, inputGradient, accumulate } = options;
+  const ofNorm: Hold = (part, count) => hold(`FFN norm ${part}`, count);
+  const norm = buildNorm(context, { name: tensorName(layer, "post_attention_layernorm"), input, hold: ofNorm });
+  const normGradient = buffers.scratch("norm output gradient", rows * context.width);
+  const held = Math.min(rows, ffnRows);
+  const kept = recomputes ? held : rows;
+  const memory: FfnMemory = {
+    gateUp: hold("gate and up", kept * 2 * ffnWidth),
+    activated: hold("activated", kept * ffnWidth),
+    activatedGradient: buffers.scratch("activated gradient", held * ffnWidth),
+    gateUpGradient: buffers.scratch("gate and up gradient", held * 2 * ffnWidth),
+  };
+  const parts = Array.from({ length: Math.ceil(rows / held) }, (_, i) => {
+    const first = i * held;
+    const own = { first, rows: Math.min(held, rows - first), firstHeld: recomputes ? 0 : first };
+    return buildFfnPart(context, { ...options, ...own, norm, normGradient, memory });
   });
-  const contract = buildLinear(context, {
-    names: [name("mlp.down_proj")],
-    inWidth: ffnWidth,
-    outWidth: width,
-    input: activated,
-    output,
-    residual,
-    outputGradient,
-    inputGradient: activatedGradient,
-  });
-  const sizes = { rows, width: ffnWidth };
   return {
-    forward: [norm.forward, ...expand.forward, ops.swiglu(sizes, { gateUp, activated }), ...contract.forward],
+    forward: [norm.forward, ...parts.flatMap(({ expand, contract }) => [...expand, ...contract])],
+    again: [norm.forward],
     backward: [
-      ...contract.backward,
-      ops.swigluBackward(sizes, { gateUp, activatedGradient, gateUpGradient }),
-      ...expand.backward,
+      ...parts.flatMap(({ expand, backward }) => recomputes ? [...expand, ...backward] : backward),
       ...norm.backward({ outputGradient: normGradient, inputGradient, accumulate }),
     ],
   };
 }
+
+interface FfnMemory {
+  readonly gateUp: BufferRange; // (rows, 2 ffnWidth) of all rows, or of one part's
+  readonly activated: BufferRange; // (rows, ffnWidth)
+  readonly activatedGradient: BufferRange; // of one part's rows
+  readonly gateUpGradient: BufferRange;
+}
+
+interface FfnPart extends HalfOptions {
+  readonly first: number; // row
+  readonly rows: number;
+  readonly firstHeld: number; // row of the part in gateUp and activated
+  readonly norm: Norm;
+  readonly normGradient: BufferRange; // (rows, d) of all rows
+  readonly memory: FfnMemory;
+}
+
+function buildFfnPart(context: LayerContext, part: FfnPart) {
+  const { ops, width, spec: { model: { ffnWidth } } } = context;
+  const { layer, first, rows, firstHeld, memory, residual } = part;
+  const { activatedGradient, gateUpGradient } = memory;
+  const name = (tensor: string) => tensorName(layer, `mlp.${tensor}`);
+  const ofTask = (range: BufferRange) => rowsOf(range, { first, rows, width });
+  const gateUp = rowsOf(memory.gateUp, { first: firstHeld, rows, width: 2 * ffnWidth });
+  const activated = rowsOf(memory.activated, { first: firstHeld, rows, width: ffnWidth });
+  const expand = buildLinear(context, {
+    ...{ names: [name("gate_proj"), name("up_proj")], rows, inWidth: width, outWidth: 2 * ffnWidth },
+    ...{ input: ofTask(part.norm.output), output: gateUp },
+    ...{ outputGradient: gateUpGradient, inputGradient: ofTask(part.normGradient) },
+  });
+  const contract = buildLinear(context, {
+    ...{ names: [name("down_proj")], rows, inWidth: ffnWidth, outWidth: width },
+    ...{ input: activated, output: ofTask(part.output), residual: residual && ofTask(residual) },
+    ...{ outputGradient: ofTask(part.outputGradient), inputGradient: activatedGradient },
+  });
+  const sizes = { rows, width: ffnWidth };
+  return {
+    expand: [...expand.forward, ops.swiglu(sizes, { gateUp, activated })],
+    contract: contract.forward,
+    backward: [
+      ...contract.backward,
+      ops.swigluBackward(sizes, { gateUp, activatedGradient, gateUpGradient }),
+      ...expand.backward,
+    ],
+  };
+}
+
+const rowsOf = (range: BufferRange, { first, rows, width }: { first: number; rows: number; width: number }) =>
+  partOf(range, { offset: first * width, size: rows * width });

@@ -7,7 +7,8 @@
  */
 
 import { assert, present } from "../../core/assert.ts";
-import { type ParameterTable, parameterTable, type StageSpec } from "../../core/model/spec.ts";
+import { type ParameterTable, parameterTable, type ParameterTensor, type StageSpec } from "../../core/model/spec.ts";
+import type { DeviceVectors } from "../device_vector.ts";
 import { type AttentionSizes, attentionSizes } from "../attention_sizes.ts";
 import { type BufferRange, type DeviceBuffers, type Dispatch, gainChunkRows, type StageOps } from "../stage_ops.ts";
 
@@ -15,6 +16,8 @@ import { type BufferRange, type DeviceBuffers, type Dispatch, gainChunkRows, typ
 export interface Piece {
   readonly forward: readonly Dispatch[];
   readonly backward: readonly Dispatch[];
+  /** What must run before the backward if shared memory has been used since. @default forward */
+  readonly again?: readonly Dispatch[];
 }
 
 export interface LayerContext {
@@ -27,19 +30,35 @@ export interface LayerContext {
   readonly ropeTable: BufferRange;
   /** dL/d(residual stream), (rows, d): every layer converts it in place from its output's gradient to its input's. */
   readonly residualGradient: BufferRange;
-  readonly parameter: (first: string, last?: string) => BufferRange;
-  readonly gradient: (first: string, last?: string) => BufferRange;
+  readonly recomputes: boolean;
+  readonly parameter: (name: string) => BufferRange; // that lies in one buffer
+  readonly gradient: (name: string) => BufferRange;
+  /** A matrix, or adjacent tensors that form one (q to v, gate to up), in parts that each lie in one buffer. */
+  readonly matrixParts: (first: string, last?: string) => readonly MatrixPart[];
+  /** Memory of a block for what its backward needs of its forward. */
+  readonly holdOf: (layer: number) => Hold;
 }
+
+/** Some rows of a matrix. */
+export interface MatrixPart {
+  readonly firstRow: number;
+  readonly rows: number;
+  readonly weight: BufferRange;
+  readonly gradient: BufferRange;
+}
+
+/** Memory for a named part: the block's own, or shared by all blocks that compute it again. */
+export type Hold = (part: string, count: number) => BufferRange;
 
 export interface ContextOptions {
   readonly ops: StageOps;
   readonly buffers: DeviceBuffers;
   readonly spec: StageSpec;
-  readonly parameters: BufferRange;
-  readonly gradients: BufferRange;
+  readonly vectors: Pick<DeviceVectors, "parameters" | "gradients">;
+  readonly recomputes: boolean; // each block's backward computes its forward again
 }
 
-export function layerContext({ ops, buffers, spec, parameters, gradients }: ContextOptions): LayerContext {
+export function layerContext({ ops, buffers, spec, vectors, recomputes }: ContextOptions): LayerContext {
   const table = parameterTable(spec);
   const attention = attentionSizes(spec);
   const rows = spec.sequences * spec.model.contextLength;
@@ -53,21 +72,35 @@ export function layerContext({ ops, buffers, spec, parameters, gradients }: Cont
     attention,
     ropeTable: buffers.scratch("rope table", attention.length * attention.headWidth),
     residualGradient: buffers.scratch("residual gradient", rows * width),
-    parameter: (first, last) => rangeOf(table, parameters, { first, last: last ?? first }),
-    gradient: (first, last) => rangeOf(table, gradients, { first, last: last ?? first }),
+    recomputes,
+    parameter: (name) => vectors.parameters.part(tensorOf(table, name)),
+    gradient: (name) => vectors.gradients.part(tensorOf(table, name)),
+    matrixParts: (first, last) => partsOf(table, vectors, { first, last: last ?? first }),
+    holdOf: (layer) => (part, count) =>
+      recomputes ? buffers.scratch(`a block's ${part}`, count) : buffers.storage(`layer ${layer} ${part}`, count),
   };
 }
 
-/** The bytes of one tensor, or of adjacent ones that form one matrix (q to v, gate to up). */
-function rangeOf(table: ParameterTable, flat: BufferRange, names: { first: string; last: string }): BufferRange {
-  const find = (name: string) =>
-    present(table.tensors.find((tensor) => tensor.name === name), `The stage must hold a tensor named ${name}`);
-  const first = find(names.first);
-  const last = find(names.last);
+function tensorOf({ tensors }: ParameterTable, name: string): ParameterTensor {
+  return present(tensors.find((tensor) => tensor.name === name), `The stage must hold a tensor named ${name}`);
+}
+
+function partsOf(
+  table: ParameterTable,
+  { parameters, gradients }: ContextOptions["vectors"],
+  names: { first: string; last: string },
+): MatrixPart[] {
+  const [first, last] = [tensorOf(table, names.first), tensorOf(table, names.last)];
   const between = table.tensors.slice(table.tensors.indexOf(first), table.tensors.indexOf(last) + 1);
   const size = between.reduce((sum, tensor) => sum + tensor.size, 0);
   assert(last.offset + last.size - first.offset === size, `${names.first} to ${names.last} must be adjacent`);
-  return { buffer: flat.buffer, offset: flat.offset + first.offset * 4, size: size * 4 };
+  const columns = first.size / present(first.shape[0], "a matrix has rows");
+  return parameters.pieces({ offset: first.offset, size }).map((piece) => ({
+    firstRow: (piece.offset - first.offset) / columns,
+    rows: piece.size / columns,
+    weight: piece.range,
+    gradient: gradients.part(piece),
+  }));
 }
 
 /** RMSNorm with what its backward needs. */
@@ -80,12 +113,12 @@ export interface Norm {
   ) => Dispatch[];
 }
 
-export function buildNorm(context: LayerContext, options: { name: string; input: BufferRange }): Norm {
+export function buildNorm(context: LayerContext, options: { name: string; input: BufferRange; hold: Hold }): Norm {
   const { ops, buffers, rows, width, spec } = context;
-  const { name, input } = options;
+  const { name, input, hold } = options;
   const gain = context.parameter(name);
-  const output = buffers.storage(`${name} output`, rows * width);
-  const inverseRms = buffers.storage(`${name} inverse rms`, rows);
+  const output = hold("output", rows * width);
+  const inverseRms = hold("inverse rms", rows);
   const partial = buffers.scratch("gain partial sums", Math.ceil(rows / gainChunkRows) * width);
   return {
     output,
@@ -103,28 +136,63 @@ export function buildNorm(context: LayerContext, options: { name: string; input:
   };
 }
 
-/** A linear layer with both gradients; `names` are adjacent tensors that form one matrix. */
-export interface LinearOptions {
+/** A matrix product; `names` are adjacent tensors that form one matrix. */
+export interface ProductOptions {
   readonly names: readonly [first: string, last?: string];
+  readonly rows?: number; // default: those of a task
   readonly inWidth: number;
   readonly outWidth: number;
   readonly input: BufferRange;
   readonly output: BufferRange;
   readonly residual?: BufferRange | undefined;
+}
+
+/** A linear layer with both gradients. */
+export interface LinearOptions extends ProductOptions {
   readonly outputGradient: BufferRange;
   readonly inputGradient: BufferRange;
 }
 
+/** Where the matrix lies in parts, each makes its columns of the output. */
+export function buildProduct(context: LayerContext, options: ProductOptions): Dispatch[] {
+  const { input, output, residual } = options;
+  return linearParts(context, options).map(({ sizes, weight, columnsOf }) =>
+    context.ops.linear(sizes, {
+      ...{ input, weight, output: columnsOf(output), residual: residual && columnsOf(residual) },
+    })
+  );
+}
+
+/** Each part of the matrix adds its share to the input's gradient. */
 export function buildLinear(context: LayerContext, options: LinearOptions): Piece {
-  const { ops, rows } = context;
-  const { names, inWidth, outWidth, input, output, residual, outputGradient, inputGradient } = options;
-  const weight = context.parameter(...names);
-  const sizes = { rows, inWidth, outWidth };
+  const { ops } = context;
+  const { input, outputGradient, inputGradient } = options;
+  const parts = linearParts(context, options);
   return {
-    forward: [ops.linear(sizes, { input, weight, output, residual })],
+    forward: buildProduct(context, options),
     backward: [
-      ops.linearWeightGradient(sizes, { outputGradient, input, weightGradient: context.gradient(...names) }),
-      ops.linearInputGradient(sizes, { outputGradient, weight, inputGradient }),
+      ...parts.map(({ sizes, gradient: weightGradient, columnsOf }) =>
+        ops.linearWeightGradient(sizes, { outputGradient: columnsOf(outputGradient), input, weightGradient })
+      ),
+      ...parts.map(({ sizes, weight, columnsOf }, i) =>
+        ops.linearInputGradient({ ...sizes, accumulate: i > 0 }, {
+          ...{ outputGradient: columnsOf(outputGradient), weight, inputGradient },
+        })
+      ),
     ],
   };
 }
+
+function linearParts(context: LayerContext, options: ProductOptions) {
+  const { names, rows = context.rows, inWidth, outWidth } = options;
+  return context.matrixParts(...names).map((part) => ({
+    ...part,
+    sizes: { rows, inWidth, outWidth: part.rows, outStride: outWidth },
+    columnsOf: (range: BufferRange) => columnsFrom(range, part.firstRow),
+  }));
+}
+
+/** From this column of the first row on. */
+const columnsFrom = ({ buffer, offset, size }: BufferRange, column: number): BufferRange => ({
+  ...{ buffer, offset: offset + 4 * column, size: size - 4 * column },
+});

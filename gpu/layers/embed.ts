@@ -17,18 +17,16 @@ export function buildEmbed(context: LayerContext): Embed {
   const tokens = buffers.scratch("tokens", rows);
   const index = buffers.scratch("token index", tokenIndexLength(rows));
   const output = buffers.storage("embedded tokens", rows * width);
-  const sizes = { rows, width };
+  const parts = context.matrixParts(name).map(({ firstRow: firstId, rows: ids, weight, gradient }) => ({
+    ...{ sizes: { rows, width, firstId, ids }, weight, gradient },
+  }));
   return {
     tokens,
     index,
     output,
-    forward: [ops.embed(sizes, { tokens, embedding: context.parameter(name), output })],
-    backward: [
-      ops.embedBackward(sizes, {
-        index,
-        outputGradient: residualGradient,
-        embeddingGradient: context.gradient(name),
-      }),
-    ],
+    forward: parts.map(({ sizes, weight: embedding }) => ops.embed(sizes, { tokens, embedding, output })),
+    backward: parts.map(({ sizes, gradient: embeddingGradient }) =>
+      ops.embedBackward(sizes, { index, outputGradient: residualGradient, embeddingGradient })
+    ),
   };
 }

@@ -1,15 +1,25 @@
-/** Final norm, untied output matrix and mean cross-entropy: the tail stage's way out. */
+/**
+ * Final norm, untied output matrix and mean cross-entropy: the tail stage's way out.
+ *
+ * Logits are made for some rows at a time, and their gradient goes into those of the matrix and of the norm before the next rows
+ * take their place: tokens times vocabulary would be the largest buffer by far. The number of rows depends on the vocabulary
+ * only, so every device sums in the same order.
+ */
 
-import type { BufferRange, Dispatch } from "../stage_ops.ts";
-import { buildLinear, buildNorm, type LayerContext, type Piece } from "./context.ts";
+import { type BufferRange, type Dispatch, partOf } from "../stage_ops.ts";
+import { buildLinear, buildNorm, buildProduct, type LayerContext } from "./context.ts";
 
 const matrixName = "lm_head.weight";
+const logitsFloats = 2 ** 23; // 32 MiB
+const rowsMultiple = 64; // ranges of rows begin where any adapter can bind them
 
-export interface Head extends Piece {
+export interface Head {
   readonly targets: BufferRange; // u32 (rows)
   readonly losses: BufferRange; // (rows), nats
-  /** Logits and losses, no gradient. */
+  /** Losses, no gradient. */
   readonly evaluate: readonly Dispatch[];
+  /** Losses, the gradients of matrix and norm, and dL/d(input). */
+  readonly turnaround: readonly Dispatch[];
   readonly sampling: Sampling;
 }
 
@@ -22,50 +32,78 @@ export interface Sampling {
   readonly logits: BufferRange; // (B, V)
 }
 
+/** How many rows' logits are held at once. */
+export function logitRows({ rows, vocabulary }: { rows: number; vocabulary: number }): number {
+  return Math.min(rows, rowsMultiple * Math.max(1, Math.floor(logitsFloats / vocabulary / rowsMultiple)));
+}
+
 export function buildHead(context: LayerContext, options: { input: BufferRange }): Head {
-  const { ops, buffers, rows, width, spec, residualGradient } = context;
+  const { buffers, rows, width, spec, residualGradient } = context;
   const vocabulary = spec.model.vocabSize;
-  const norm = buildNorm(context, { name: "model.norm.weight", input: options.input });
+  const norm = buildNorm(context, {
+    name: "model.norm.weight",
+    input: options.input,
+    hold: (part, count) => buffers.storage(`final norm ${part}`, count),
+  });
   const targets = buffers.storage("targets", rows);
   const losses = buffers.storage("losses", rows);
-  const logits = buffers.storage("logits", rows * vocabulary);
+  const held = logitRows({ rows, vocabulary });
+  const logits = buffers.storage("logits", held * vocabulary);
   const normGradient = buffers.scratch("norm output gradient", rows * width);
-  const project = buildLinear(context, {
-    names: [matrixName],
-    inWidth: width,
-    outWidth: vocabulary,
-    input: norm.output,
-    output: logits,
-    outputGradient: logits, // cross-entropy turns logits into their gradient
-    inputGradient: normGradient,
-  });
-  const lossOf = (writeGradient: boolean) =>
-    ops.crossEntropy({ rows, vocabulary, writeGradient }, { targets, logits, losses });
+  const parts: ReturnType<typeof partOfHead>[] = [];
+  for (let first = 0; first < rows; first += held) {
+    const count = Math.min(held, rows - first);
+    const rowsOf = (range: BufferRange, floats: number) =>
+      partOf(range, { offset: first * floats, size: count * floats });
+    const part = { rows: count, targets: rowsOf(targets, 1), losses: rowsOf(losses, 1), logits };
+    const [input, inputGradient] = [rowsOf(norm.output, width), rowsOf(normGradient, width)];
+    parts.push(partOfHead(context, { ...part, input, inputGradient }));
+  }
   return {
     targets,
     losses,
-    forward: [norm.forward, ...project.forward, lossOf(true)],
-    evaluate: [norm.forward, ...project.forward, lossOf(false)],
-    backward: [
-      ...project.backward,
+    evaluate: [norm.forward, ...parts.flatMap(({ evaluate }) => evaluate)],
+    turnaround: [
+      norm.forward,
+      ...parts.flatMap(({ turnaround }) => turnaround),
       ...norm.backward({ outputGradient: normGradient, inputGradient: residualGradient, accumulate: false }),
     ],
     sampling: buildSampling(context, { norm: norm.forward, normed: norm.output }),
   };
 }
 
+/** Some rows of a task. */
+interface HeadPart {
+  readonly rows: number;
+  readonly input: BufferRange; // (rows, d), normed
+  readonly inputGradient: BufferRange;
+  readonly logits: BufferRange; // (rows, V) at its start; cross-entropy can turn them into their gradient
+  readonly targets: BufferRange;
+  readonly losses: BufferRange;
+}
+
+/** `project`: from normed rows to logits and back. */
+function partOfHead(context: LayerContext, { rows, input, inputGradient, logits, targets, losses }: HeadPart) {
+  const { ops, width, rows: meanOver, spec } = context;
+  const vocabulary = spec.model.vocabSize;
+  const project = buildLinear(context, {
+    ...{ names: [matrixName], rows, inWidth: width, outWidth: vocabulary, input, output: logits },
+    ...{ outputGradient: logits, inputGradient }, // cross-entropy turns logits into their gradient
+  });
+  const lossOf = (writeGradient: boolean) =>
+    ops.crossEntropy({ rows, vocabulary, meanOver, writeGradient }, { targets, logits, losses });
+  return {
+    evaluate: [...project.forward, lossOf(false)],
+    turnaround: [...project.forward, lossOf(true), ...project.backward],
+  };
+}
+
 function buildSampling(context: LayerContext, options: { norm: Dispatch; normed: BufferRange }): Sampling {
-  const { ops, buffers, width, spec } = context;
+  const { buffers, width, spec } = context;
   const vocabulary = spec.model.vocabSize;
   const picked = buffers.storage("picked rows", spec.sequences * width);
   const logits = buffers.storage("picked logits", spec.sequences * vocabulary);
   const sizes = { rows: spec.sequences, inWidth: width, outWidth: vocabulary };
-  const weight = context.parameter(matrixName);
-  return {
-    norm: [options.norm],
-    normed: options.normed,
-    picked,
-    project: [ops.linear(sizes, { input: picked, weight, output: logits })],
-    logits,
-  };
+  const project = buildProduct(context, { names: [matrixName], ...sizes, input: picked, output: logits });
+  return { norm: [options.norm], normed: options.normed, picked, project, logits };
 }

@@ -14,8 +14,9 @@
 import { present } from "../../core/assert.ts";
 import { type Matrix, muonMatrices, muonNumbers } from "../../core/train/muon.ts";
 import type { StepOptions } from "../compute.ts";
-import type { BufferRange, DeviceBuffers, Dispatch, StageOps } from "../stage_ops.ts";
-import { partOf, type Update, type VectorParts } from "../stage_vectors.ts";
+import { type BufferRange, type DeviceBuffers, type Dispatch, partOf, type StageOps } from "../stage_ops.ts";
+import { TooLargeError } from "../too_large.ts";
+import type { Update, VectorParts } from "../stage_vectors.ts";
 import { numbersLength, type OrthogonalOps } from "./orthogonal_ops.ts";
 
 export interface MuonParts extends VectorParts {
@@ -27,13 +28,14 @@ export interface MuonParts extends VectorParts {
 
 export function buildMuon(parts: MuonParts): Update {
   const { buffers, table, vectors, rest } = parts;
-  const momentum = present(vectors.state.get("momentum"), "Muon keeps a momentum").range;
+  const momentum = present(vectors.state.get("momentum"), "Muon keeps a momentum").vector;
   const matrices = muonMatrices(table);
   const scratch = allocate(buffers, matrices);
   const dispatches: Dispatch[] = [];
   let stateOffset = 0;
   for (const matrix of matrices) {
-    const ofState = partOf(momentum, { offset: stateOffset, size: matrix.size });
+    mustBeWhole(parts, matrix);
+    const ofState = momentum.part({ offset: stateOffset, size: matrix.size });
     dispatches.push(...stepOf(parts, { matrix, momentum: ofState, scratch }));
     stateOffset += matrix.size;
   }
@@ -44,6 +46,17 @@ export function buildMuon(parts: MuonParts): Update {
       ...rest.uploads(options, steps),
     ],
   };
+}
+
+/** Gram matrices need all of a matrix. */
+function mustBeWhole({ buffers, vectors }: MuonParts, { name, size, offset }: Matrix): void {
+  if (vectors.parameters.pieces({ offset, size }).length === 1) return;
+  const limit = { bytes: 4 * size, limitBytes: buffers.largestBytes };
+  throw new TooLargeError({
+    label: name,
+    action: `step '${name}' with Muon, where a matrix is one buffer, as it`,
+    ...limit,
+  });
 }
 
 /** In the order of `stepNumbers`. */
@@ -83,8 +96,8 @@ function stepOf(
   const { numbers, inverse } = scratch;
   const whole = { offset: 0, size: count };
   const [direction, change] = [partOf(scratch.direction, whole), partOf(scratch.change, whole)];
-  const parameters = partOf(vectors.parameters, matrix);
-  const gradient = partOf(vectors.gradients, matrix);
+  const parameters = vectors.parameters.part(matrix);
+  const gradient = vectors.gradients.part(matrix);
   const side = shortSide(matrix);
   const { dispatches: factor, gram, result } = factorOf(orthogonal, { side, inverse, squares: scratch.squares });
   const scale = muonNumbers.scale * Math.sqrt(Math.max(rows, columns));

@@ -9,7 +9,7 @@
 import { assert } from "../../core/assert.ts";
 import type { GpuDevice } from "./device.ts";
 import type { BufferRange, DeviceBuffers } from "../stage_ops.ts";
-import { TooLargeError } from "./too_large.ts";
+import { TooLargeError } from "../too_large.ts";
 
 /** The buffer of a range of a GPU's. */
 export function gpuBuffer({ buffer }: BufferRange): GPUBuffer {
@@ -23,11 +23,19 @@ export class StageBuffers implements DeviceBuffers {
   readonly #gpu: GpuDevice;
   readonly #owned: GPUBuffer[] = [];
   readonly #shared = new Map<string, BufferRange>();
+  readonly #partBytes: number;
   #staging: GPUBuffer | null = null;
   #storageBytes = 0;
 
-  constructor(gpu: GpuDevice) {
+  /** `partBytes`: the most that one part of a vector may have, if that is less than the device allows. */
+  constructor(gpu: GpuDevice, { partBytes = Infinity }: { partBytes?: number | undefined } = {}) {
     this.#gpu = gpu;
+    this.#partBytes = partBytes;
+  }
+
+  get largestBytes(): number {
+    const { maxBufferSize, maxStorageBufferBindingSize } = this.#gpu.device.limits;
+    return Math.min(this.#partBytes, maxBufferSize, maxStorageBufferBindingSize);
   }
 
   storage(label: string, count: number): BufferRange {

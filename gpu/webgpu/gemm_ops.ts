@@ -11,8 +11,11 @@ export interface GemmOptions {
   readonly rows: number;
   readonly columns: number;
   readonly depth: number;
+  /** Floats between two stored rows of A, of C and the residual, if they are columns of wider matrices. */
+  readonly aStride?: number | undefined;
+  readonly cStride?: number | undefined;
   readonly bindings: readonly BufferRange[];
-  /** Adds the residual (`forward`) or what the output holds (`weightGradient`). */
+  /** Adds the residual (`forward`) or what the output holds. */
   readonly adds: boolean;
   /** Leaves the tiles beyond the diagonal alone. */
   readonly lowerOnly?: boolean;
@@ -21,8 +24,10 @@ export interface GemmOptions {
 export function gemm(
   { kernels, settings }: { kernels: Kernels; settings: GemmSettings },
   kind: GemmKind,
-  { rows, columns, depth, bindings, adds, lowerOnly = false }: GemmOptions,
+  options: GemmOptions,
 ): GpuDispatch {
+  const { rows, columns, depth, bindings, adds, lowerOnly = false } = options;
+  const { aStride = kind === "weightGradient" ? rows : depth, cStride = columns } = options;
   assert(
     columns % 4 === 0 && depth % 4 === 0,
     `Cannot multiply as columns ${columns}, depth ${depth} must divide by 4`,
@@ -32,7 +37,10 @@ export function gemm(
   return kernels.dispatch({
     kernel: { label: `gemm ${kind}`, source: gemmSource(kind, settings) },
     bindings,
-    constants: [rows, columns, rows >> 2, columns / 4, depth / 4, adds ? 1 : 0, lowerOnly ? 1 : 0],
+    constants: [
+      ...[rows, columns, rows >> 2, columns / 4, depth / 4, adds ? 1 : 0, lowerOnly ? 1 : 0],
+      ...[aStride / 4, cStride / 4],
+    ],
     workgroups: [Math.ceil(columns / tile.columns), Math.ceil(rows / tile.rows)],
   });
 }

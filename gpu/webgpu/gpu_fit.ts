@@ -24,7 +24,7 @@ export interface GpuLimits {
 export async function fitGpuStage(
   spec: StageSpec,
   { limits, isSoftware }: GpuLimits,
-  options: Pick<StageOptions, "optimizer"> = {},
+  options: StageOptions = {},
 ): Promise<GpuFit> {
   const paper = new PaperDevice(limits);
   const gpu = new GpuDevice(paper as unknown as GPUDevice, { // nothing else of it is used before the first task

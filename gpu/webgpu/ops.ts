@@ -14,6 +14,7 @@ import {
   type AttentionTensors,
   type BufferRange,
   type Dispatch,
+  type EmbedSizes,
   gainChunkRows,
   type LinearSizes,
   type NormGradientTensors,
@@ -66,6 +67,7 @@ export class Ops implements StageOps {
       rows: sizes.rows,
       columns: sizes.outWidth,
       depth: sizes.inWidth,
+      cStride: sizes.outStride,
       // Every binding must hold a buffer; without a residual it is read and discarded.
       bindings: [input, weight, output, residual ?? input],
       adds: residual !== undefined,
@@ -73,15 +75,16 @@ export class Ops implements StageOps {
   }
 
   linearInputGradient(
-    sizes: LinearSizes,
+    sizes: LinearSizes & { accumulate?: boolean },
     tensors: { outputGradient: BufferRange; weight: BufferRange; inputGradient: BufferRange },
   ): Dispatch {
     return this.#gemm("inputGradient", {
       rows: sizes.rows,
       columns: sizes.inWidth,
       depth: sizes.outWidth,
+      aStride: sizes.outStride,
       bindings: [tensors.outputGradient, tensors.weight, tensors.inputGradient],
-      adds: false,
+      adds: sizes.accumulate ?? false,
     });
   }
 
@@ -93,6 +96,7 @@ export class Ops implements StageOps {
       rows: sizes.outWidth,
       columns: sizes.inWidth,
       depth: sizes.rows,
+      aStride: sizes.outStride,
       bindings: [tensors.outputGradient, tensors.input, tensors.weightGradient],
       adds: true,
     });
@@ -191,34 +195,34 @@ export class Ops implements StageOps {
   }
 
   embed(
-    sizes: RowSizes,
+    sizes: EmbedSizes,
     tensors: { tokens: BufferRange; embedding: BufferRange; output: BufferRange },
   ): Dispatch {
     return this.#map({ label: "embed", source: embed }, sizes, {
       bindings: [tensors.tokens, tensors.embedding, tensors.output],
-      constants: [sizes.width / 4],
+      constants: [sizes.width / 4, sizes.firstId, sizes.ids],
     });
   }
 
   embedBackward(
-    sizes: RowSizes,
+    sizes: EmbedSizes,
     tensors: { index: BufferRange; outputGradient: BufferRange; embeddingGradient: BufferRange },
   ): Dispatch {
     return this.#map({ label: "embed_backward", source: embedBackward }, sizes, {
       bindings: [tensors.index, tensors.outputGradient, tensors.embeddingGradient],
-      constants: [sizes.width / 4, sizes.rows],
+      constants: [sizes.width / 4, sizes.rows, sizes.firstId, sizes.ids],
     });
   }
 
   crossEntropy(
-    sizes: { rows: number; vocabulary: number; writeGradient: boolean },
+    sizes: { rows: number; vocabulary: number; meanOver: number; writeGradient: boolean },
     tensors: { targets: BufferRange; logits: BufferRange; losses: BufferRange },
   ): Dispatch {
-    const { rows, vocabulary, writeGradient } = sizes;
+    const { rows, vocabulary, meanOver, writeGradient } = sizes;
     return this.kernels.dispatch({
       kernel: this.#rowKernel("cross_entropy", crossEntropy),
       bindings: [tensors.targets, tensors.logits, tensors.losses],
-      constants: [rows, vocabulary / 4, floatBits(1 / rows), writeGradient ? 1 : 0],
+      constants: [rows, vocabulary / 4, floatBits(1 / meanOver), writeGradient ? 1 : 0],
       workgroups: [this.#rowGroups(rows)],
     });
   }

@@ -41,7 +41,7 @@ class WebGpuStageDevice implements StageDevice {
   constructor(gpu: GpuDevice, options: WebGpuStageOptions) {
     const settings = options.settings ?? (gpu.adapter.isSoftware ? softwareKernels : hardwareKernels);
     this.adapter = gpu.adapter;
-    this.buffers = new StageBuffers(gpu);
+    this.buffers = new StageBuffers(gpu, { partBytes: options.partBytes });
     this.ops = new Ops(options.kernels ?? new Kernels(gpu), settings);
     this.#gpu = gpu;
   }

@@ -1,5 +1,6 @@
 /** The processor's backend against the float64 reference and PyTorch's training. */
 
+import { defaultOptimizer } from "../../core/train/optimizer_names.ts";
 import { createCpuStage } from "../../gpu/cpu/cpu_stage.ts";
 import { computeSuite, type OpenStage } from "./compute_suite.ts";
 import { type TraceTolerances, trainingSuite } from "./training_suite.ts";
@@ -16,3 +17,9 @@ const open: OpenStage = (spec, optimizer) => createCpuStage(spec, { optimizer, a
 
 computeSuite("cpu", open);
 trainingSuite("cpu", open, { tolerances });
+
+const partBytes = 2 ** 14; // 64 rows of 64: every matrix but those of attention comes in parts
+
+computeSuite("cpu, vectors in parts", (spec, optimizer) => createCpuStage(spec, { optimizer, partBytes }), {
+  optimizers: [defaultOptimizer],
+});

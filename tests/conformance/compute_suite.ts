@@ -29,6 +29,7 @@ import { testWhere } from "../support/test_where.ts";
 export interface ComputeSuiteOptions {
   /** Part of a case's name; the others are left out. */
   readonly only?: readonly string[];
+  readonly optimizers?: readonly OptimizerName[]; // default: all
   /** Why the suite cannot run here; reported as ignored. */
   readonly skip?: string | null;
 }
@@ -40,10 +41,10 @@ export type OpenStage = (spec: StageSpec, optimizer: OptimizerName) => Promise<S
  * parameters are not yet loaded.
  */
 export function computeSuite(name: string, open: OpenStage, options: ComputeSuiteOptions = {}): void {
-  const { only, skip = null } = options;
+  const { only, skip = null, optimizers = optimizerNames } = options;
   for (const { name: caseName, spec } of computeCases()) {
     if (only !== undefined && !only.some((part) => caseName.includes(part))) continue;
-    for (const optimizer of optimizerNames) {
+    for (const optimizer of optimizers) {
       const isDefault = optimizer === defaultOptimizer;
       const checks = [...isDefault ? checksOf(spec) : [], ...optimizerChecks];
       testWhere(skip, `StageCompute ${name}: ${caseName}${isDefault ? "" : `, ${optimizer}`}`, async (t) => {

@@ -4,7 +4,7 @@ import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import type { MinerRecord } from "../../core/miner/event.ts";
 import { UserError } from "../../cli/output/errors.ts";
 import type { ComputeHost } from "../../cli/roles/compute_host.ts";
-import { TooLargeError } from "../../gpu/webgpu/too_large.ts";
+import { TooLargeError } from "../../gpu/too_large.ts";
 import { LocalSwarm, referenceHost } from "../support/swarm/local_swarm.ts";
 import { assertWhole, configOf, patience, recordsOf } from "../support/swarm/whole_run.ts";
 

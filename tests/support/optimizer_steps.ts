@@ -15,7 +15,7 @@ import type { CpuDispatch } from "../../gpu/cpu/cpu_dispatch.ts";
 import { CpuOps } from "../../gpu/cpu/ops.ts";
 import { cpuUpdates } from "../../gpu/cpu/updates.ts";
 import { referenceUpdates } from "../../gpu/reference/updates.ts";
-import { storeVectors } from "../../gpu/stage_vectors.ts";
+import { type DeviceVector, type DeviceVectors, storeVectors } from "../../gpu/device_vector.ts";
 import { StageBuffers } from "../../gpu/webgpu/buffers.ts";
 import { type KernelSettings, Ops } from "../../gpu/webgpu/ops.ts";
 import { updates } from "../../gpu/webgpu/optimizers/updates.ts";
@@ -47,21 +47,30 @@ export function steppedByReference(run: StepRun): Stepped {
   return { parameters: Float32Array.from(parameters), state };
 }
 
+const whole = (vector: DeviceVector) => vector.part({ offset: 0, size: vector.length });
+const filled = ({ state }: DeviceVectors) => [...state].filter(([, { vector }]) => vector.length > 0); // Muon may leave AdamW nothing
+
 export function steppedByProcessor(run: StepRun): Stepped {
   const { table, optimizer } = run;
   const memory = new CpuMemory();
   const kernels = cpuKernels(memory.memory);
   const vectors = storeVectors(memory, { table, state: stateOf(run) });
   const update = cpuUpdates[optimizer]({ memory, kernels, ops: new CpuOps(memory, kernels), table, vectors });
-  memory.upload(vectors.parameters, run.parameters);
+  memory.upload(whole(vectors.parameters), run.parameters);
   run.steps.forEach(({ options, gradients }, i) => {
-    memory.upload(vectors.gradients, gradients);
+    memory.upload(whole(vectors.gradients), gradients);
     for (const { range, values } of update.uploads(options, i + 1)) memory.upload(range, values);
     for (const { run } of update.dispatches as readonly CpuDispatch[]) run();
   });
-  assertEquals(memory.floats(vectors.gradients).findIndex((value) => value !== 0), -1, "a step clears the gradient");
-  const state = Object.fromEntries(vectors.state.entries().map(([name, { range }]) => [name, memory.floats(range)]));
-  return { parameters: memory.floats(vectors.parameters), state };
+  assertEquals(
+    memory.floats(whole(vectors.gradients)).findIndex((value) => value !== 0),
+    -1,
+    "a step clears the gradient",
+  );
+  const state = Object.fromEntries(
+    filled(vectors).map(([name, { vector }]) => [name, memory.floats(whole(vector))]),
+  );
+  return { parameters: memory.floats(whole(vectors.parameters)), state };
 }
 
 export async function steppedByGpu(
@@ -75,18 +84,20 @@ export async function steppedByGpu(
   const bindingBytes = 1 << 20;
   const update = updates[optimizer]({ ops: new Ops(kernels, settings), buffers, table, vectors, bindingBytes });
   await kernels.warmUp();
-  for (const { range } of vectors.state.values()) buffers.upload(range, new Float32Array(range.size / 4));
-  buffers.upload(vectors.parameters, run.parameters);
+  for (const [, { vector }] of filled(vectors)) buffers.upload(whole(vector), new Float32Array(vector.length));
+  buffers.upload(whole(vectors.parameters), run.parameters);
   for (const [i, { options, gradients }] of run.steps.entries()) {
-    buffers.upload(vectors.gradients, gradients);
+    buffers.upload(whole(vectors.gradients), gradients);
     for (const { range, values } of update.uploads(options, i + 1)) buffers.upload(range, values);
     kernels.run(update.dispatches);
   }
-  const gradients = await buffers.readFloats(vectors.gradients, table.length);
+  const gradients = await buffers.readFloats(whole(vectors.gradients), table.length);
   assert(gradients.every((value) => value === 0), "a step clears the gradient");
   const state: Record<string, Float32Array> = {};
-  for (const [name, { range }] of vectors.state) state[name] = await buffers.readFloats(range, range.size / 4);
-  const parameters = await buffers.readFloats(vectors.parameters, table.length);
+  for (const [name, { vector }] of filled(vectors)) {
+    state[name] = await buffers.readFloats(whole(vector), vector.length);
+  }
+  const parameters = await buffers.readFloats(whole(vectors.parameters), table.length);
   buffers.destroy();
   return { parameters, state };
 }

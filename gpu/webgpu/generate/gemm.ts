@@ -63,6 +63,8 @@ struct Shape {
   depthVectors: u32,
   adds: u32, // 1: add what is there, the residual or c
   lowerOnly: u32, // 1: tiles beyond the diagonal are left alone
+  aVectors: u32, // between two stored rows of a
+  cVectors: u32, // of c and of the residual
 }
 @group(0) @binding(0) var<storage, read> a: array<vec4f>; // ${layout[0]}
 @group(0) @binding(1) var<storage, read> b: array<vec4f>; // ${layout[1]}
@@ -73,14 +75,9 @@ ${residual}@group(0) @binding(${kind === "forward" ? 4 : 3}) var<uniform> shape:
 
 /** Writes one vector of four outputs, `sum`, at vector index `at`. */
 function store(kind: GemmKind, sum: string): string {
-  switch (kind) {
-    case "forward":
-      return `c[at] = ${sum} + select(vec4f(), residual[at], shape.adds != 0u);`;
-    case "inputGradient":
-      return `c[at] = ${sum};`;
-    case "weightGradient":
-      return `c[at] = ${sum} + select(vec4f(), c[at], shape.adds != 0u);`;
-  }
+  const held = kind === "forward" ? "residual" : "c";
+  if (kind === "weightGradient") return `c[at] = ${sum} + select(vec4f(), c[at], shape.adds != 0u);`;
+  return `if (shape.adds != 0u) { c[at] = ${sum} + ${held}[at]; } else { c[at] = ${sum}; }`;
 }
 
 /** Ends a workgroup whose tile lies beyond the diagonal, if it may. */
@@ -105,7 +102,7 @@ ${
 ${
         each(columnVectors, (j) =>
           `if (column + ${j}u < shape.columnVectors) {
-let at = (row + ${i}u) * shape.columnVectors + column + ${j}u;
+let at = (row + ${i}u) * shape.cVectors + column + ${j}u;
 ${store(kind, `s${i}_${j}`)}
 }`)
       }
@@ -117,7 +114,7 @@ ${store(kind, `s${i}_${j}`)}
 
 /** Rows and columns past the edge are clamped to the last one: they read valid data and are not stored. */
 const clampedRows = (rows: number) =>
-  each(rows, (i) => `let a${i} = min(row + ${i}u, shape.rows - 1u) * shape.depthVectors;`);
+  each(rows, (i) => `let a${i} = min(row + ${i}u, shape.rows - 1u) * shape.aVectors;`);
 const clampedColumns = (count: number) =>
   each(count, (j) => `let b${j} = min(column + ${j}u, shape.columnVectors - 1u);`);
 
@@ -158,7 +155,7 @@ for (var k = 0u; k < shape.depthVectors; k++) {
 ${
     each(4, (step) =>
       `{
-${each(rows / 4, (i) => `let x${i} = a[(k * 4u + ${step}u) * shape.rowVectors + a${i}];`)}
+${each(rows / 4, (i) => `let x${i} = a[(k * 4u + ${step}u) * shape.aVectors + a${i}];`)}
 ${each(columnVectors, (j) => `let w${j} = b[(k * 4u + ${step}u) * shape.columnVectors + b${j}];`)}
 ${each(rows, (i) => each(columnVectors, (j) => product(i, j)))}
 }`)
@@ -208,7 +205,7 @@ ${each(depth, step)}
 ${
     each(4, (i) =>
       `if (firstRow + lane.y * 4u + ${i}u < shape.rows && column < shape.columnVectors) {
-let at = (firstRow + lane.y * 4u + ${i}u) * shape.columnVectors + column;
+let at = (firstRow + lane.y * 4u + ${i}u) * shape.cVectors + column;
 ${store(kind, `s${i}`)}
 }`)
   }
@@ -221,10 +218,11 @@ type Side = "row" | "column";
 /** Vectors of the source run along K: its four values go to four consecutive k of one row or column of the tile. */
 function loadAlong(tileName: "A" | "B", side: Side, width: number, depth: number): string {
   const first = side === "row" ? "firstRow" : "firstColumn";
+  const stride = side === "row" ? "aVectors" : "depthVectors";
   return `let line = e / ${depth / 4}u;
 let k = e % ${depth / 4}u;
 let inside = ${first} + line < shape.${side}s && k0 + k < shape.depthVectors;
-let at = min(${first} + line, shape.${side}s - 1u) * shape.depthVectors + min(k0 + k, shape.depthVectors - 1u);
+let at = min(${first} + line, shape.${side}s - 1u) * shape.${stride} + min(k0 + k, shape.depthVectors - 1u);
 let value = select(vec4f(), ${tileName.toLowerCase()}[at], inside);
 ${range(4).map((i) => `tile${tileName}[(k * 4u + ${i}u) * ${width}u + line] = value[${i}];`).join("\n")}`;
 }
@@ -232,11 +230,12 @@ ${range(4).map((i) => `tile${tileName}[(k * 4u + ${i}u) * ${width}u + line] = va
 /** Vectors of the source run along rows or columns: its four values go to one k. */
 function loadAcross(tileName: "A" | "B", side: Side, width: number): string {
   const first = side === "row" ? "firstRow" : "firstColumn";
+  const stride = side === "row" ? "aVectors" : "columnVectors";
   return `let k = e / ${width / 4}u;
 let line = e % ${width / 4}u;
 let vector = (${first} >> 2u) + line;
 let inside = vector < shape.${side}Vectors && k0 * 4u + k < shape.depthVectors * 4u;
-let at = min(k0 * 4u + k, shape.depthVectors * 4u - 1u) * shape.${side}Vectors + min(vector, shape.${side}Vectors - 1u);
+let at = min(k0 * 4u + k, shape.depthVectors * 4u - 1u) * shape.${stride} + min(vector, shape.${side}Vectors - 1u);
 let value = select(vec4f(), ${tileName.toLowerCase()}[at], inside);
 ${range(4).map((i) => `tile${tileName}[k * ${width}u + line * 4u + ${i}u] = value[${i}];`).join("\n")}`;
 }

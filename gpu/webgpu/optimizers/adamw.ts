@@ -5,7 +5,7 @@
 import { present } from "../../../core/assert.ts";
 import { wholePower } from "../../../core/exact_math.ts";
 import type { StepOptions } from "../../compute.ts";
-import { partOf, type Update } from "../../stage_vectors.ts";
+import type { Update } from "../../stage_vectors.ts";
 import { piecesOf, type UpdateParts } from "./gpu_parts.ts";
 import adamw from "../wgsl/adamw.wgsl" with { type: "text" };
 
@@ -17,7 +17,7 @@ export function buildAdamw({ ops: { kernels }, buffers, table, vectors, bindingB
   const first = present(vectors.state.get("firstMoments"), "AdamW keeps first moments");
   const second = present(vectors.state.get("secondMoments"), "AdamW keeps second moments");
   const hyper = buffers.uniform("hyper parameters", hyperWords * 4);
-  const dispatches = piecesOf(first.covers, bindingBytes).map((piece) => {
+  const dispatches = piecesOf(first.covers, { bindingBytes, cuts: vectors.cuts }).map((piece) => {
     const ofState = { offset: piece.stateOffset, size: piece.size };
     const count = piece.size / 4; // vec4f
     const groups = Math.ceil(count / lanes);
@@ -25,10 +25,10 @@ export function buildAdamw({ ops: { kernels }, buffers, table, vectors, bindingB
     return kernels.dispatch({
       kernel: { label: "adamw", source: adamw },
       bindings: [
-        partOf(vectors.parameters, piece),
-        partOf(vectors.gradients, piece),
-        partOf(first.range, ofState),
-        partOf(second.range, ofState),
+        vectors.parameters.part(piece),
+        vectors.gradients.part(piece),
+        first.vector.part(ofState),
+        second.vector.part(ofState),
         hyper,
       ],
       constants: [count, decaying, groupsPerRow],

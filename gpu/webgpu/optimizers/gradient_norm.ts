@@ -3,7 +3,8 @@
  */
 
 import { wholeVector } from "../../../core/train/optimizer.ts";
-import { type GradientNorm, partOf } from "../../stage_vectors.ts";
+import { partOf } from "../../stage_ops.ts";
+import type { GradientNorm } from "../../stage_vectors.ts";
 import { piecesOf, type UpdateParts } from "./gpu_parts.ts";
 import squareSum from "../wgsl/square_sum.wgsl" with { type: "text" };
 
@@ -11,12 +12,12 @@ const lanes = 64; // the kernel's workgroup size
 const stripes = 4096; // STRIPES of square_sum.wgsl
 
 export function buildGradientNorm({ ops, buffers, table, vectors, bindingBytes }: UpdateParts): GradientNorm {
-  const pieces = piecesOf(wholeVector(table), bindingBytes);
+  const pieces = piecesOf(wholeVector(table), { bindingBytes, cuts: vectors.cuts });
   const partialSums = buffers.storage("partial square sums", stripes * pieces.length);
   const dispatches = pieces.map((piece, i) =>
     ops.kernels.dispatch({
       kernel: { label: "square_sum", source: squareSum },
-      bindings: [partOf(vectors.gradients, piece), partOf(partialSums, { offset: i * stripes, size: stripes })],
+      bindings: [vectors.gradients.part(piece), partOf(partialSums, { offset: i * stripes, size: stripes })],
       constants: [piece.size / 4],
       workgroups: [stripes / lanes],
     })

@@ -32,7 +32,7 @@ export type Mode = "plain" | "salted" | "timelocked";
  * Blocks that a validator needs once nothing is in its way: a look, the reveal and its block, a look, the call and its block.
  */
 export const workBlocks = 6;
-const redialBlocks = 5; // the longest wait between two connections: 60 s
+const redialBlocks = 5; // the longest wait between two connections to a public node: 60 s
 const idleLookBlocks = 10; // between two looks of a validator that has nothing to do
 const callBlocks = 2; // until a call without an answer gives its socket up: 15 s
 const methods = [

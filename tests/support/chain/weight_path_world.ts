@@ -45,6 +45,8 @@ export interface OwnCall {
   error: string | null; // of its block
 }
 
+const firstRedialMs = 500;
+
 export class WeightPathWorld {
   readonly records: DutyRecord[] = [];
   readonly warnings: string[] = [];
@@ -64,6 +66,7 @@ export class WeightPathWorld {
   private constructor(folder: string) {
     this.#folder = folder;
     this.#timers = new QuietTimers({ callDeadlineMs, headSilenceMs, onChange: () => this.#change() });
+    this.#timers.swiftMs = firstRedialMs; // a later attempt waits for the next block, or an outage would never end
   }
 
   static async open(folder: string, genesis: GenesisOptions): Promise<WeightPathWorld> {

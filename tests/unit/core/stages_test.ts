@@ -6,7 +6,7 @@ import type { RunConfig } from "../../../core/config/config.ts";
 import { resolveConfig } from "../../../core/config/parse.ts";
 import { sizeNames } from "../../../core/config/size.ts";
 import { type StageSpec, stageSpecs } from "../../../core/model/spec.ts";
-import { splitLayers, stageFlopsPerToken } from "../../../core/model/stages.ts";
+import { splitLayers, stageFlopsPerToken, stageParameterLengths } from "../../../core/model/stages.ts";
 
 function configOf(overrides: Record<string, unknown>, size = "tiny"): RunConfig {
   const result = resolveConfig({ size, overrides });
@@ -100,4 +100,14 @@ Deno.test("Stages: FLOPs per token are those of the matrices and of attention", 
   assertEquals(stageFlopsPerToken(body).forward, 2 * layer + 2 * codec);
   assertEquals(stageFlopsPerToken(tail).forward, 2 * layer + codec + 2 * 128 * 1024);
   assertEquals(stageFlopsPerToken(tail).training, 3 * stageFlopsPerToken(tail).forward);
+});
+
+Deno.test("Stages: none has more parameters than 16 GiB can train, if the number of stages allows that", () => {
+  const parametersOf = (size: string, stages: number) => {
+    const config = configOf({ "pipeline.stages": stages }, size);
+    return stageParameterLengths(config).map((length) => length / 1e6);
+  };
+  assert(Math.max(...parametersOf("8b", 10)) < 950);
+  assert(Math.max(...parametersOf("8b", 8)) > 1_000, "eight are too few, so they are as even as they can be");
+  assertEquals(splitLayers(configOf({ "pipeline.stages": 10 }, "8b")), [1, 3, 3, 4, 4, 4, 4, 4, 4, 1]);
 });

@@ -10,7 +10,7 @@ import { StageBuffers } from "../../../gpu/webgpu/buffers.ts";
 import { Ops, softwareKernels } from "../../../gpu/webgpu/ops.ts";
 import { buildAdamw } from "../../../gpu/webgpu/optimizers/adamw.ts";
 import { buildGradientNorm } from "../../../gpu/webgpu/optimizers/gradient_norm.ts";
-import { storeVectors } from "../../../gpu/stage_vectors.ts";
+import { type DeviceVector, storeVectors } from "../../../gpu/device_vector.ts";
 import { type GpuSupport, gpuTest } from "../../support/gpu_adapter.ts";
 
 const length = 5 * 256 + 64; // five whole ranges of 1024 bytes and a rest
@@ -25,8 +25,10 @@ async function stepped({ gpu, kernels }: GpuSupport, bindingBytes: number, cover
   const kept = adamw.stateVectors(table).map((vector) => ({ ...vector, covers: covers ?? vector.covers }));
   const vectors = storeVectors(buffers, { table, state: kept });
   const packed = stateLength(kept[0]!);
-  const { parameters, gradients, state } = vectors;
-  const [first, second] = [state.get("firstMoments")!.range, state.get("secondMoments")!.range];
+  const whole = (vector: DeviceVector) => vector.part({ offset: 0, size: vector.length });
+  const [parameters, gradients] = [whole(vectors.parameters), whole(vectors.gradients)];
+  const stateOf = (name: string) => whole(vectors.state.get(name)!.vector);
+  const [first, second] = [stateOf("firstMoments"), stateOf("secondMoments")];
   const parts = { ops: new Ops(kernels, softwareKernels), buffers, table, vectors, bindingBytes };
   const [update, norm] = [buildAdamw(parts), buildGradientNorm(parts)];
   await kernels.warmUp();

@@ -9,7 +9,7 @@ import { type DeviceLimits, GpuDevice } from "../../../gpu/webgpu/device.ts";
 import { measureGpuGemm } from "../../../gpu/webgpu/gpu_gemm_speed.ts";
 import { createWebGpuStage } from "../../../gpu/webgpu/webgpu_stage.ts";
 import { fitStage } from "../../../gpu/stage_fit.ts";
-import { TooLargeError } from "../../../gpu/webgpu/too_large.ts";
+import { TooLargeError } from "../../../gpu/too_large.ts";
 import { openComputeWorker } from "../../../gpu/worker_client.ts";
 import { gpuTest } from "../../support/gpu_adapter.ts";
 
@@ -20,8 +20,8 @@ const roomy: DeviceLimits = {
   maxComputeWorkgroupStorageSize: 16_384,
 };
 
-function stagesOf(size: string): StageSpec[] {
-  const resolved = resolveConfig({ size });
+function stagesOf(size: string, overrides: Record<string, number> = {}): StageSpec[] {
+  const resolved = resolveConfig({ size, overrides });
   assert(resolved.ok);
   return stageSpecs(resolved.config, splitLayers(resolved.config));
 }
@@ -34,15 +34,22 @@ Deno.test("Stage fit: a size of billions is judged without a device, and takes t
   }
 });
 
-Deno.test("Stage fit: a stage whose logits or parameters are too large is refused with their names and sizes", async () => {
-  const tail = stagesOf("100m").at(-1)!;
+Deno.test("Stage fit: a stage whose activations or parameters are too large is refused with their names and sizes", async () => {
+  const tail = stagesOf("100m", { "train.sequencesPerMicrobatch": 48 }).at(-1)!;
   const narrow = { ...roomy, maxStorageBufferBindingSize: 128 * 2 ** 20 };
   const { problem } = await fitStage(tail, { limits: narrow, isSoftware: true });
   assertInstanceOf(problem, TooLargeError);
-  assertEquals([problem.label, problem.bytes, problem.limitBytes], ["logits", 512 * 2 ** 20, 128 * 2 ** 20]);
+  const { label, bytes, limitBytes } = problem;
+  assertEquals([label, bytes, limitBytes], ["layer 8 decoded wire", 144 * 2 ** 20, 128 * 2 ** 20]);
+  for (const spec of stagesOf("100m")) {
+    const fit = await fitStage(spec, { limits: narrow, isSoftware: true });
+    assertEquals(fit.problem, null, "its logits come in parts");
+  }
   const small = { ...roomy, maxBufferSize: gibibyte };
-  const refused = await fitStage(stagesOf("3b")[0]!, { limits: small, isSoftware: false });
-  assertStringIncludes(refused.problem?.message ?? "", "Cannot allocate 'parameters' as a buffer must be at most");
+  assertEquals((await fitStage(stagesOf("3b")[0]!, { limits: small, isSoftware: false })).problem, null, "in parts");
+  const inParts = { optimizer: "muon", partBytes: 64 * 2 ** 20 } as const;
+  const muon = await fitStage(stagesOf("3b")[1]!, { limits: roomy, isSoftware: false }, inParts);
+  assertStringIncludes(muon.problem?.message ?? "", "with Muon, where a matrix is one buffer, as it must be at most");
 });
 
 Deno.test("Stage fit: Muon keeps one vector where AdamW keeps two, on a GPU and on the processor", async () => {

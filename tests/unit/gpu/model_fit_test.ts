@@ -39,10 +39,13 @@ function workerWith(isSoftware: boolean): ComputeWorker {
 const plenty = () => Infinity;
 
 Deno.test("Model fit: a size beyond the adapter is refused with limit, value and changes that fit", async () => {
-  const config = configOf({ size: "100m" });
+  const config = configOf({ size: "100m", overrides: { "train.sequencesPerMicrobatch": 48 } });
   const attempt = () => mustFit(config, { worker: workerWith(true), memoryBytes: plenty });
   const { message, next } = await assertRejects(attempt, UserError);
-  assertMatch(message, /size 100m .*\(paper\): its logits take 512\.0 MiB, more than the adapter's 128\.0 MiB/);
+  assertMatch(
+    message,
+    /size 100m .*\(paper\): its embedded tokens take 144\.0 MiB, more than the adapter's 128\.0 MiB/,
+  );
   const sequences = Number(/train\.sequencesPerMicrobatch=(\d+)/.exec(next!)?.[1]);
   const size = /--size (\w+)/.exec(next!)?.[1];
   const adapter = { limits, isSoftware: true };

@@ -1,0 +1,127 @@
+/**
+ * A stage's flat vector in a device's memory: one buffer, or several where one may not be as large.
+ *
+ * Owns where vectors are cut: between two tensors if possible, and within a matrix that is larger than a buffer may be, at a
+ * multiple of 64 rows. All vectors of a stage are cut at the same parameters, so a piece of one lies in one buffer of each.
+ * Offsets and sizes are in floats. Out of scope: what is computed with them.
+ */
+
+import { assert, present } from "../core/assert.ts";
+import type { ParameterTable } from "../core/model/spec.ts";
+import type { StateVector, VectorRange } from "../core/train/optimizer.ts";
+import { type BufferRange, type DeviceBuffers, partOf } from "./stage_ops.ts";
+
+/** A piece of a vector that lies in one buffer. */
+export interface VectorPiece extends VectorRange {
+  readonly range: BufferRange;
+}
+
+const rowsMultiple = 64; // so that a piece of a matrix, and its columns of an output, begin where any adapter can bind them
+
+/** The parameters at which vectors are cut, ascending, without 0 and the end. A part has at most `mostFloats`, if it can. */
+export function cutsOf({ tensors, length }: ParameterTable, mostFloats: number): number[] {
+  const cuts: number[] = [];
+  let start = 0;
+  const cutAt = (offset: number) => {
+    if (offset > start) cuts.push(offset);
+    start = offset;
+  };
+  for (const [i, { shape: [rows = 1], offset, size }] of tensors.entries()) {
+    const end = tensors[i + 1]?.offset ?? length;
+    if (end - start <= mostFloats) continue;
+    cutAt(offset);
+    if (end - offset <= mostFloats) continue;
+    const block = rowsMultiple * (size / rows);
+    const step = block * Math.max(1, Math.floor(mostFloats / block));
+    for (let at = offset + step; at < offset + size; at += step) cutAt(at);
+  }
+  return cuts;
+}
+
+export class DeviceVector {
+  readonly length: number;
+  readonly #pieces: readonly VectorPiece[];
+
+  private constructor(pieces: readonly VectorPiece[]) {
+    this.#pieces = pieces;
+    this.length = pieces.reduce((sum, { size }) => sum + size, 0);
+  }
+
+  /** Zero-filled memory for a value per parameter in `covers`, packed in this order. */
+  static store(
+    buffers: DeviceBuffers,
+    { label, covers, cuts }: { label: string; covers: readonly VectorRange[]; cuts: readonly number[] },
+  ): DeviceVector {
+    const sizes: number[] = [];
+    let part = -1; // between which cuts the last piece lies
+    for (const { offset, size } of covers.flatMap((range) => cutRange(range, cuts))) {
+      const own = cuts.filter((cut) => cut <= offset).length;
+      if (own === part) sizes[sizes.length - 1]! += size;
+      else sizes.push(size);
+      part = own;
+    }
+    let offset = 0;
+    const pieces = sizes.map((size, i): VectorPiece => {
+      const name = sizes.length === 1 ? label : `${label}, part ${i + 1} of ${sizes.length}`;
+      const piece = { offset, size, range: buffers.storage(name, size) };
+      offset += size;
+      return piece;
+    });
+    return new DeviceVector(pieces);
+  }
+
+  get ranges(): readonly BufferRange[] {
+    return this.#pieces.map(({ range }) => range);
+  }
+
+  /** A part that lies in one buffer. */
+  part(wanted: VectorRange): BufferRange {
+    const [piece, ...others] = this.pieces(wanted);
+    assert(others.length === 0, `Cannot use floats ${wanted.offset} to ${wanted.offset + wanted.size} as one range`);
+    return present(piece, "a part is not empty").range;
+  }
+
+  /** In order. */
+  pieces({ offset, size }: VectorRange): VectorPiece[] {
+    return this.#pieces.flatMap((piece) => {
+      const start = Math.max(offset, piece.offset);
+      const end = Math.min(offset + size, piece.offset + piece.size);
+      if (start >= end) return [];
+      const range = partOf(piece.range, { offset: start - piece.offset, size: end - start });
+      return [{ offset: start, size: end - start, range }];
+    });
+  }
+}
+
+/** The range in pieces between the cuts. */
+export function cutRange({ offset, size }: VectorRange, cuts: readonly number[]): VectorRange[] {
+  const end = offset + size;
+  const starts = [offset, ...cuts.filter((cut) => cut > offset && cut < end)];
+  return starts.map((start, i) => ({ offset: start, size: (starts[i + 1] ?? end) - start }));
+}
+
+/** A stage's vectors on the device. */
+export interface DeviceVectors {
+  readonly cuts: readonly number[];
+  readonly parameters: DeviceVector;
+  readonly gradients: DeviceVector;
+  readonly state: ReadonlyMap<string, DeviceState>; // by name
+}
+
+/** A state vector: one value for each value it covers, packed in this order. */
+export interface DeviceState {
+  readonly vector: DeviceVector;
+  readonly covers: readonly VectorRange[];
+}
+
+export function storeVectors(
+  buffers: DeviceBuffers,
+  { table, state }: { table: ParameterTable; state: readonly StateVector[] },
+): DeviceVectors {
+  const cuts = cutsOf(table, buffers.largestBytes / 4);
+  const whole = [{ offset: 0, size: table.length }];
+  const store = (label: string, covers: readonly VectorRange[]) => DeviceVector.store(buffers, { label, covers, cuts });
+  const [parameters, gradients] = [store("parameters", whole), store("gradients", whole)];
+  const stored = new Map(state.map(({ name, covers }) => [name, { vector: store(name, covers), covers }] as const));
+  return { cuts, parameters, gradients, state: stored };
+}

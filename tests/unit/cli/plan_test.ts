@@ -1,0 +1,55 @@
+/** `iota plan`: lines for people, a summary for programs, and what would fit where something does not. */
+
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { commandTable } from "../../../cli/command_table.ts";
+import { main } from "../../../cli/main.ts";
+import { bytesOf } from "../../../cli/options/byte_text.ts";
+import { FakeHost } from "../../support/fake_host.ts";
+
+async function plan(line: string): Promise<{ code: number; stdout: string; stderr: string }> {
+  const host = new FakeHost();
+  const code = await main(["plan", ...line.split(" ")], host, commandTable);
+  return { code, ...host.written };
+}
+
+Deno.test("Plan: every stage with its memory, and that all fit", async () => {
+  const { code, stdout } = await plan("--size 1b --memory 12GiB");
+  assertEquals(code, 0);
+  assertEquals(stdout.match(/^ +[012] .* GiB/gm)?.length, 3);
+  assertMatch(stdout, /Every stage fits; the largest takes 1\d\.\d GiB\n$/);
+});
+
+Deno.test("Plan: the summary has the verdict and every stage's bytes; a stage's line has the parts and the wires", async () => {
+  const { stdout } = await plan("--size small --stages 2 --json");
+  const lines = stdout.trim().split("\n").map((line) => JSON.parse(line));
+  const summary = lines.at(-1);
+  assertEquals([summary.type, summary.fits, summary.memoryBytes], ["summary", true, 16 * 2 ** 30]);
+  const stages = lines.filter(({ type }) => type === "stage");
+  assertEquals(
+    summary.stages,
+    stages.map(({ index, parameters, bytes, fits }) => ({ index, parameters, bytes, fits })),
+  );
+  const [head, tail] = stages;
+  assertEquals(head.wireBytes, { received: tail.wireBytes.sent, sent: tail.wireBytes.received });
+  assertEquals(head.wireBytes.sent, 8 * 256 * 16 * 2);
+});
+
+Deno.test("Plan: what does not fit is refused with numbers and changes that fit", async () => {
+  const { code, stdout } = await plan("--size 8b --stages 8 --memory 16GiB");
+  assertEquals(code, 1);
+  const [, stages] =
+    /of 8 stages do not fit: the largest takes .* GiB, more than 16\.0 GiB; try --stages (\d+)/.exec(stdout) ?? [];
+  assert(stages !== undefined, stdout);
+  assertEquals((await plan(`--size 8b --stages ${stages} --memory 16GiB`)).code, 0);
+});
+
+Deno.test("Plan: an amount of memory needs a unit", async () => {
+  const { code, stderr } = await plan("--memory 16");
+  assertEquals(code, 2);
+  assertStringIncludes(stderr, "--memory 16GiB");
+  const read: [string, number | null][] = [["16GiB", 2 ** 34], ["1.5 MiB", 1.5 * 2 ** 20], ["8GB", 8e9], [
+    "0GiB",
+    null,
+  ]];
+  for (const [text, bytes] of read) assertEquals(bytesOf(text), bytes, text);
+});
