@@ -1,12 +1,22 @@
-/** The processor's backend against the float64 reference. */
+/** The processor's backend against the float64 reference and PyTorch's training. */
 
-import { createCpuStage } from "../../gpu/cpu/cpu_stage.ts";
 import { defaultOptimizer } from "../../core/train/optimizer_names.ts";
-import { computeSuite } from "./compute_suite.ts";
+import { createCpuStage } from "../../gpu/cpu/cpu_stage.ts";
+import { computeSuite, type OpenStage } from "./compute_suite.ts";
+import { type TraceTolerances, trainingSuite } from "./training_suite.ts";
 
 const activationBytes = 2 ** 20; // some of these stages keep all forwards of the suite, the larger ones a few
 
-computeSuite("cpu", (spec, optimizer) => createCpuStage(spec, { optimizer, activationBytes }));
+/** About four times what was measured (tests/bench/LOG.md, 2026-11-22). */
+const tolerances: TraceTolerances = {
+  none: { losses: 3e-6, norms: 2e-5, firstLogits: 2e-6, lastLogits: 2e-5, gradients: 5e-6, changes: 2e-5 },
+  iota: { losses: 2e-7, norms: 1e-6, firstLogits: 1e-6, lastLogits: 2e-6, gradients: 3e-6, changes: 2e-5 },
+};
+
+const open: OpenStage = (spec, optimizer) => createCpuStage(spec, { optimizer, activationBytes });
+
+computeSuite("cpu", open);
+trainingSuite("cpu", open, { tolerances });
 
 const partBytes = 2 ** 14; // 64 rows of 64: every matrix but those of attention comes in parts
 
