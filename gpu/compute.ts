@@ -1,5 +1,6 @@
 /**
- * The compute of one stage as its callers see it. Two implementations, one conformance suite: webgpu and reference (float64).
+ * The compute of one stage as its callers see it. Three implementations, one conformance suite: WebGPU, the processor,
+ * and the reference in float64.
  *
  * Contract: calls are made one at a time, each awaited before the next. Parameters are the flat f32 vector of
  * `parameterTable(spec)`. Gradients accumulate (`+=`) over backward and turnaround until `zeroGradients` or `step`.
@@ -39,8 +40,8 @@ export interface Turnaround {
 }
 
 export interface StageOptions {
-  /** @default defaultOptimizer */
-  readonly optimizer?: OptimizerName;
+  /** Null: the stage takes no steps and keeps no state for them. @default defaultOptimizer */
+  readonly optimizer?: OptimizerName | null;
   /** Memory for the activations of forwards that wait for their backward. @default 0: each is computed again */
   readonly activationBytes?: number;
   /** The most forwards that may wait at once, which limits the memory taken. @default as many as fit in memory */

@@ -19,7 +19,7 @@ import type { StageDevice } from "./stage_device.ts";
 import { type BufferRange, type Dispatch, partOf } from "./stage_ops.ts";
 import { buildStageProgram, type StageProgram, type WirePort } from "./stage_program.ts";
 import { StageUploads } from "./stage_uploads.ts";
-import { VectorTable } from "./vector_table.ts";
+import { noSteps, VectorTable } from "./vector_table.ts";
 
 const mostPasses = 64; // each has programs of its own
 
@@ -45,7 +45,7 @@ interface StageParts {
   readonly device: StageDevice;
   readonly spec: StageSpec;
   readonly passes: { readonly bytes: number; readonly most: number };
-  readonly optimizer: OptimizerName | undefined;
+  readonly optimizer: OptimizerName | null | undefined;
   readonly recomputes: boolean;
 }
 
@@ -57,7 +57,7 @@ class DeviceStage implements StageCompute {
   readonly #stored: DeviceVectors;
   readonly #program: StageProgram; // the spare one
   readonly #passes: KeptPasses<StageProgram>;
-  readonly #update: Update;
+  readonly #update: Update | null; // null: it takes no steps
   readonly #norm: GradientNorm;
   readonly #uploads: StageUploads;
   #steps = 0;
@@ -80,7 +80,8 @@ class DeviceStage implements StageCompute {
     this.#passes = new KeptPasses(this.#program, Array.from({ length: count }, build));
     this.#uploads = new StageUploads({ spec, buffers });
     const parts = { table, vectors: this.#stored };
-    this.#update = device.buildUpdate(this.#vectors.optimizer, parts);
+    const own = this.#vectors.optimizer;
+    this.#update = own === null ? null : device.buildUpdate(own, parts);
     this.#norm = device.buildGradientNorm(parts);
     device.reserveReads(this.#largestReadBytes());
   }
@@ -226,11 +227,12 @@ class DeviceStage implements StageCompute {
 
   async step(options: StepOptions): Promise<void> {
     this.#check();
+    const update = present(this.#update, noSteps);
     this.#steps++;
-    for (const { range, values } of this.#update.uploads(options, this.#steps)) {
+    for (const { range, values } of update.uploads(options, this.#steps)) {
       this.#device.buffers.upload(range, values);
     }
-    this.#device.run(this.#update.dispatches);
+    this.#device.run(update.dispatches);
     this.#passes.forget();
     await this.#device.finish();
   }

@@ -10,14 +10,16 @@ import { defaultOptimizer, type OptimizerName } from "../core/train/optimizer_na
 import { optimizers } from "../core/train/optimizers.ts";
 import type { StageVector } from "./compute.ts";
 
+export const noSteps = "Cannot step as the stage was opened without an optimizer";
+
 export class VectorTable {
-  readonly optimizer: OptimizerName;
+  readonly optimizer: OptimizerName | null;
   readonly state: readonly StateVector[];
   readonly #lengths: ReadonlyMap<StageVector, number>;
 
-  constructor(table: ParameterTable, optimizer: OptimizerName = defaultOptimizer) {
+  constructor(table: ParameterTable, optimizer: OptimizerName | null = defaultOptimizer) {
     this.optimizer = optimizer;
-    this.state = optimizers[optimizer].stateVectors(table);
+    this.state = optimizer === null ? [] : optimizers[optimizer].stateVectors(table);
     const lengths = this.state.map((vector) => [vector.name, stateLength(vector)] as const);
     this.#lengths = new Map([["parameters", table.length], ...lengths]);
   }

@@ -20,7 +20,7 @@ import {
 } from "../checkpoint/checkpoint.ts";
 import type { BlobAccess } from "../roles/blob_access.ts";
 import { isLostBlob } from "./lost_blobs.ts";
-import { loadSource } from "../node/stage_source.ts";
+import { loadSource } from "../node/stages/stage_source.ts";
 
 export interface CheckpointPlace {
   readonly folder: string; // of all checkpoints

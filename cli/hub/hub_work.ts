@@ -17,7 +17,7 @@ import type { HubBlobs } from "../roles/blob_access.ts";
 import { lostAmong, unlessLost } from "./lost_blobs.ts";
 import { mergeStage, reduceSlice } from "../roles/merge_work.ts";
 import { bringBack } from "./restore_stage.ts";
-import { loadSource } from "../node/stage_source.ts";
+import { loadSource } from "../node/stages/stage_source.ts";
 
 type Effect<Type extends OrchestratorEffect["type"]> = Extract<OrchestratorEffect, { type: Type }>;
 

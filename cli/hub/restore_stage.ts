@@ -15,7 +15,7 @@ import type { ParameterSource } from "../../core/protocol/message.ts";
 import { inTurns } from "../../net/turns.ts";
 import type { BlobAccess } from "../roles/blob_access.ts";
 import { lostAmong, unlessLost } from "./lost_blobs.ts";
-import { loadSource, type StageVectors } from "../node/stage_source.ts";
+import { loadSource, type StageVectors } from "../node/stages/stage_source.ts";
 
 const valuesOfTurn = 2 ** 18; // 10 ms of generating
 

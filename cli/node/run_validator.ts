@@ -3,6 +3,7 @@
  * evaluations, and setting weights on the chain.
  */
 
+import { byteOption } from "../options/byte_text.ts";
 import type { CommandContext } from "../command.ts";
 import { givenChain } from "../duty/chain_options.ts";
 import { ValidatorChain } from "../duty/validator_chain.ts";
@@ -29,6 +30,7 @@ export async function runValidator(context: CommandContext): Promise<number> {
   const start = () => {
     role = startValidator({
       ...node,
+      memoryBytes: byteOption("memory", context.options.text("memory")) ?? undefined,
       onScores: (round, scores) => chain.scored(round, scores),
       onRecord: (record) => {
         if (record.type === "welcomed" && given === null) chain.begin(record.chain);

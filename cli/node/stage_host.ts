@@ -21,13 +21,13 @@ import { nameOf } from "../../net/blobs/blob_hash.ts";
 import { isTooLarge } from "../../gpu/worker_client.ts";
 import type { BlobAccess } from "../roles/blob_access.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
-import { placeParameters, readParameters, throttled } from "./large_stage.ts";
+import { placeParameters, readParameters, throttled } from "./stages/large_stage.ts";
 import { formSlice, mergeStage, reduceSlice } from "../roles/merge_work.ts";
 import { keptVectors, readOwnState, Residual, takeUp } from "./own_state.ts";
 import type { OwnStateFolder } from "./own_state_folder.ts";
 import type { PeerServer } from "./peer_server.ts";
 import type { ByteSegments } from "../roles/segments.ts";
-import { loadSource, type OnLoading, type StageVectors } from "./stage_source.ts";
+import { loadSource, type OnLoading, type StageVectors } from "./stages/stage_source.ts";
 import { readInput, readTokens, readWire } from "../roles/stage_input.ts";
 
 export class WorkRefused extends Error {

@@ -1,38 +1,30 @@
 /**
- * All stages on one device for a validator: evaluates held-out text and repeats single tasks.
+ * A validator's work: evaluates held-out text, stage by stage, and repeats single tasks.
  *
- * Each stage keeps the parameters of the last round requested. Nothing here trains: gradients of a repeated task are
- * discarded.
+ * Nothing here trains: gradients of a repeated task are discarded. Out of scope: which stages are on the device (held_stages.ts).
  */
 
 import { present } from "../../core/assert.ts";
 import { decodeWire, type Wire } from "../../core/codec/wire.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import { fault, type Parsed } from "../../core/fault.ts";
-import { type ParameterTable, parameterTable, type StageSpec, stageSpecs } from "../../core/model/spec.ts";
+import { type StageSpec, stageSpecs } from "../../core/model/spec.ts";
 import { stageWires, taskOutput } from "../../core/model/stage_wires.ts";
-import type { ParameterSource } from "../../core/protocol/message.ts";
 import { innovation } from "../../core/score/innovation.ts";
 import type { ValidatorResult, ValidatorWork } from "../../core/validator/event.ts";
-import type { StageCompute, StageInput } from "../../gpu/compute.ts";
+import type { StageInput } from "../../gpu/compute.ts";
 import type { BlobAccess } from "../roles/blob_access.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
 import type { ByteSegments } from "../roles/segments.ts";
-import { loadSource } from "./stage_source.ts";
+import { type HeldStage, HeldStages } from "./stages/held_stages.ts";
 import { WorkRefused } from "./stage_host.ts";
 import { readInput, readTokens, readWire, u32Of } from "../roles/stage_input.ts";
-
-interface HeldStage {
-  readonly spec: StageSpec;
-  readonly table: ParameterTable;
-  readonly compute: StageCompute;
-  round: number | null; // of its parameters
-}
 
 export interface ValidatorHostOptions {
   readonly device: ComputeHost;
   readonly blobs: BlobAccess;
   readonly segments: ByteSegments;
+  readonly memoryBytes?: number | undefined; // for stages that are kept
 }
 
 export interface ValidatorJob {
@@ -48,46 +40,23 @@ function accepted<T>(value: Parsed<T>): T {
 
 export class ValidatorHost {
   readonly #options: ValidatorHostOptions;
-  #stages: HeldStage[] = [];
+  readonly #stages: HeldStages;
 
   constructor(options: ValidatorHostOptions) {
     this.#options = options;
+    this.#stages = new HeldStages(options);
   }
 
   async perform(job: ValidatorJob): Promise<ValidatorResult> {
-    await this.#openStages(job);
     return job.work.type === "evaluate" ? await this.#evaluate(job, job.work) : await this.#replay(job, job.work);
   }
 
   close(): void {
-    for (const stage of this.#stages) stage.compute.close();
-    this.#stages = [];
+    this.#stages.close();
   }
 
-  async #openStages({ config, layersOfStages }: ValidatorJob): Promise<void> {
-    if (this.#stages.length > 0) return;
-    for (const spec of stageSpecs(config, layersOfStages)) {
-      const compute = await this.#options.device.openStage(spec);
-      this.#stages.push({ spec, table: parameterTable(spec), compute, round: null });
-    }
-  }
-
-  async #load(stage: HeldStage, options: { config: RunConfig; round: number; source: ParameterSource }): Promise<void> {
-    if (stage.round === options.round) return;
-    const { blobs } = this.#options;
-    const { parameters } = await loadSource({ ...options, table: stage.table, blobs, parametersOnly: true });
-    await stage.compute.loadParameters(parameters);
-    stage.round = options.round;
-  }
-
-  async #evaluate(
-    { config }: ValidatorJob,
-    work: Extract<ValidatorWork, { type: "evaluate" }>,
-  ): Promise<ValidatorResult> {
-    for (const [index, stage] of this.#stages.entries()) {
-      const source = present(work.sources[index], "every stage has a source");
-      await this.#load(stage, { config, round: work.round, source });
-    }
+  async #evaluate(job: ValidatorJob, work: Extract<ValidatorWork, { type: "evaluate" }>): Promise<ValidatorResult> {
+    const { config } = job;
     const { segments } = this.#options;
     const inputs = u32Of(segments.get(work.inputs));
     const targets = u32Of(segments.get(work.targets));
@@ -98,32 +67,44 @@ export class ValidatorHost {
         fault("badBlob", `Cannot evaluate as held-out text must be whole sequences of ${context} tokens`),
       );
     }
-    let sum = 0;
     const perBatch = config.train.sequencesPerMicrobatch;
-    for (let first = 0; first < sequences; first += perBatch) {
-      const count = Math.min(perBatch, sequences - first);
-      const range = { first, count, perBatch, context };
-      const losses = await this.#losses(batchOf(inputs, range), batchOf(targets, range));
-      for (let i = 0; i < count; i++) sum += losses[i]!;
-    }
+    const batches = Array.from({ length: Math.ceil(sequences / perBatch) }, (_, i) => {
+      const range = { first: i * perBatch, count: Math.min(perBatch, sequences - i * perBatch), perBatch, context };
+      return { count: range.count, tokens: batchOf(inputs, range), targets: batchOf(targets, range) };
+    });
+    const losses = await this.#losses(job, { work, batches });
+    let sum = 0;
+    for (const [batch, { count }] of batches.entries()) for (let i = 0; i < count; i++) sum += losses[batch]![i]!;
     return { type: "evaluate", loss: sum / sequences, tokens: inputs.length };
   }
 
-  async #losses(tokens: Uint32Array, targets: Uint32Array): Promise<Float32Array> {
-    let input: StageInput = { type: "tokens", tokens };
-    for (const { compute } of this.#stages.slice(0, -1)) {
-      input = { type: "wire", wire: await compute.forward(input) };
+  /** Of each sequence of each batch. All batches pass a stage before the next stage is opened. */
+  async #losses(
+    { config, layersOfStages }: ValidatorJob,
+    { work, batches }: { work: Extract<ValidatorWork, { type: "evaluate" }>; batches: readonly Batch[] },
+  ): Promise<Float32Array[]> {
+    const specs = stageSpecs(config, layersOfStages);
+    const at = async (spec: StageSpec) => {
+      const source = present(work.sources[spec.index], "every stage has a source");
+      return (await this.#stages.at(spec, { config, round: work.round, source })).compute;
+    };
+    const inputs: StageInput[] = batches.map(({ tokens }) => ({ type: "tokens", tokens }));
+    for (const spec of specs.slice(0, -1)) {
+      const stage = await at(spec);
+      for (const [i, input] of inputs.entries()) inputs[i] = { type: "wire", wire: await stage.forward(input) };
     }
-    return await present(this.#stages.at(-1), "a tail").compute.evaluate(input, targets);
+    const tail = await at(present(specs.at(-1), "a tail"));
+    const losses: Float32Array[] = [];
+    for (const [i, { targets }] of batches.entries()) losses.push(await tail.evaluate(inputs[i]!, targets));
+    return losses;
   }
 
   async #replay(
-    { config }: ValidatorJob,
+    { config, layersOfStages }: ValidatorJob,
     work: Extract<ValidatorWork, { type: "replay" }>,
   ): Promise<ValidatorResult> {
-    const stage = present(this.#stages[work.stage], "the replayed stage exists");
-    await this.#load(stage, { config, round: work.round, source: work.source });
-    const { spec } = stage;
+    const spec = present(stageSpecs(config, layersOfStages)[work.stage], "the replayed stage exists");
+    const stage = await this.#stages.at(spec, { config, round: work.round, source: work.source });
     const { segments } = this.#options;
     const wire = present(taskOutput(spec, work.direction), "a replayed task has an output wire");
     const input = accepted(readInput(spec, segments.get(work.input)));
@@ -159,6 +140,12 @@ export class ValidatorHost {
       losses: null,
     };
   }
+}
+
+interface Batch {
+  readonly count: number; // sequences that are not padding
+  readonly tokens: Uint32Array;
+  readonly targets: Uint32Array;
 }
 
 /** Sequences [first, first + count) padded to a whole batch with the first one. */

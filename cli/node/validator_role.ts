@@ -17,6 +17,7 @@ export interface ValidatorRoleOptions {
   readonly link: NodeLink;
   readonly device: ComputeHost;
   readonly blobs: BlobAccess;
+  readonly memoryBytes?: number | undefined; // for stages that are kept on the device
   readonly onRecord: (record: ValidatorRecord) => void;
   /** The newest scores, by miner's address. */
   readonly onScores: (round: number, scores: readonly MinerScore[]) => void;
@@ -25,7 +26,7 @@ export interface ValidatorRoleOptions {
 }
 
 export function startValidator(options: ValidatorRoleOptions): RunningRole {
-  const { link, device, blobs, onRecord, onScores, machine = validator } = options;
+  const { link, device, blobs, memoryBytes, onRecord, onScores, machine = validator } = options;
   const state = openValidator({ adapter: device.adapter.name });
   const role: NodeRole<ValidatorState, ValidatorEvent, ValidatorEffect, ValidatorResult> = new NodeRole({
     role: "validator",
@@ -39,7 +40,7 @@ export function startValidator(options: ValidatorRoleOptions): RunningRole {
       else onScores(effect.round, effect.scores);
     },
   });
-  const host: ValidatorHost = new ValidatorHost({ device, blobs, segments: role.segments });
+  const host: ValidatorHost = new ValidatorHost({ device, blobs, memoryBytes, segments: role.segments });
 
   role.start();
   return { finished: role.finished, stop: (reason) => role.enqueue({ type: "stopRequested", reason }) };

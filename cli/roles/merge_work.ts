@@ -15,7 +15,7 @@ import type { WeightedPayload } from "../../core/protocol/message.ts";
 import { BlobError } from "../../net/blobs/blobs.ts";
 import { inTurns, workInTurns } from "../../net/turns.ts";
 import type { BlobAccess } from "./blob_access.ts";
-import type { StageVectors } from "../node/stage_source.ts";
+import type { StageVectors } from "../node/stages/stage_source.ts";
 
 const valuesOfTurn = 2 ** 19; // a few milliseconds of adding
 

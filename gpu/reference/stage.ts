@@ -13,7 +13,7 @@ import { type StageWires, stageWires } from "../../core/model/stage_wires.ts";
 import { type OptimizerState, stateLength } from "../../core/train/optimizer.ts";
 import type { AdapterDescription, StageCompute, StageInput, StageOptions, StageVector } from "../compute.ts";
 import type { StepOptions, Turnaround } from "../compute.ts";
-import { VectorTable } from "../vector_table.ts";
+import { noSteps, VectorTable } from "../vector_table.ts";
 import { crossEntropy, crossEntropyBackward } from "./cross_entropy.ts";
 import { createStageModel, rowsOf, type StageModel } from "./stage_model.ts";
 import {
@@ -174,7 +174,7 @@ class ReferenceStage implements StageCompute {
     return this.#run(() => {
       const { table, parameters, gradients } = this.#model;
       const state = { table, parameters, vectors: this.#values, steps: this.#steps };
-      referenceUpdates[this.#vectors.optimizer](state, gradients, options);
+      referenceUpdates[present(this.#vectors.optimizer, noSteps)](state, gradients, options);
       this.#steps += 1;
       gradients.fill(0);
     });

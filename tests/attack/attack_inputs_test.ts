@@ -22,30 +22,32 @@ import type { LocalSwarm } from "../support/swarm/local_swarm.ts";
 
 const zeroRow = spoilsForward(firstRowZero);
 
-const rows: readonly Row[] = [
-  { name: "a row of zeros, four layers a stage", layers: 12, culprit: "out" },
-  { name: "a row of zeros, three layers a stage", layers: 9, culprit: "tolerated" },
-  { name: "a row of zeros, two layers a stage", layers: 6, culprit: "tolerated" },
-  { name: "a row of zeros, eight layers a stage: honest results overflow", layers: 24, culprit: "out" },
-].map((row) => ({ ...row, lossTolerance: 0.06, miners: [{ stage: 0, hostile: zeroRow }] }) as Row);
+const rows = (): readonly Row[] =>
+  [
+    { name: "a row of zeros, four layers a stage", layers: 12, culprit: "out" },
+    { name: "a row of zeros, three layers a stage", layers: 9, culprit: "tolerated" },
+    { name: "a row of zeros, two layers a stage", layers: 6, culprit: "tolerated" },
+    { name: "a row of zeros, eight layers a stage: honest results overflow", layers: 24, culprit: "out" },
+  ].map((row) => ({ ...row, lossTolerance: 0.06, miners: [{ stage: 0, hostile: zeroRow }] }) as Row);
 
 testAttacks("unusable inputs", rows);
 
 /** With an accomplice who finds nothing wrong with the input. */
-const pairs: readonly Row[] = [
-  {
-    name: "and small gradients where honest ones are large",
-    miners: [{ stage: 0, hostile: zeroRow }, { stage: 1, hostile: spoilsGradients(tamed(0.003)) }],
-  },
-  {
-    name: "and NaN for everything",
-    miners: [{ stage: 0, hostile: zeroRow }, { stage: 1, hostile: spoilsGradients(oneOf(NaN)) }],
-  },
-  {
-    name: "of two heads",
-    miners: [{ stage: 0, hostile: zeroRow }, { stage: 0, replica: 1, hostile: zeroRow }],
-  },
-].map((row) => ({ ...row, layers: 12, lossTolerance: 0.12, culprit: "tolerated" }));
+const pairs = (): readonly Row[] =>
+  [
+    {
+      name: "and small gradients where honest ones are large",
+      miners: [{ stage: 0, hostile: zeroRow }, { stage: 1, hostile: spoilsGradients(tamed(0.003)) }],
+    },
+    {
+      name: "and NaN for everything",
+      miners: [{ stage: 0, hostile: zeroRow }, { stage: 1, hostile: spoilsGradients(oneOf(NaN)) }],
+    },
+    {
+      name: "of two heads",
+      miners: [{ stage: 0, hostile: zeroRow }, { stage: 0, replica: 1, hostile: zeroRow }],
+    },
+  ].map((row) => ({ ...row, layers: 12, lossTolerance: 0.12, culprit: "tolerated" }) as Row);
 
 testAttacks("a row of zeros", pairs);
 
@@ -101,7 +103,7 @@ function withheldWithoutLink({ layers, stage, replicas = 3 }: Withheld): Row {
 }
 
 /** An accomplice who could tell whether the input is bad, and does not. */
-testAttacks("unusable inputs", [
+testAttacks("unusable inputs", () => [
   {
     ...overflowing,
     name: "and a tail that never loads",
@@ -151,7 +153,7 @@ function whileAway(name: string, { liars, away }: { liars: readonly number[]; aw
   };
 }
 
-testAttacks("NaN", [
+testAttacks("NaN", () => [
   whileAway("of two of three, while the third's link is broken", { liars: [0, 1], away: [2] }),
   whileAway("of one of three, while both others' links are broken", { liars: [0], away: [1, 2] }),
   { name: "of two of three in all gradients", culprit: "out", miners: two(() => spoilsGradients(oneOf(NaN))) },
@@ -166,7 +168,7 @@ function assertOthersArePaid(after: Aftermath): void {
   }
 }
 
-testAttacks("a window that moves", [
+testAttacks("a window that moves", () => [
   {
     name: "two of three shrink their wires step by step",
     culprit: "named",
@@ -203,7 +205,7 @@ function accomplice(name: string, hostile: () => Hostile): Row {
   };
 }
 
-testAttacks("a validator that fails all", [
+testAttacks("a validator that fails all", () => [
   accomplice("but a miner that shrinks its wires step by step", shrinks),
   ...[100, 0.01].map((factor) =>
     accomplice(
@@ -213,7 +215,7 @@ testAttacks("a validator that fails all", [
   ),
 ]);
 
-testAttacks("told losses", [
+testAttacks("told losses", () => [
   { name: "of 999 by a tail", isQuick: true, culprit: "unpaid", miners: [{ stage: 2, hostile: reportsLoss(999) }] },
 ]);
 
@@ -238,4 +240,4 @@ function nanOnce(): Row {
   };
 }
 
-testAttacks("NaN", [nanOnce()]);
+testAttacks("NaN", () => [nanOnce()]);

@@ -7,7 +7,7 @@ import { everySecond } from "../support/attack/hostile_node.ts";
 const always = (value: number) => reportsNorm(() => value);
 const times = (factor: number) => reportsNorm((squareSum) => factor * squareSum);
 
-const rows: readonly Row[] = [
+const rows = (): readonly Row[] => [
   { name: "1e300", isQuick: true, miners: [{ stage: 0, hostile: always(1e300) }] },
   // What some gradient has is nobody's fault, however unlike the others' it is: it must do no harm, no more.
   { name: "zero", culprit: "tolerated", miners: [{ stage: 1, hostile: always(0) }] },

@@ -5,7 +5,7 @@ import { assertNobodyHonestNamed, type Row, testAttacks, unitsByRound } from "..
 import { accusesInput, commitsHashesOnly, commitsPayload } from "../support/attack/hostile_merges.ts";
 import { allOf, oneOf, times } from "../support/attack/hostile_wires.ts";
 
-const rows: readonly Row[] = [
+const rows = (): readonly Row[] => [
   { name: "one NaN", isQuick: true, miners: [{ stage: 0, hostile: commitsPayload(oneOf(NaN)) }] },
   { name: "all NaN", miners: [{ stage: 1, hostile: commitsPayload(allOf(NaN)) }] },
   { name: "one infinity", miners: [{ stage: 1, hostile: commitsPayload(oneOf(Infinity)) }] },
@@ -30,6 +30,7 @@ const rows: readonly Row[] = [
   { name: "a reducer that calls the last payload bad", miners: [{ stage: 2, replica: 2, hostile: accusesInput(2) }] },
   {
     name: "two attackers in two stages, NaN and 1e30",
+    lossTolerance: 0.06, // 5.5 % with the worst of four seeds
     miners: [{ stage: 0, hostile: commitsPayload(oneOf(NaN)) }, {
       stage: 1,
       replica: 2,
@@ -41,7 +42,7 @@ const rows: readonly Row[] = [
 testAttacks("payloads", rows);
 
 /** As long as an honest payload: no bound catches it, and one of three does at most the damage of its share. */
-const plausible: readonly Row[] = [
+const plausible = (): readonly Row[] => [
   { name: "zeros", miners: [{ stage: 1, hostile: commitsPayload(allOf(0)) }] },
   { name: "the wrong sign", miners: [{ stage: 1, hostile: commitsPayload(times(-1)) }] },
   {
@@ -51,17 +52,18 @@ const plausible: readonly Row[] = [
 ];
 
 /** Two of three make hardly any way: the honest one stays in the merge, is paid and accused of nothing. */
-const short: readonly Row[] = [1e-3, 0.1].map((factor) => ({
-  name: `two of three commit ${factor} of their payloads`,
-  isQuick: factor === 1e-3,
-  culprit: "tolerated",
-  miners: [0, 1].map((replica) => ({ stage: 1, replica, hostile: commitsPayload(times(factor)) })),
-  also: (after) => {
-    assertNobodyHonestNamed(after);
-    const [honest, calm] = [after.miners[2 * 3 + 1]!, after.miners[2 * 3]!].map((node) => unitsByRound(after, node));
-    assert(honest!.every((units) => units > 0), `${honest}, its neighbours ${calm}`);
-  },
-}));
+const short = (): readonly Row[] =>
+  [1e-3, 0.1].map((factor) => ({
+    name: `two of three commit ${factor} of their payloads`,
+    isQuick: factor === 1e-3,
+    culprit: "tolerated",
+    miners: [0, 1].map((replica) => ({ stage: 1, replica, hostile: commitsPayload(times(factor)) })),
+    also: (after) => {
+      assertNobodyHonestNamed(after);
+      const [honest, calm] = [after.miners[2 * 3 + 1]!, after.miners[2 * 3]!].map((node) => unitsByRound(after, node));
+      assert(honest!.every((units) => units > 0), `${honest}, its neighbours ${calm}`);
+    },
+  }));
 
 testAttacks("short payloads", short);
-testAttacks("plausible payloads", plausible.map((row) => ({ ...row, culprit: "tolerated" })));
+testAttacks("plausible payloads", () => plausible().map((row) => ({ ...row, culprit: "tolerated" })));

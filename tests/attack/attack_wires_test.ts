@@ -18,7 +18,7 @@ import {
   times,
 } from "../support/attack/hostile_wires.ts";
 
-const rows: readonly Row[] = [
+const rows = (): readonly Row[] => [
   {
     name: "NaN in a forward wire of the head",
     isQuick: true,
@@ -70,9 +70,9 @@ testAttacks("wires", rows);
 /**
  * Finite, and no larger than an honest stage's: only repeating the task reveals it. An audit names the culprit, and a
  * miner that makes one in three of a stage's wires does that share of the damage; the tolerances are a little above
- * what was measured.
+ * what was measured with four seeds.
  */
-const plausible: readonly Row[] = [
+const plausible = (): readonly Row[] => [
   { name: "zeros forward", lossTolerance: 0.08, miners: [{ stage: 0, hostile: spoilsForward(allOf(0)) }] },
   { name: "zeros as gradients", lossTolerance: 0.08, miners: [{ stage: 2, hostile: spoilsGradients(allOf(0)) }] },
   // In wires of 640 values the root mean square is a seventh of an honest one; in real ones, of a million, one among zeros is refused.
@@ -84,16 +84,17 @@ const plausible: readonly Row[] = [
   },
   {
     name: "one ordinary value among zeros in a gradient",
-    lossTolerance: 0.08,
+    lossTolerance: 0.15,
     miners: [{ stage: 2, hostile: spoilsGradients(onlyLargest) }],
   },
   {
     name: "gradients with the wrong sign, ten times too large",
-    lossTolerance: 0.35,
+    lossTolerance: 0.45,
     miners: [{ stage: 2, hostile: spoilsGradients(times(-10)) }],
   },
   {
     name: "forward wires ten times too large, after an honest round",
+    lossTolerance: 0.05,
     fromRound: 1,
     miners: [{ stage: 1, hostile: spoilsForward(times(10)) }],
   },
@@ -101,23 +102,24 @@ const plausible: readonly Row[] = [
   { name: "a loss of minus zero", miners: [{ stage: 2, hostile: reportsLoss(-0) }] },
 ];
 
-testAttacks("plausible wires", plausible.map((row) => ({ ...row, culprit: "named" })));
+testAttacks("plausible wires", () => plausible().map((row) => ({ ...row, culprit: "named" })));
 
 /**
  * A head and a replica of the next stage: the first sends wires that make honest gradients large, the second makes
  * claims that frame others or stall the step.
  */
-const pairs: readonly Row[] = [
-  { name: "and NaN where honest values are large", isQuick: true, hostile: spoilsGradients(shoutsWhenLarge(NaN)) },
-  { name: "and 1e9 where honest values are large", hostile: spoilsGradients(shoutsWhenLarge(1e9)) },
-].map(({ hostile, ...row }) => ({
-  ...row,
-  fromRound: 1,
-  lossTolerance: 0.12,
-  miners: [{ stage: 0, hostile: spoilsForward(everyNthRow(10)) }, { stage: 1, hostile }],
-}));
+const pairs = (): readonly Row[] =>
+  [
+    { name: "and NaN where honest values are large", isQuick: true, hostile: spoilsGradients(shoutsWhenLarge(NaN)) },
+    { name: "and 1e9 where honest values are large", hostile: spoilsGradients(shoutsWhenLarge(1e9)) },
+  ].map(({ hostile, ...row }) => ({
+    ...row,
+    fromRound: 1,
+    lossTolerance: 0.12,
+    miners: [{ stage: 0, hostile: spoilsForward(everyNthRow(10)) }, { stage: 1, hostile }],
+  }));
 
-testAttacks("rows of zeros", pairs.map((row) => ({ ...row, culprit: "tolerated" })));
+testAttacks("rows of zeros", () => pairs().map((row) => ({ ...row, culprit: "tolerated" })));
 
 /**
  * Its small gradients look plausible where honest ones are large, so it does the work of the honest ones, who go unpaid

@@ -17,7 +17,7 @@ import {
   withholdsInTurn,
 } from "../support/attack/hostile_merges.ts";
 
-const rows: readonly Row[] = [
+const rows = (): readonly Row[] => [
   { name: "tasks are never answered", isQuick: true, miners: [{ stage: 1, hostile: keepsBack("taskDone") }] },
   { name: "tasks of the tail are never answered", miners: [{ stage: 2, hostile: keepsBack("taskDone") }] },
   { name: "gradients are never confirmed", miners: [{ stage: 0, hostile: keepsBack("stepSealed") }] },
@@ -66,6 +66,9 @@ const rows: readonly Row[] = [
     culprit: "tolerated",
     miners: [0, 1].map((replica) => ({ stage: 1, replica, hostile: reducesWithoutStoring })),
   },
+];
+
+const inTurn = (): readonly Row[] => [
   {
     name: "the stage is never loaded",
     culprit: "unpaid",
@@ -85,6 +88,7 @@ const rows: readonly Row[] = [
   },
   {
     name: "two of two stages, one commits nothing, one shows nothing",
+    lossTolerance: 0.05, // 3.9 % with the worst of four seeds
     miners: [
       { stage: 0, hostile: keepsBack("payloadCommitted") },
       { stage: 2, replica: 1, hostile: keepsBack("mergeApplied") },
@@ -133,12 +137,12 @@ function awayAtDeadlines(): Row {
   };
 }
 
-testAttacks("withholding", rows);
+testAttacks("withholding", () => [...rows(), ...inTurn()]);
 
 const two = (hostile: Hostile) => [0, 1].map((replica) => ({ stage: 1, replica, hostile }));
 
 /** What is computed in a round is in no merge by its maker's own doing: it is paid as little as if it had been kept back. */
-const unmerged: readonly Row[] = [
+const unmerged = (): readonly Row[] => [
   { name: "a payload", isQuick: true, miners: [{ stage: 1, hostile: refuses("payloadCommitted") }] },
   { name: "merged parameters", isQuick: true, miners: [{ stage: 1, hostile: refuses("mergeApplied") }] },
   { name: "a slice", miners: [{ stage: 1, hostile: refuses("sliceReduced") }] },
@@ -147,7 +151,7 @@ const unmerged: readonly Row[] = [
 ];
 testAttacks("refusing", unmerged);
 
-testAttacks("not taking part", [
+testAttacks("not taking part", () => [
   { name: "slices have the wrong size", isQuick: true, miners: [{ stage: 1, hostile: reducesToSize(4) }] },
   {
     name: "leaves and joins in place of a payload",

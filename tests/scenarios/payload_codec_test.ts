@@ -49,7 +49,7 @@ for (const replicas of [1, 2, 3]) {
   });
 }
 
-testAttacks("payloads of another codec", [
+testAttacks("payloads of another codec", () => [
   { name: "bytes that are no payload", isQuick: true, miners: [{ stage: 0, hostile: commitsPayload(allOf(NaN)) }] },
   { name: "a place that is none", isQuick: true, miners: [{ stage: 1, hostile: commitsPayload(oneOf(Infinity)) }] },
 ]);

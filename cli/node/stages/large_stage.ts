@@ -5,8 +5,8 @@
  * and neither side holds a second copy.
  */
 
-import { vectorBytes } from "../../core/model/vector_bytes.ts";
-import type { StageCompute } from "../../gpu/compute.ts";
+import { vectorBytes } from "../../../core/model/vector_bytes.ts";
+import type { StageCompute } from "../../../gpu/compute.ts";
 import type { OnLoading } from "./stage_source.ts";
 
 const partFloats = 2 ** 20; // 4 MiB

@@ -4,15 +4,15 @@
  * Works in turns (net/turns.ts) and reports progress, because a large stage takes minutes. Holds each vector once.
  */
 
-import type { RunConfig } from "../../core/config/config.ts";
-import type { BlobRef } from "../../core/ids.ts";
-import { fillInitial } from "../../core/model/initial.ts";
-import type { ParameterTable } from "../../core/model/spec.ts";
-import { floatsOf, vectorBytes } from "../../core/model/vector_bytes.ts";
-import type { LoadingPart, ParameterSource, Peer } from "../../core/protocol/message.ts";
-import { BlobError } from "../../net/blobs/blobs.ts";
-import { inTurns } from "../../net/turns.ts";
-import type { BlobAccess } from "../roles/blob_access.ts";
+import type { RunConfig } from "../../../core/config/config.ts";
+import type { BlobRef } from "../../../core/ids.ts";
+import { fillInitial } from "../../../core/model/initial.ts";
+import type { ParameterTable } from "../../../core/model/spec.ts";
+import { floatsOf, vectorBytes } from "../../../core/model/vector_bytes.ts";
+import type { LoadingPart, ParameterSource, Peer } from "../../../core/protocol/message.ts";
+import { BlobError } from "../../../net/blobs/blobs.ts";
+import { inTurns } from "../../../net/turns.ts";
+import type { BlobAccess } from "../../roles/blob_access.ts";
 
 export interface StageVectors {
   readonly parameters: Float32Array;

@@ -1,0 +1,93 @@
+/**
+ * A validator's stages on its device: opened when one is needed, kept while there is room for it.
+ *
+ * A stage that nothing trains takes its parameters, a gradient to discard, and the work of one task. The least recently used one
+ * is closed first, so a device that has room for one stage serves a run of any number. What a GPU has free is not known; only
+ * parameters and gradients are counted here. Out of scope: what the stages are used for (validator_host.ts).
+ */
+
+import type { RunConfig } from "../../../core/config/config.ts";
+import { type ParameterTable, parameterTable, type StageSpec } from "../../../core/model/spec.ts";
+import type { ParameterSource } from "../../../core/protocol/message.ts";
+import type { StageCompute } from "../../../gpu/compute.ts";
+import type { BlobAccess } from "../../roles/blob_access.ts";
+import type { ComputeHost } from "../../roles/compute_host.ts";
+import { loadSource } from "./stage_source.ts";
+
+export interface HeldStage {
+  readonly spec: StageSpec;
+  readonly compute: StageCompute;
+}
+
+interface OpenStage extends HeldStage {
+  readonly table: ParameterTable;
+  readonly bytes: number;
+  round: number | null; // of its parameters
+}
+
+const usualBytes = 4 * 2 ** 30;
+
+export class HeldStages {
+  readonly #device: ComputeHost;
+  readonly #blobs: BlobAccess;
+  readonly #bytes: number;
+  readonly #open = new Map<number, OpenStage>(); // by index, least recently used first
+
+  /** `memoryBytes`: for all stages that are kept; one is open whatever it takes. */
+  constructor({ device, blobs, memoryBytes = usualBytes }: {
+    device: ComputeHost;
+    blobs: BlobAccess;
+    memoryBytes?: number | undefined;
+  }) {
+    this.#device = device;
+    this.#blobs = blobs;
+    this.#bytes = memoryBytes;
+  }
+
+  /** The stage with the round's parameters. It may be closed by the next call. */
+  async at(
+    spec: StageSpec,
+    { config, round, source }: { config: RunConfig; round: number; source: ParameterSource },
+  ): Promise<HeldStage> {
+    const stage = await this.#opened(spec);
+    if (stage.round !== round) {
+      stage.round = null; // until all of it is there
+      const from = { config, round, source, table: stage.table, blobs: this.#blobs };
+      const { parameters } = await loadSource({ ...from, parametersOnly: true });
+      await stage.compute.loadParameters(parameters);
+      stage.round = round;
+    }
+    return stage;
+  }
+
+  close(): void {
+    for (const { compute } of this.#open.values()) compute.close();
+    this.#open.clear();
+  }
+
+  async #opened(spec: StageSpec): Promise<OpenStage> {
+    const known = this.#open.get(spec.index);
+    this.#open.delete(spec.index);
+    if (known !== undefined) {
+      this.#open.set(spec.index, known);
+      return known;
+    }
+    const table = parameterTable(spec);
+    const bytes = 2 * 4 * table.length;
+    this.#makeRoom(bytes);
+    const compute = await this.#device.openStage(spec, { optimizer: null });
+    const stage = { spec, table, compute, bytes, round: null };
+    this.#open.set(spec.index, stage);
+    return stage;
+  }
+
+  #makeRoom(bytes: number): void {
+    let taken = this.#open.values().reduce((sum, stage) => sum + stage.bytes, bytes);
+    for (const [index, stage] of this.#open) {
+      if (taken <= this.#bytes) return;
+      stage.compute.close();
+      this.#open.delete(index);
+      taken -= stage.bytes;
+    }
+  }
+}
