@@ -18,22 +18,44 @@ export interface VectorPiece extends VectorRange {
 
 const rowsMultiple = 64; // so that a piece of a matrix, and its columns of an output, begin where any adapter can bind them
 
-/** The parameters at which vectors are cut, ascending, without 0 and the end. A part has at most `mostFloats`, if it can. */
-export function cutsOf({ tensors, length }: ParameterTable, mostFloats: number): number[] {
+const continuation = /\.(k_proj|v_proj|up_proj)\.weight$/; // one matrix with the tensor before it: layers/block.ts
+
+interface Unit {
+  readonly offset: number;
+  end: number; // of its padding
+  readonly columns: number;
+}
+
+/** Tensors, and those that form one matrix as one. */
+function unitsOf({ tensors, length }: ParameterTable): Unit[] {
+  const units: Unit[] = [];
+  for (const [i, { name, shape: [rows = 1], offset, size }] of tensors.entries()) {
+    const end = tensors[i + 1]?.offset ?? length;
+    const last = units.at(-1);
+    if (continuation.test(name) && last !== undefined) last.end = end;
+    else units.push({ offset, end, columns: size / rows });
+  }
+  return units;
+}
+
+/**
+ * The parameters at which vectors are cut, ascending, without 0 and the end. A part has at most `mostFloats`, if it can. Within a
+ * matrix parts begin at multiples of 64 rows.
+ */
+export function cutsOf(table: ParameterTable, mostFloats: number): number[] {
   const cuts: number[] = [];
   let start = 0;
   const cutAt = (offset: number) => {
     if (offset > start) cuts.push(offset);
     start = offset;
   };
-  for (const [i, { shape: [rows = 1], offset, size }] of tensors.entries()) {
-    const end = tensors[i + 1]?.offset ?? length;
+  for (const { offset, end, columns } of unitsOf(table)) {
     if (end - start <= mostFloats) continue;
     cutAt(offset);
     if (end - offset <= mostFloats) continue;
-    const block = rowsMultiple * (size / rows);
+    const block = rowsMultiple * columns;
     const step = block * Math.max(1, Math.floor(mostFloats / block));
-    for (let at = offset + step; at < offset + size; at += step) cutAt(at);
+    for (let at = offset + step; at < end; at += step) cutAt(at);
   }
   return cuts;
 }

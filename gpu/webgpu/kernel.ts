@@ -73,7 +73,7 @@ export class Kernels {
     const known = this.#pipelines.get(kernel.source);
     const pipeline = known ?? this.#compile(kernel);
     const ranges = constants.length === 0 ? bindings : [...bindings, this.#constantRange(constants)];
-    checkBindingSizes(kernel.label, ranges, device.limits.maxStorageBufferBindingSize);
+    checkBindings(kernel.label, ranges, device.limits.maxStorageBufferBindingSize);
     const bindGroup = device.createBindGroup({
       layout: pipeline.getBindGroupLayout(0),
       entries: ranges.map((range, binding) => ({ binding, resource: { ...range, buffer: gpuBuffer(range) } })),
@@ -145,9 +145,12 @@ export function encodeProgram(encoder: GPUCommandEncoder, program: readonly Disp
   pass.end();
 }
 
-function checkBindingSizes(label: string, ranges: readonly BufferRange[], limitBytes: number): void {
+const offsetMultiple = 256; // what every adapter allows
+
+function checkBindings(label: string, ranges: readonly BufferRange[], limitBytes: number): void {
   for (const range of ranges) {
-    const { size } = range;
+    const { size, offset } = range;
+    assert(offset % offsetMultiple === 0, `Cannot bind to ${label} from byte ${offset} as it must divide by 256`);
     if (size <= limitBytes) continue;
     const buffer = gpuBuffer(range).label;
     const action = `bind '${buffer}' to ${label} as a binding`;

@@ -153,6 +153,35 @@ function whileAway(name: string, { liars, away }: { liars: readonly number[]; aw
   };
 }
 
+/** They agree with each other, and the honest one is away for a while again and again: it may still contradict. */
+function hugeWhileAway(stage: number): Row {
+  let fromMs = -1;
+  const liar = () => together(spoilsForward(times(1e8)), spoilsGradients(times(1e8)));
+  return {
+    name: `of two of three, stage ${stage}, while the third has no link for 2 s in every 6 s`,
+    lossTolerance: 0.05,
+    culprit: "tolerated",
+    slowRounds: 4,
+    miners: [0, 1].map((replica) => ({ stage, replica, hostile: liar() })),
+    meddle: (swarm, miners) => {
+      const { orchestrator: { state }, timers } = swarm;
+      const { link } = swarm.member(miners[2 * 3 + stage]!);
+      const isOn = state.round >= 1 && state.phase === "training";
+      if (isOn && fromMs < 0) fromMs = timers.nowMs();
+      const isAway = isOn && (timers.nowMs() - fromMs) % 6000 < 2000;
+      if (isAway && !link.unreachable) link.cut();
+      link.unreachable = isAway;
+    },
+    also: ({ state }) => {
+      const { forward, backward } = state.scales.stages[stage]!.wires;
+      const largest = Math.max(...[...forward, ...backward].map(({ scale }) => scale.largest));
+      assert(largest < 1e4, `a wire with ${largest} was accepted`);
+    },
+  };
+}
+
+testAttacks("huge wires", () => [0, 1].map(hugeWhileAway));
+
 testAttacks("NaN", () => [
   whileAway("of two of three, while the third's link is broken", { liars: [0, 1], away: [2] }),
   whileAway("of one of three, while both others' links are broken", { liars: [0], away: [1, 2] }),

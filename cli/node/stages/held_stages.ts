@@ -31,7 +31,7 @@ export class HeldStages {
   readonly #device: ComputeHost;
   readonly #blobs: BlobAccess;
   readonly #bytes: number;
-  readonly #open = new Map<number, OpenStage>(); // by index, least recently used first
+  readonly #open = new Map<string, OpenStage>(); // by place in the model, least recently used first
 
   /** `memoryBytes`: for all stages that are kept; one is open whatever it takes. */
   constructor({ device, blobs, memoryBytes = usualBytes }: {
@@ -66,10 +66,11 @@ export class HeldStages {
   }
 
   async #opened(spec: StageSpec): Promise<OpenStage> {
-    const known = this.#open.get(spec.index);
-    this.#open.delete(spec.index);
+    const place = `${spec.index} ${spec.firstLayer} ${spec.layerCount}`;
+    const known = this.#open.get(place);
+    this.#open.delete(place);
     if (known !== undefined) {
-      this.#open.set(spec.index, known);
+      this.#open.set(place, known);
       return known;
     }
     const table = parameterTable(spec);
@@ -77,16 +78,16 @@ export class HeldStages {
     this.#makeRoom(bytes);
     const compute = await this.#device.openStage(spec, { optimizer: null });
     const stage = { spec, table, compute, bytes, round: null };
-    this.#open.set(spec.index, stage);
+    this.#open.set(place, stage);
     return stage;
   }
 
   #makeRoom(bytes: number): void {
     let taken = this.#open.values().reduce((sum, stage) => sum + stage.bytes, bytes);
-    for (const [index, stage] of this.#open) {
+    for (const [place, stage] of this.#open) {
       if (taken <= this.#bytes) return;
       stage.compute.close();
-      this.#open.delete(index);
+      this.#open.delete(place);
       taken -= stage.bytes;
     }
   }

@@ -4,7 +4,8 @@
  * A replica that has not tried the item could tell a bad input from a bad stage. One that is away, that loads its stage or that
  * answers nothing may be an accomplice of the input's maker, and the step would wait for it forever. The input is made again
  * instead: that blames nobody and costs one microbatch. If its results are then large but usable again, one is taken as if all
- * had tried (`isAgreed`), so those that failed it may have it again. What condemns the stage waits for every replica.
+ * had tried (`isAgreed`), once the deadline of all the others has passed, so those that failed it may have it again. What
+ * condemns the stage waits for every replica.
  * Out of scope: leases and their alarms (leases.ts).
  */
 
@@ -27,6 +28,7 @@ export function onOverdue(
   const held = item?.leases.find((each) => each.task === task);
   if (item === undefined || held === undefined) return [];
   if (!item.overdue.includes(held.node)) item.overdue.push(held.node);
+  if (held.deadlineMs <= nowMs && !item.lapsed.includes(held.node)) item.lapsed.push(held.node);
   const effects = onLeaseAlarm(state, { task, nowMs, isOpenToAll: mayTryAgain(state, item) });
   return [...effects, ...remakeIfLeft(state, item)];
 }

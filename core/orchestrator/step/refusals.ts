@@ -58,13 +58,18 @@ export function isLeft(state: OrchestratorState, item: WorkItem): boolean {
   return left.length > 0 && left.length >= Math.min(here.length, mostAsked);
 }
 
+const leastUsable = 2; // of three or more replicas: one that is alone for a while does not decide
+
 /**
- * Whether those that failed the item may have it again although a replica still holds it or is away. At least two were asked:
- * whoever happens to be alone in its stage for a moment does not decide.
+ * Whether those that failed the item may have it again although not all have answered: each of the others had it until its
+ * deadline passed. One that is away, or merely slow, may still contradict.
  */
 export function mayTryAgain(state: OrchestratorState, item: WorkItem): boolean {
-  const asked = new Set([...refusersOf(item), ...item.overdue]);
-  return asked.size > 1 && item.refused.some(({ doubt }) => isUsable(doubt)) && isLeft(state, item);
+  const { members, assigned } = rosterOf(state, item.stage);
+  if (item.lapsed.length === 0 || assigned > members.length) return false;
+  const usable = new Set(item.refused.filter(({ doubt }) => isUsable(doubt)).map(({ node }) => node));
+  const tried = members.filter(({ node }) => hasRefused(item, node) || item.lapsed.includes(node)).length;
+  return usable.size >= Math.min(leastUsable, assigned - 1) && tried >= Math.min(members.length, mostAsked);
 }
 
 /**

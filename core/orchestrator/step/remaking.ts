@@ -135,6 +135,7 @@ function reset(
   item.avoid = null;
   item.refused = [];
   item.overdue = [];
+  item.lapsed = [];
   item.failed = [];
   item.again = [];
   if (item.status === "done") return [];

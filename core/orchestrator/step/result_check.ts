@@ -122,7 +122,7 @@ function rangeOf(
   const isOneWord = new Set(wires.map(({ node }) => node)).size < Math.min(2, replicasOf(state, stage).length);
   if (wires.length < wiresForRange || isOneWord) return { least: 1 / firstRange ** 2, most: firstRange };
   const { lower, upper } = middleWires(
-    trustedWires(state.scales, { wires, validators: state.validators.size }),
+    trustedWires(state.scales, { wires, validators: state.validators }),
     measure,
   );
   const growth = mostGrowth[measure];

@@ -81,11 +81,12 @@ const wordsNeeded = 2; // with one, a validator could leave its accomplice's wir
 /** Wires of members that no two of the validators (or the only one) found wrong; all wires if there are no such members. */
 export function trustedWires(
   { failedBy }: ScaleBook,
-  { wires, validators }: { wires: readonly NotedWire[]; validators: number },
+  { wires, validators }: { wires: readonly NotedWire[]; validators: ReadonlySet<NodeId> }, // those that are here
 ): readonly NotedWire[] {
   if (failedBy.size === 0) return wires;
-  const needed = Math.min(wordsNeeded, Math.max(1, validators));
-  const trusted = wires.filter(({ node }) => (failedBy.get(node)?.size ?? 0) < needed);
+  const needed = Math.min(wordsNeeded, Math.max(1, validators.size));
+  const words = (node: NodeId) => [...failedBy.get(node) ?? []].filter((validator) => validators.has(validator)).length;
+  const trusted = wires.filter(({ node }) => words(node) < needed);
   return trusted.length === 0 ? wires : trusted;
 }
 

@@ -46,6 +46,7 @@ export interface WorkItem {
   avoid: NodeId | null; // the last node to fail it
   refused: Failure[]; // failures since its input arrived: refusals.ts
   overdue: NodeId[]; // replicas that were given its input and have let more time pass than they should need
+  lapsed: NodeId[]; // of these, those whose deadline passed, with or without a link
   makers: NodeId[]; // makers whose output was dropped with an earlier making of the microbatch: others come first
   again: NodeId[]; // replicas that failed it in the last making: asked first, so that the two inputs can be told apart
   failed: readonly Failure[]; // failures before it was accepted

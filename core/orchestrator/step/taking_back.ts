@@ -32,6 +32,7 @@ export function awaitInputs(state: OrchestratorState, item: WorkItem): void {
   item.status = "blocked";
   item.refused = []; // failures with an input that is gone
   item.overdue = [];
+  item.lapsed = [];
   for (const maker of missing) if (maker.status === "done") makeAgain(state, maker);
 }
 

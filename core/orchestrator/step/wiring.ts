@@ -43,6 +43,7 @@ function openFlow(state: OrchestratorState, index: number): Flow {
       avoid: null,
       refused: [],
       overdue: [],
+      lapsed: [],
       makers: [],
       again: [],
       failed: [],
