@@ -4,7 +4,6 @@
  * `iota bench peer SPEC` is internal: benchmarks start it as the process at the other end of a link.
  */
 
-import { unknownName } from "../bench/unknown_name.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { deviceOption } from "../options/node_options.ts";
 
@@ -56,7 +55,10 @@ export const command: Command = {
     const [name, part] = context.positionals;
     if (name === "peer") return await (await import("../bench/peer.ts")).runPeer(part ?? "");
     const run = name !== undefined && Object.hasOwn(benchmarks, name) ? benchmarks[name] : undefined;
-    if (run === undefined) throw unknownName("benchmark", { name, known: Object.keys(benchmarks) });
+    if (run === undefined) {
+      const { unknownName } = await import("../bench/unknown_name.ts");
+      throw unknownName("benchmark", { name, known: Object.keys(benchmarks) });
+    }
     return await run(context);
   },
 };

@@ -30,7 +30,6 @@ const rows = (): readonly Row[] => [
   { name: "a reducer that calls the last payload bad", miners: [{ stage: 2, replica: 2, hostile: accusesInput(2) }] },
   {
     name: "two attackers in two stages, NaN and 1e30",
-    lossTolerance: 0.06, // 5.5 % with the worst of four seeds
     miners: [{ stage: 0, hostile: commitsPayload(oneOf(NaN)) }, {
       stage: 1,
       replica: 2,

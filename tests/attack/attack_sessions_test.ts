@@ -17,7 +17,6 @@ const rows = (): readonly Row[] => [
   {
     name: "two of three that leave and join",
     culprit: "tolerated",
-    lossTolerance: 0.08, // 7.5 % with the worst of four seeds, 3.6 % with the next
     miners: two(() => beginsAnew({ isPolite: true })),
   },
 ];
@@ -32,7 +31,6 @@ function slower(stage: number): Row {
     steps: 24,
     culprit: "unpaid",
     slowRounds: 4,
-    lossTolerance: 0.1, // 8.6 % with the worst of four seeds, whose calm run is the best
     also: assertNotStretched,
     miners: [{ stage, hostile }],
     meddle: (swarm) => clock = swarm.timers,

@@ -88,7 +88,6 @@ const inTurn = (): readonly Row[] => [
   },
   {
     name: "two of two stages, one commits nothing, one shows nothing",
-    lossTolerance: 0.05, // 3.9 % with the worst of four seeds
     miners: [
       { stage: 0, hostile: keepsBack("payloadCommitted") },
       { stage: 2, replica: 1, hostile: keepsBack("mergeApplied") },

@@ -8,7 +8,7 @@
  * there is no validator. Out of scope: assigning requests and handling missing answers (audit_requests.ts), combining
  * evaluations (evaluations.ts).
  *
- * A task that one validator found wrong is repeated by a second one: nothing follows for others from one validator's word.
+ * A task that one validator found wrong is repeated by a second one, if there is one.
  */
 
 import { present } from "../../assert.ts";

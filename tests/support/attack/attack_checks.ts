@@ -1,6 +1,5 @@
 /**
- * What must hold after every attack: training is done, the model is as good as that of a calm run or of
- * one without the attackers, the culprit is named and out or
+ * What must hold after every attack: training is done, the model is as good as a calm run's, the culprit is named and out or
  * unpaid, and no honest node is worse off. Also the table's rows as tests: which of them run, and how often.
  *
  * Without SEEDS the quick rows run; with SEEDS=n all of them, each with the seeds 1 to n, at most 4; SEED=n takes only that one.
@@ -11,7 +10,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { orchestrator } from "../../../core/orchestrator/machine.ts";
-import { type Aftermath, type Attack, calm, rounds, runAttack, stages, without } from "./attack_world.ts";
+import { type Aftermath, type Attack, calm, rounds, runAttack, stages } from "./attack_world.ts";
 
 export interface Row extends Attack {
   readonly name: string;
@@ -52,9 +51,7 @@ async function checkRow(row: Row): Promise<void> {
   const after = await runAttack(row);
   const before = await calm(row);
   assertTrained(after);
-  const tolerance = row.lossTolerance ?? 0.03;
-  const isAsCalm = after.trueLoss <= before.trueLoss * (1 + tolerance);
-  assertLossLikeCalm({ after, before: isAsCalm ? before : await without(row), tolerance });
+  assertLossLikeCalm({ after, before, tolerance: row.lossTolerance ?? 0.03 });
   assertLossIsTold(after, row.told ?? "true");
   assertCulprits(after, row.culprit ?? "punished");
   assertHonestUnharmed({ after, before, mayLose: row.mayLose ?? [] });

@@ -213,30 +213,3 @@ export function calm({ seed = 1, replicas = 3, layers, steps: given }: Attack = 
   calmRuns.set(key, known);
   return known;
 }
-
-const smallerRuns = new Map<string, Promise<Aftermath>>();
-
-/**
- * The same run if the attackers' machines broke at its start: their share of the text is missing, as it is from a run that has
- * thrown them out. Of twelve steps that costs up to a few percent of the loss. Computed once.
- */
-export function without(attack: Attack): Promise<Aftermath> {
-  const { seed = 1, replicas = 3, layers, steps: given, miners: attackers = [] } = attack;
-  const lost = attackers.map(memberIndex);
-  const key = `${seed} ${replicas} ${layers} ${given} ${lost}`;
-  const known = smallerRuns.get(key) ?? runAttack({
-    ...{ seed, replicas },
-    ...(layers === undefined ? {} : { layers }),
-    ...(given === undefined ? {} : { steps: given }),
-    meddle: (swarm, addresses) => {
-      if (swarm.orchestrator.state.phase !== "training") return;
-      for (const place of lost) {
-        const { link } = swarm.member(addresses[place]!);
-        if (!link.unreachable) link.cut();
-        link.unreachable = true;
-      }
-    },
-  });
-  smallerRuns.set(key, known);
-  return known;
-}
