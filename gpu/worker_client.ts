@@ -11,6 +11,8 @@ import { parameterTable, type StageSpec } from "../core/model/spec.ts";
 import type { OptimizerState } from "../core/train/optimizer.ts";
 import type { AdapterDescription, PassOptions, StageCompute } from "./compute.ts";
 import type { StageInput, StageOptions, StageVector, StepOptions, Turnaround } from "./compute.ts";
+import type { HelperOrder } from "./cpu/threads/helper_messages.ts";
+import { HelperThreads } from "./cpu/threads/helper_threads.ts";
 import type { DeviceFacts } from "./webgpu/device.ts";
 import type { GemmRequest, GemmSpeed } from "./gemm_speed.ts";
 import { VectorTable } from "./vector_table.ts";
@@ -43,8 +45,9 @@ export function isTooLarge(error: unknown): error is Error {
 
 export interface ComputeWorker {
   readonly adapter: AdapterDescription;
-  /** All stages of a worker share its device and its compiled shaders. */
+  readonly threads: number | null; // of each stage; null: the device is not the processor
   readonly reason: string | null; // why `auto` chose this device
+  /** All stages of a worker share its device and its compiled shaders. */
   openStage(spec: StageSpec, options?: StageOptions): Promise<StageCompute>;
   /** Null: the processor and the reference have no limits but memory. */
   inspect(): Promise<DeviceFacts | null>;
@@ -60,15 +63,17 @@ export interface ComputeWorker {
   close(): void;
 }
 
+/** `threads`: of the processor, if it becomes the device. @default 1 */
 export async function openComputeWorker(
-  { device, isShared = false }: { device: DeviceChoice; isShared?: boolean },
+  { device, isShared = false, threads = 1 }: { device: DeviceChoice; isShared?: boolean; threads?: number },
 ): Promise<ComputeWorker> {
   const link = new WorkerLink();
   try {
-    const { adapter, reason } = await link.openDevice({ device, isShared });
+    const { adapter, reason, threads: own } = await link.openDevice({ device, isShared, threads });
     let opened = 0;
     return {
       adapter,
+      threads: own,
       reason,
       openStage: async (spec, options = {}) => {
         const stage = opened++;
@@ -104,15 +109,13 @@ function workerUrl(): URL {
 
 type Unnumbered<T> = T extends { id: number } ? Omit<T, "id"> : never;
 
-interface OpenedDevice {
-  readonly adapter: AdapterDescription;
-  readonly reason: string | null;
-}
+type OpenedDevice = Pick<ComputeWorker, "adapter" | "threads" | "reason">;
 
 class WorkerLink {
   /** WebGPU needs no right of Deno's, so the thread that computes on strangers' bytes gets none. */
   readonly #worker = new Worker(workerUrl(), { type: "module", name: "compute", deno: { permissions: "none" } });
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
+  readonly #helpers = new HelperThreads();
   #sent = 0;
   #stopped: ComputeError | null = null;
   #isFinishing = false;
@@ -165,6 +168,7 @@ class WorkerLink {
   stop(reason: string): void {
     if (this.#stopped !== null) return;
     this.#stopped = new ComputeError("WorkerStopped", reason);
+    this.#helpers.close(); // first, as a worker that waits for them does not notice that it is ended
     this.#worker.terminate();
     for (const { reject } of this.#waiting.values()) reject(this.#stopped);
     this.#waiting.clear();
@@ -183,13 +187,27 @@ class WorkerLink {
     return waiting.promise;
   }
 
+  async #startHelpers(id: number, order: HelperOrder): Promise<void> {
+    let problem: string | null = null;
+    try {
+      await this.#helpers.start(order);
+    } catch (error) {
+      problem = (error as Error).message; // `start` rejects with errors only
+    }
+    this.#worker.postMessage({ type: "helpersStarted", id, problem } satisfies ComputeRequest);
+  }
+
   #receive(response: ComputeResponse): void {
+    if (response.type === "startHelpers") {
+      this.#startHelpers(response.id, response.order);
+      return;
+    }
     const waiting = this.#waiting.get(response.id);
     if (waiting === undefined) return; // closed meanwhile
     this.#waiting.delete(response.id);
     switch (response.type) {
       case "deviceOpened":
-        return waiting.resolve({ adapter: response.adapter, reason: response.reason } satisfies OpenedDevice);
+        return waiting.resolve(response satisfies OpenedDevice);
       case "finished":
         return waiting.resolve(response.result);
       case "failed":
