@@ -58,7 +58,7 @@ export async function openNode(
   const { place, chain, pin: named } = await findRun(context, { signer, role, dial: trust.dial, giveUpAfterMs });
   const pin = await HubPin.open({ folder: context.dataFolder(), socket: place.socket }, named);
   const memoryBytes = byteOption("memory", options.text("memory"));
-  const device = await openDevice(options.text("device"), { memoryBytes });
+  const device = await openDevice(options.text("device"), { memoryBytes, threads: options.number("threads") });
   output.event({ type: "device", ...device.adapter });
   output.line(`${signer.address} on ${deviceText(device)}`);
   let authorize: Authorize | null = null; // until the hub's identity is known
