@@ -186,6 +186,8 @@ export interface OrchestratorState {
   readonly firstLosses: Map<number, number>; // by round, for recent rounds: the training loss of the parameters it began with
   poorest: StageIndex | null; // stage that lacked capacity at the end of the last round: rebalance.ts
   retakeBecause: string | null; // an evaluation calls for going back: retake.ts
+  restartBecause: string | null; // a liar's wires are in the open round: retake.ts
+  restarts: number; // of rounds for that reason since the last merge
   readonly audit: AuditWork;
   readonly counters: Counters;
   readonly facts: RunFacts;
@@ -257,6 +259,8 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     firstLosses: new Map(),
     poorest: null,
     retakeBecause: null,
+    restartBecause: null,
+    restarts: 0,
     audit,
     counters: newCounters(),
     facts: newFacts(),
@@ -272,6 +276,7 @@ const newAuditWork = (): AuditWork => ({
   silent: new Map(),
   proven: new Set(),
   slowestMs: null,
+  refereed: new Map(),
   open: new Map(),
   requests: 0,
   disputes: [],
