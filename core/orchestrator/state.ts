@@ -117,6 +117,12 @@ export interface RoundReport {
   readonly units: Map<NodeId, number>;
 }
 
+/**
+ * Of the state's shape and of what the machine makes of an event: a journal of another one cannot be replayed. A test fails when
+ * the shape changes without it.
+ */
+export const stateVersion = 2;
+
 export type Phase = "gathering" | "training" | "merging" | "closing" | "finished";
 
 export interface RoundSources {
