@@ -16,11 +16,10 @@ import type { RunConfig } from "../../core/config/config.ts";
 import { bytesOfFloats } from "../../core/model/vector_bytes.ts";
 import type { ParameterSource, Slice } from "../../core/protocol/message.ts";
 import { optimizerOf } from "../../core/train/optimizers.ts";
-import type { StageCompute } from "../../gpu/compute.ts";
 import { nameOf } from "../../net/blobs/blob_hash.ts";
 import { isTooLarge } from "../../gpu/worker_client.ts";
 import type { BlobAccess } from "../roles/blob_access.ts";
-import type { ComputeHost } from "../roles/compute_host.ts";
+import type { ComputeHost, HostedStage } from "../roles/compute_host.ts";
 import { placeParameters, readParameters, throttled } from "./stages/large_stage.ts";
 import { formSlice, mergeStage, reduceSlice } from "../roles/merge_work.ts";
 import { keptVectors, readOwnState, Residual, takeUp } from "./own_state.ts";
@@ -55,7 +54,7 @@ interface OpenStage {
   readonly config: RunConfig;
   readonly spec: StageSpec;
   readonly table: ParameterTable;
-  readonly compute: StageCompute;
+  readonly compute: HostedStage;
   start: RoundStart;
   residual: Residual;
 }
@@ -140,18 +139,36 @@ export class StageHost {
     if (held !== null) {
       held.residual = new Residual(start === held.start ? held.residual.settled : null);
       held.start = start; // back at its own stage: an old optimizer state is better than none
+      const localSteps = await held.compute.countSteps();
+      this.#begin(held, { round, steps: localSteps });
       await placeParameters(held.compute, start.parameters, onLoading);
-      return { type: "loadStage", parameters, localSteps: await held.compute.countSteps() };
+      return { type: "loadStage", parameters, localSteps };
     }
     this.#drop();
     const openForwards = config.train.microbatchesPerStep;
     const compute = await device.openStage(spec, { optimizer: optimizerOf(config), activationBytes, openForwards });
     if (this.#isClosed) compute.close(); // later calls then fail, as they should
     const opened: OpenStage = this.#open = { config, spec, table, compute, start, residual: new Residual() };
-    await placeParameters(compute, start.parameters, onLoading);
     const kept = await ownState?.load({ stage, round, parameters, vectors: keptVectors(config, table) }) ?? null;
+    this.#begin(opened, { round, steps: kept?.steps ?? 0 });
+    await placeParameters(compute, start.parameters, onLoading);
     if (kept !== null) opened.residual = await takeUp(kept, opened);
     return { type: "loadStage", parameters, localSteps: kept?.steps ?? 0 };
+  }
+
+  /**
+   * After a loss of the device, the stage begins with the round's start and the optimizer's state of then, which is on disk
+   * unless nothing was trained yet.
+   */
+  #begin({ config, spec, table, compute, start }: OpenStage, { round, steps }: { round: number; steps: number }): void {
+    const known = { stage: spec.index, round, parameters: start.refs.parameters, vectors: keptVectors(config, table) };
+    compute.begin?.(async (stage) => {
+      await placeParameters(stage, start.parameters, () => {});
+      const kept = await this.#options.ownState?.load(known) ?? null;
+      if (kept !== null) await takeUp(kept, { compute: stage, config });
+      if ((kept?.steps ?? 0) === steps) return;
+      throw new Error(`the optimizer's state after ${steps} steps is not on disk`);
+    });
   }
 
   async #named({ parameters, momentum }: StageVectors, source: ParameterSource | null): Promise<RoundStart> {
@@ -245,6 +262,7 @@ export class StageHost {
         state: await readOwnState(stage, stage),
       });
     }
+    this.#begin(stage, { round: work.round, steps: await compute.countSteps() });
     return { type: "applyMerge", parameters, momentum };
   }
 

@@ -108,8 +108,7 @@ export class StageBuffers implements DeviceBuffers {
     });
     assert(end <= staging.size, `Cannot read ${end} bytes at once as staging holds ${staging.size}`);
     this.#gpu.device.queue.submit([encoder.finish()]);
-    await staging.mapAsync(GPUMapMode.READ, 0, end);
-    this.#gpu.throwIfFailed();
+    await this.#gpu.whileWorking(staging.mapAsync(GPUMapMode.READ, 0, end));
     const mapped = staging.getMappedRange(0, end);
     const copies = ranges.map((range, i) => mapped.slice(starts[i]!, starts[i]! + range.size));
     staging.unmap();
@@ -143,8 +142,7 @@ export class StageBuffers implements DeviceBuffers {
 
   /** Waits until all submitted work is done, and reports its failures. */
   async settle(): Promise<void> {
-    await this.#gpu.device.queue.onSubmittedWorkDone();
-    this.#gpu.throwIfFailed();
+    await this.#gpu.whileWorking(this.#gpu.device.queue.onSubmittedWorkDone());
   }
 
   destroy(): void {
