@@ -142,7 +142,8 @@ export interface LocalDisk {
 }
 
 /** What a member has of its own instead of an honest one's. */
-export interface LocalMinerOptions extends Partial<Pick<MinerRoleOptions, "device" | "machine" | "onRecord">> {
+export interface LocalMinerOptions
+  extends Partial<Pick<MinerRoleOptions, "device" | "machine" | "onRecord" | "ownState">> {
   readonly blobs?: HubBlobs;
 }
 
@@ -240,9 +241,9 @@ export class LocalSwarm {
     const { link, control } = this.#link();
     const { device = this.#options.host?.() ?? referenceHost() } = options;
     const blobs = this.#blobsOf(link.signer, options.blobs);
-    const { gate, onPause = () => {}, machine, onRecord = () => {} } = options;
+    const { gate, onPause = () => {}, machine, onRecord = () => {}, ownState = null } = options;
     const start = () =>
-      startMiner({ link, device, blobs, ownState: null, onRecord, ...(machine === undefined ? {} : { machine }) });
+      startMiner({ link, device, blobs, ownState, onRecord, ...(machine === undefined ? {} : { machine }) });
     const role = gate === undefined ? await start() : new PausingRole({
       gate,
       start,
