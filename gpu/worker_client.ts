@@ -14,7 +14,8 @@ import type { StageInput, StageOptions, StageVector, StepOptions, Turnaround } f
 import { type DeviceFacts, DeviceLostError } from "./webgpu/device.ts";
 import type { GemmRequest, GemmSpeed } from "./gemm_speed.ts";
 import { VectorTable } from "./vector_table.ts";
-import { TooLargeError } from "./too_large.ts";
+import { OutOfMemoryError } from "./cpu/memory.ts";
+import { TooLargeError, TooLittleMemoryError } from "./too_large.ts";
 import type {
   ComputeRequest,
   ComputeResponse,
@@ -48,10 +49,13 @@ export function isDeviceLoss(error: unknown): error is Error {
   return error instanceof ComputeError && (error.kind === DeviceLostError.name || error.kind === workerCrashed);
 }
 
-/** A stage that the adapter cannot hold, met in the worker or in this thread. */
+/** A stage that the device cannot hold, met in the worker or in this thread. */
 export function isTooLarge(error: unknown): error is Error {
-  return error instanceof TooLargeError || (error instanceof ComputeError && error.kind === TooLargeError.name);
+  if (tooLargeErrors.some((each) => error instanceof each)) return true;
+  return error instanceof ComputeError && tooLargeErrors.some(({ name }) => name === error.kind);
 }
+
+const tooLargeErrors = [TooLargeError, TooLittleMemoryError, OutOfMemoryError];
 
 export interface ComputeWorker {
   readonly adapter: AdapterDescription;

@@ -100,6 +100,11 @@ export class Kernels {
     await this.#gpu.whileWorking(this.#gpu.device.queue.onSubmittedWorkDone());
   }
 
+  /** Their stage was given up or closed: its buffers are gone, so they can no longer run. */
+  forgetCold(): void {
+    this.#cold = [];
+  }
+
   /** One pass, one submit. */
   run(program: readonly Dispatch[]): void {
     const encoder = this.#gpu.device.createCommandEncoder();
