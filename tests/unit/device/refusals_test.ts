@@ -1,6 +1,7 @@
 /** Devices that refuse or lie: a stage that is not given its memory fails alone, and says how much it wanted. */
 
 import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import { BuildScope } from "../../../gpu/webgpu/build_scope.ts";
 import { DeviceLostError, GpuDevice, GpuFailure, NoAdapterError, openGpuDevice } from "../../../gpu/webgpu/device.ts";
 import { Kernels } from "../../../gpu/webgpu/kernel.ts";
 import { createWebGpuStage } from "../../../gpu/webgpu/webgpu_stage.ts";
@@ -92,4 +93,18 @@ Deno.test("Refusals: a stage that cannot fit --memory is refused with both numbe
   const stage = await worker.openStage(spec, { memoryBytes: 100_000_000 });
   stage.close();
   worker.close();
+});
+
+gpuTest("Refusals: a buffer as large as the adapter allows is given, or refused as memory without harm", async () => {
+  const gpu = await openGpuDevice();
+  const building = new BuildScope(gpu.device);
+  const buffer = gpu.device.createBuffer({
+    size: gpu.device.limits.maxBufferSize - gpu.device.limits.maxBufferSize % 4,
+    usage: GPUBufferUsage.STORAGE,
+  });
+  const error = await building.end();
+  assertEquals(error === null || error instanceof GPUOutOfMemoryError, true, error?.message ?? "");
+  gpu.throwIfFailed();
+  buffer.destroy();
+  gpu.close();
 });
