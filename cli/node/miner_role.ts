@@ -9,7 +9,7 @@ import type { BlobAccess } from "../roles/blob_access.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
 import { LostDeviceError } from "../roles/lasting_device.ts";
 import { StageLostError } from "../roles/lasting_stage.ts";
-import type { OwnStateFolder } from "./own_state_folder.ts";
+import type { OwnStateStore } from "./own_state.ts";
 import type { PeerServer } from "./peer_server.ts";
 import { type NodeLink, NodeRole } from "./node_role.ts";
 import type { Finished } from "./node_runtime.ts";
@@ -19,7 +19,7 @@ export interface MinerRoleOptions {
   readonly link: NodeLink;
   readonly device: ComputeHost;
   readonly blobs: BlobAccess;
-  readonly ownState: OwnStateFolder | null;
+  readonly ownState: OwnStateStore | null;
   readonly peers?: PeerServer | null;
   readonly activationBytes?: number; // of device memory, so that no forward is computed twice
   readonly onRecord: (record: MinerRecord) => void;

@@ -22,8 +22,15 @@ import type { BlobAccess } from "../roles/blob_access.ts";
 import type { ComputeHost, HostedStage } from "../roles/compute_host.ts";
 import { placeParameters, readParameters, throttled } from "./stages/large_stage.ts";
 import { formSlice, mergeStage, reduceSlice } from "../roles/merge_work.ts";
-import { keptVectors, readOwnState, Residual, takeUp } from "./own_state.ts";
-import type { OwnStateFolder } from "./own_state_folder.ts";
+import {
+  emptyState,
+  keptVectors,
+  type OwnState,
+  type OwnStateStore,
+  readOwnState,
+  Residual,
+  takeUp,
+} from "./own_state.ts";
 import type { PeerServer } from "./peer_server.ts";
 import type { ByteSegments } from "../roles/segments.ts";
 import { loadSource, type OnLoading, type StageVectors } from "./stages/stage_source.ts";
@@ -63,7 +70,7 @@ export interface StageHostOptions {
   readonly device: ComputeHost;
   readonly blobs: BlobAccess;
   readonly segments: ByteSegments;
-  readonly ownState: OwnStateFolder | null; // null: nothing is kept on disk
+  readonly ownState: OwnStateStore | null; // null: nothing is kept on disk
   readonly peers?: PeerServer | null; // serves the stage's vectors to newcomers
   readonly activationBytes: number;
   readonly nowMs: () => number;
@@ -122,8 +129,8 @@ export class StageHost {
   }
 
   async #loadStage(work: Extract<MinerWork, { type: "loadStage" }>): Promise<MinerResult> {
-    const { config, layersOfStages, stage, round, source, peers } = work;
-    const { device, blobs, ownState, activationBytes } = this.#options;
+    const { config, layersOfStages, stage, source, peers } = work;
+    const { device, blobs, activationBytes } = this.#options;
     this.#config = config;
     const spec = present(stageSpecs(config, layersOfStages)[stage], "the assigned stage exists");
     const table = parameterTable(spec);
@@ -136,38 +143,58 @@ export class StageHost {
       : await this.#named(await loadSource({ config, table, source, blobs, peers, onLoading }), source);
     this.#share(start);
     const { parameters } = start.refs;
-    if (held !== null) {
-      held.residual = new Residual(start === held.start ? held.residual.settled : null);
-      held.start = start; // back at its own stage: an old optimizer state is better than none
-      const localSteps = await held.compute.countSteps();
-      this.#begin(held, { round, steps: localSteps });
-      await placeParameters(held.compute, start.parameters, onLoading);
-      return { type: "loadStage", parameters, localSteps };
-    }
+    if (held !== null) return await this.#reload(held, { start, onLoading });
     this.#drop();
     const openForwards = config.train.microbatchesPerStep;
     const compute = await device.openStage(spec, { optimizer: optimizerOf(config), activationBytes, openForwards });
     if (this.#isClosed) compute.close(); // later calls then fail, as they should
     const opened: OpenStage = this.#open = { config, spec, table, compute, start, residual: new Residual() };
-    const kept = await ownState?.load({ stage, round, parameters, vectors: keptVectors(config, table) }) ?? null;
-    this.#begin(opened, { round, steps: kept?.steps ?? 0 });
+    const kept = await this.#keptState(opened);
+    this.#begin(opened, kept?.steps ?? 0);
     await placeParameters(compute, start.parameters, onLoading);
     if (kept !== null) opened.residual = await takeUp(kept, opened);
     return { type: "loadStage", parameters, localSteps: kept?.steps ?? 0 };
   }
 
   /**
-   * After a loss of the device, the stage begins with the round's start and the optimizer's state of then, which is on disk
-   * unless nothing was trained yet.
+   * Back at its own stage. At the start of its round the optimizer's state is that of then, as what was trained since may
+   * be the reason to go back; else an old state is better than none.
    */
-  #begin({ config, spec, table, compute, start }: OpenStage, { round, steps }: { round: number; steps: number }): void {
-    const known = { stage: spec.index, round, parameters: start.refs.parameters, vectors: keptVectors(config, table) };
+  async #reload(
+    held: OpenStage,
+    { start, onLoading }: { start: RoundStart; onLoading: OnLoading },
+  ): Promise<MinerResult> {
+    const { config, table, compute } = held;
+    const isBack = start === held.start;
+    held.residual = new Residual(isBack ? held.residual.settled : null);
+    held.start = start;
+    const kept = isBack ? await this.#keptState(held) : null;
+    const then = kept ?? (isBack && start.isInitial ? emptyState(config, table) : null);
+    const localSteps = then?.steps ?? await compute.countSteps();
+    this.#begin(held, localSteps);
+    await placeParameters(compute, start.parameters, onLoading);
+    if (then !== null) held.residual = await takeUp(then, held);
+    return { type: "loadStage", parameters: start.refs.parameters, localSteps };
+  }
+
+  /** Of the round's start; null: nothing was trained before, or it is not stored. */
+  async #keptState({ config, spec, table, start }: OpenStage): Promise<OwnState | null> {
+    const known = { stage: spec.index, parameters: start.refs.parameters, vectors: keptVectors(config, table) };
+    return await this.#options.ownState?.load(known) ?? null;
+  }
+
+  /**
+   * After a loss of the device, the stage begins with the round's start and the optimizer's state of then, which was after
+   * `steps` steps and is stored unless nothing was trained before.
+   */
+  #begin(open: OpenStage, steps: number): void {
+    const { config, compute, start } = open;
     compute.begin?.(async (stage) => {
       await placeParameters(stage, start.parameters, () => {});
-      const kept = await this.#options.ownState?.load(known) ?? null;
+      const kept = await this.#keptState({ ...open, start });
       if (kept !== null) await takeUp(kept, { compute: stage, config });
       if ((kept?.steps ?? 0) === steps) return;
-      throw new Error(`the optimizer's state after ${steps} steps is not on disk`);
+      throw new Error(`the optimizer's state after ${steps} steps is not stored`);
     });
   }
 
@@ -262,7 +289,7 @@ export class StageHost {
         state: await readOwnState(stage, stage),
       });
     }
-    this.#begin(stage, { round: work.round, steps: await compute.countSteps() });
+    this.#begin(stage, await compute.countSteps());
     return { type: "applyMerge", parameters, momentum };
   }
 

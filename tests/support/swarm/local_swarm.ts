@@ -219,6 +219,7 @@ export class LocalSwarm {
         this.rounds.push(round);
         return disk?.storeRound(round) ?? Promise.resolve(`round-${round.round}`);
       },
+      openReferee: () => Promise.resolve(this.#options.host?.() ?? referenceHost()),
       ...(disk === undefined ? {} : { putBackRound: disk.putBackRound }),
       ...(disk?.probeRoom === undefined ? {} : { probeRoom: disk.probeRoom }),
       onRecord: (record) => {
