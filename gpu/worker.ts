@@ -8,6 +8,7 @@
 import { present, unreachable } from "../core/assert.ts";
 import type { StageCompute } from "./compute.ts";
 import type { HelperOrder } from "./cpu/threads/helper_messages.ts";
+import { ThreadError } from "./cpu/threads/job_board.ts";
 import { type ComputeDevice, openDevice } from "./devices.ts";
 import type { ComputeRequest, ComputeResponse, StageArguments, StageMethod } from "./worker_protocol.ts";
 import { ownedCopy } from "./worker_protocol.ts";
@@ -51,7 +52,7 @@ function helpersStarted({ id, problem }: Extract<ComputeRequest, { type: "helper
   const waiting = present(starting.get(id), `Order ${id} of helpers must be open`);
   starting.delete(id);
   if (problem === null) waiting.resolve();
-  else waiting.reject(new Error(problem));
+  else waiting.reject(new ThreadError(problem));
 }
 
 async function perform(request: Exclude<ComputeRequest, { type: "helpersStarted" }>): Promise<ComputeResponse> {

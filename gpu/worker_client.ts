@@ -13,10 +13,12 @@ import type { AdapterDescription, PassOptions, StageCompute } from "./compute.ts
 import type { StageInput, StageOptions, StageVector, StepOptions, Turnaround } from "./compute.ts";
 import type { HelperOrder } from "./cpu/threads/helper_messages.ts";
 import { HelperThreads } from "./cpu/threads/helper_threads.ts";
-import type { DeviceFacts } from "./webgpu/device.ts";
+import { ThreadError } from "./cpu/threads/job_board.ts";
+import { type DeviceFacts, DeviceLostError } from "./webgpu/device.ts";
 import type { GemmRequest, GemmSpeed } from "./gemm_speed.ts";
 import { VectorTable } from "./vector_table.ts";
-import { TooLargeError } from "./too_large.ts";
+import { OutOfMemoryError } from "./cpu/memory.ts";
+import { TooLargeError, TooLittleMemoryError } from "./too_large.ts";
 import type {
   ComputeRequest,
   ComputeResponse,
@@ -38,10 +40,27 @@ export class ComputeError extends Error {
   }
 }
 
-/** A stage that the adapter cannot hold, met in the worker or in this thread. */
-export function isTooLarge(error: unknown): error is Error {
-  return error instanceof TooLargeError || (error instanceof ComputeError && error.kind === TooLargeError.name);
+/** The kind of error of all calls after the worker ended by itself. */
+const workerCrashed = "WorkerCrashed";
+
+const lossKinds = [DeviceLostError.name, ThreadError.name, workerCrashed];
+
+/**
+ * The device was lost, or a thread of it or its worker ended by itself: everything on it is gone and nothing else is wrong, so the
+ * same work may succeed on a new one.
+ */
+export function isDeviceLoss(error: unknown): error is Error {
+  if (error instanceof DeviceLostError || error instanceof ThreadError) return true;
+  return error instanceof ComputeError && lossKinds.includes(error.kind);
 }
+
+/** A stage that the device cannot hold, met in the worker or in this thread. */
+export function isTooLarge(error: unknown): error is Error {
+  if (tooLargeErrors.some((each) => error instanceof each)) return true;
+  return error instanceof ComputeError && tooLargeErrors.some(({ name }) => name === error.kind);
+}
+
+const tooLargeErrors = [TooLargeError, TooLittleMemoryError, OutOfMemoryError];
 
 export interface ComputeWorker {
   readonly adapter: AdapterDescription;
@@ -124,9 +143,10 @@ class WorkerLink {
     this.#worker.onmessage = ({ data }: MessageEvent<ComputeResponse>) => this.#receive(data);
     this.#worker.onerror = (event) => {
       event.preventDefault(); // otherwise an error in the worker ends this process
-      this.stop(`the compute worker stopped: ${event.message}`);
+      this.stop(`the compute worker stopped: ${event.message}`, workerCrashed);
     };
-    this.#worker.onmessageerror = () => this.stop("the compute worker sent a message that cannot be read");
+    this.#worker.onmessageerror = () =>
+      this.stop("the compute worker sent a message that cannot be read", workerCrashed);
   }
 
   openDevice(request: DeviceRequest): Promise<OpenedDevice> {
@@ -165,9 +185,9 @@ class WorkerLink {
     clearTimeout(timer);
   }
 
-  stop(reason: string): void {
+  stop(reason: string, kind = "WorkerStopped"): void {
     if (this.#stopped !== null) return;
-    this.#stopped = new ComputeError("WorkerStopped", reason);
+    this.#stopped = new ComputeError(kind, reason);
     this.#helpers.close(); // first, as a worker that waits for them does not notice that it is ended
     this.#worker.terminate();
     for (const { reject } of this.#waiting.values()) reject(this.#stopped);
@@ -188,20 +208,12 @@ class WorkerLink {
   }
 
   async #startHelpers(id: number, order: HelperOrder): Promise<void> {
-    let problem: string | null = null;
-    try {
-      await this.#helpers.start(order);
-    } catch (error) {
-      problem = (error as Error).message; // `start` rejects with errors only
-    }
+    const problem = await this.#helpers.start(order).then(() => null, ({ message }: Error) => message);
     this.#worker.postMessage({ type: "helpersStarted", id, problem } satisfies ComputeRequest);
   }
 
   #receive(response: ComputeResponse): void {
-    if (response.type === "startHelpers") {
-      this.#startHelpers(response.id, response.order);
-      return;
-    }
+    if (response.type === "startHelpers") return void this.#startHelpers(response.id, response.order);
     const waiting = this.#waiting.get(response.id);
     if (waiting === undefined) return; // closed meanwhile
     this.#waiting.delete(response.id);

@@ -16,7 +16,12 @@ export class OutOfMemoryError extends Error {
   readonly usedBytes: number;
 
   constructor(
-    { label, bytes, usedBytes, mostBytes }: { label: string; bytes: number; usedBytes: number; mostBytes: number },
+    { label, bytes, usedBytes, mostBytes = mostPages * pageBytes }: {
+      readonly label: string;
+      readonly bytes: number;
+      readonly usedBytes: number;
+      readonly mostBytes?: number;
+    },
   ) {
     const mebibytes = (count: number) => `${Math.ceil(count / 2 ** 20)} MiB`;
     super(

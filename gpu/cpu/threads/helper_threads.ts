@@ -7,7 +7,7 @@
  */
 
 import type { FromHelper, HelperOrder, ToHelper } from "./helper_messages.ts";
-import { JobBoard } from "./job_board.ts";
+import { JobBoard, ThreadError } from "./job_board.ts";
 
 export class HelperThreads {
   readonly #code: URL;
@@ -48,7 +48,7 @@ export class HelperThreads {
     const failed = (reason: string) => {
       board.fail(reason);
       end();
-      reject(new Error(`Cannot start a thread of a stage: ${reason}`));
+      reject(new ThreadError(`Cannot start a thread of a stage: ${reason}`));
     };
     worker.onmessage = ({ data }: MessageEvent<FromHelper>) => data.type === "ready" ? resolve() : end();
     worker.onerror = (event) => {

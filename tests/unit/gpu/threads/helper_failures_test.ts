@@ -9,6 +9,7 @@ import { CpuMemory, OutOfMemoryError } from "../../../../gpu/cpu/memory.ts";
 import type { HelperOrder } from "../../../../gpu/cpu/threads/helper_messages.ts";
 import { HelperThreads } from "../../../../gpu/cpu/threads/helper_threads.ts";
 import { JobBoard, ThreadError } from "../../../../gpu/cpu/threads/job_board.ts";
+import { isDeviceLoss } from "../../../../gpu/worker_client.ts";
 import { specAt, specsOf, tinyConfig } from "../../../support/tiny_model.ts";
 
 const wholeModel = () => specAt(specsOf(tinyConfig({ pipeline: { stages: 1 } }), [2]), 0);
@@ -64,7 +65,8 @@ Deno.test("CPU threads: a helper that dies wakes the thread that waits for it, w
 Deno.test("CPU threads: a stage whose helper cannot start is refused with the reason", async () => {
   const broken = new HelperThreads(codeOf(`throw new Error("no such code")`));
   const open = () => createCpuStage(wholeModel(), { threads: 3 }, { start: (order) => broken.start(order) });
-  await assertRejects(open, Error, "Cannot start a thread of a stage: ");
+  const error = await assertRejects(open, ThreadError, "Cannot start a thread of a stage: ");
+  assertEquals(isDeviceLoss(error), true, "the same work may succeed on new threads");
 });
 
 Deno.test("CPU threads: workers closed in the middle of their work leave no thread behind", async () => {
