@@ -11,6 +11,7 @@ import { stageWires, taskOutput } from "../../../core/model/stage_wires.ts";
 import type { OrchestratorEvent } from "../../../core/orchestrator/event.ts";
 import { createCpuStage } from "../../../gpu/cpu/cpu_stage.ts";
 import { createReferenceStage } from "../../../gpu/reference/stage.ts";
+import { ComputeError } from "../../../gpu/worker_client.ts";
 import { countingBatches, referenceHost } from "../../support/swarm/local_swarm.ts";
 import { tinyConfig } from "../../support/tiny_model.ts";
 
@@ -81,6 +82,20 @@ Deno.test("Task referee: what it cannot repeat is an answer, never a failure of 
   const closed = refereeWith();
   closed.close();
   assertMatch(await why(closed, task, [tokens, wire]), /is ending/);
+});
+
+Deno.test("Task referee: a device that could not be opened, or has stopped, is opened again", async () => {
+  const { tokens, wire } = await made();
+  const stopped = () => Promise.reject(new ComputeError("WorkerStopped", "out of memory"));
+  const openings = [
+    () => Promise.reject(new Error("no thread")),
+    () => Promise.resolve({ ...referenceHost(), openStage: stopped }),
+    () => Promise.resolve(referenceHost()),
+  ];
+  const referee = refereeWith({ openReferee: () => openings.shift()!() });
+  const details: string[] = [];
+  for (let i = 0; i < 3; i++) details.push(answerOf(await referee.repeat(task, [tokens, wire])).detail);
+  assertEquals(details, ["no thread", "out of memory", ""]);
 });
 
 /**
