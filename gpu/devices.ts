@@ -11,7 +11,9 @@ import type { AdapterDescription, StageCompute, StageOptions } from "./compute.t
 import { measureCpuGemm } from "./cpu/cpu_gemm_speed.ts";
 import { cpuAdapter, createCpuStage } from "./cpu/cpu_stage.ts";
 import type { GemmRequest, GemmSpeed } from "./gemm_speed.ts";
-import { planStage } from "./stage_plan.ts";
+import type { FitAdapter } from "./stage_fit.ts";
+import { planStage, type StagePlan } from "./stage_plan.ts";
+import { TooLittleMemoryError } from "./too_large.ts";
 import { type DeviceFacts, type GpuDevice, NoAdapterError, openGpuDevice } from "./webgpu/device.ts";
 import { measureGpuGemm } from "./webgpu/gpu_gemm_speed.ts";
 import { Kernels } from "./webgpu/kernel.ts";
@@ -80,11 +82,8 @@ function gpuDevice(gpu: GpuDevice, reason: string | null): ComputeDevice {
     reason,
     facts: () => gpu.facts(),
     createStage: async (spec, options) => {
-      const { recomputes } = await planStage(
-        spec,
-        { limits: gpu.device.limits, isSoftware: gpu.adapter.isSoftware },
-        options,
-      );
+      const adapter = { limits: gpu.device.limits, isSoftware: gpu.adapter.isSoftware };
+      const { recomputes } = await fittingPlan(spec, adapter, options);
       return await createWebGpuStage(gpu, spec, { kernels, ...options, recomputes });
     },
     measureGemm: (request) => measureGpuGemm(gpu, request),
@@ -97,11 +96,20 @@ function cpuDevice(reason: string | null): ComputeDevice {
     reason,
     facts: () => null,
     createStage: async (spec, options) => {
-      const { recomputes } = await planStage(spec, "cpu", options);
+      const { recomputes } = await fittingPlan(spec, "cpu", options);
       return await createCpuStage(spec, { ...options, recomputes });
     },
     measureGemm: (request) => measureCpuGemm(request),
   };
+}
+
+/** Refuses a stage that does not fit before anything of it is allocated. */
+async function fittingPlan(spec: StageSpec, adapter: FitAdapter, options: StageOptions): Promise<StagePlan> {
+  const plan = await planStage(spec, adapter, options);
+  if (plan.problem !== null) throw plan.problem;
+  const { bytes, fits } = plan;
+  if (!fits) throw TooLittleMemoryError.allowed({ bytes, memoryBytes: options.memoryBytes ?? Infinity });
+  return plan;
 }
 
 async function referenceDevice(): Promise<ComputeDevice> {
