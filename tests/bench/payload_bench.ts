@@ -5,7 +5,7 @@
  *
  * Speeds are in GB of values a CPU second (user and system time of the process, the best of several passes): 4 bytes for every
  * value that a payload stands for, kept or not, so a mean of 4 payloads of n values is 16 n bytes. `mean: payload bytes` counts
- * the bytes of the payloads themselves.
+ * the bytes of the payloads themselves; `payloadBytes` and `resultBytes` are for each value.
  */
 
 import process from "node:process";
@@ -53,8 +53,8 @@ function measure(label: string, codec: PayloadCodec) {
   const speed = (seconds: number, of = 4 * values) => Number((of / seconds / 1e9).toFixed(2));
   return {
     codec: label,
-    bytesPerValue: Number((bytes / payloads / values).toFixed(4)),
-    resultBytesPerValue: Number((result.byteLength / values).toFixed(4)),
+    payloadBytes: Number((bytes / payloads / values).toFixed(4)),
+    resultBytes: Number((result.byteLength / values).toFixed(4)),
     encode: speed(encoding.seconds),
     check: speed(check.seconds),
     mean: speed(mean.seconds, 4 * values * payloads),
