@@ -8,12 +8,17 @@
 import { unreachable } from "../core/assert.ts";
 import type { StageSpec } from "../core/model/spec.ts";
 import type { AdapterDescription, StageCompute, StageOptions } from "./compute.ts";
-import { measureCpuGemm } from "./cpu/cpu_gemm_speed.ts";
+import { measureCpuAdapter } from "./cpu/cpu_adapter_speed.ts";
+import { measureCpuAttention, measureCpuGemm } from "./cpu/cpu_speed.ts";
 import { cpuAdapter, createCpuStage } from "./cpu/cpu_stage.ts";
-import type { GemmRequest, GemmSpeed } from "./gemm_speed.ts";
+import type { AdapterSpeed } from "./speed/adapter_speed.ts";
+import type { AttentionRequest } from "./speed/attention_speed.ts";
+import type { BatchSpeed } from "./speed/batch_speed.ts";
+import type { GemmRequest, GemmSpeed } from "./speed/gemm_speed.ts";
 import { planStage } from "./stage_plan.ts";
 import { type DeviceFacts, type GpuDevice, NoAdapterError, openGpuDevice } from "./webgpu/device.ts";
-import { measureGpuGemm } from "./webgpu/gpu_gemm_speed.ts";
+import { measureGpuAdapter } from "./webgpu/gpu_adapter_speed.ts";
+import { measureGpuAttention, measureGpuGemm } from "./webgpu/gpu_speed.ts";
 import { Kernels } from "./webgpu/kernel.ts";
 import { createWebGpuStage } from "./webgpu/webgpu_stage.ts";
 import type { DeviceRequest } from "./worker_protocol.ts";
@@ -23,7 +28,10 @@ export interface ComputeDevice {
   readonly reason: string | null; // why `auto` chose it
   facts(): DeviceFacts | null; // null: it has no limits of its own
   createStage(spec: StageSpec, options: StageOptions): Promise<StageCompute>;
-  measureGemm(request: GemmRequest): Promise<GemmSpeed | null>; // null: not built for speed
+  // null: not built for speed
+  measureGemm(request: GemmRequest): Promise<GemmSpeed | null>;
+  measureAttention(request: AttentionRequest): Promise<BatchSpeed | null>;
+  measureAdapter(budgetMs: number): Promise<AdapterSpeed | null>;
 }
 
 const probeMs = 250; // of each candidate
@@ -88,6 +96,8 @@ function gpuDevice(gpu: GpuDevice, reason: string | null): ComputeDevice {
       return await createWebGpuStage(gpu, spec, { kernels, ...options, recomputes });
     },
     measureGemm: (request) => measureGpuGemm(gpu, request),
+    measureAttention: (request) => measureGpuAttention(gpu, request),
+    measureAdapter: (budgetMs) => measureGpuAdapter(gpu, budgetMs),
   };
 }
 
@@ -101,6 +111,8 @@ function cpuDevice(reason: string | null): ComputeDevice {
       return await createCpuStage(spec, { ...options, recomputes });
     },
     measureGemm: (request) => measureCpuGemm(request),
+    measureAttention: (request) => measureCpuAttention(request),
+    measureAdapter: (budgetMs) => measureCpuAdapter(budgetMs),
   };
 }
 
@@ -112,5 +124,7 @@ async function referenceDevice(): Promise<ComputeDevice> {
     facts: () => null,
     createStage: (spec, options) => Promise.resolve(createReferenceStage(spec, options)),
     measureGemm: () => Promise.resolve(null),
+    measureAttention: () => Promise.resolve(null),
+    measureAdapter: () => Promise.resolve(null),
   };
 }

@@ -56,6 +56,10 @@ async function perform(request: ComputeRequest): Promise<ComputeResponse> {
       return { type: "finished", id, result: openedDevice().facts() };
     case "measureGemm":
       return { type: "finished", id, result: await openedDevice().measureGemm(request) };
+    case "measureAttention":
+      return { type: "finished", id, result: await openedDevice().measureAttention(request) };
+    case "measureAdapter":
+      return { type: "finished", id, result: await openedDevice().measureAdapter(request.budgetMs) };
     case "rest":
       return { type: "finished", id, result: null };
     default:

@@ -12,7 +12,10 @@ import type { OptimizerState } from "../core/train/optimizer.ts";
 import type { AdapterDescription, PassOptions, StageCompute } from "./compute.ts";
 import type { StageInput, StageOptions, StageVector, StepOptions, Turnaround } from "./compute.ts";
 import type { DeviceFacts } from "./webgpu/device.ts";
-import type { GemmRequest, GemmSpeed } from "./gemm_speed.ts";
+import type { AdapterSpeed } from "./speed/adapter_speed.ts";
+import type { AttentionRequest } from "./speed/attention_speed.ts";
+import type { BatchSpeed } from "./speed/batch_speed.ts";
+import type { GemmRequest, GemmSpeed } from "./speed/gemm_speed.ts";
 import { VectorTable } from "./vector_table.ts";
 import { TooLargeError } from "./too_large.ts";
 import type {
@@ -50,6 +53,10 @@ export interface ComputeWorker {
   inspect(): Promise<DeviceFacts | null>;
   /** A matrix product that stages use, at its best within the budget. Null of the reference. */
   measureGemm(request: GemmRequest): Promise<GemmSpeed | null>;
+  /** The same of a stage's attention, in FLOPs. */
+  measureAttention(request: AttentionRequest): Promise<BatchSpeed | null>;
+  /** What the device can do at most. Null of the reference. */
+  measureAdapter(budgetMs: number): Promise<AdapterSpeed | null>;
   /**
    * Lets calls in flight finish and refuses later ones: the way out for a process that is about to exit. Measured on llvmpipe:
    * of 112 processes that terminated the worker or destroyed its device just before exit 12 ended with a segmentation fault in
@@ -82,6 +89,8 @@ export async function openComputeWorker(
       },
       inspect: () => link.inspect(),
       measureGemm: (request) => link.measureGemm(request),
+      measureAttention: (request) => link.measureAttention(request),
+      measureAdapter: (budgetMs) => link.measureAdapter(budgetMs),
       finish: () => link.finish(),
       close: () => link.stop("the compute worker was closed"),
     };
@@ -148,6 +157,14 @@ class WorkerLink {
 
   measureGemm(request: GemmRequest): Promise<GemmSpeed | null> {
     return this.#request({ type: "measureGemm", ...request }) as Promise<GemmSpeed | null>;
+  }
+
+  measureAttention(request: AttentionRequest): Promise<BatchSpeed | null> {
+    return this.#request({ type: "measureAttention", ...request }) as Promise<BatchSpeed | null>;
+  }
+
+  measureAdapter(budgetMs: number): Promise<AdapterSpeed | null> {
+    return this.#request({ type: "measureAdapter", budgetMs }) as Promise<AdapterSpeed | null>;
   }
 
   async finish(): Promise<void> {

@@ -10,8 +10,9 @@ import { deviceOption } from "../options/node_options.ts";
 /** A new benchmark is one line here and one folder or file in cli/bench. */
 const benchmarks: Readonly<Record<string, (context: CommandContext) => Promise<number>>> = {
   hub: async (context) => await (await import("../bench/hub_bench.ts")).runHubBench(context),
-  step: async (context) => await (await import("../bench/step_bench.ts")).runStepBench(context),
-  gemm: async (context) => await (await import("../bench/gemm_bench.ts")).runGemmBench(context),
+  step: async (context) => await (await import("../bench/compute/step_bench.ts")).runStepBench(context),
+  gemm: async (context) => await (await import("../bench/compute/gemm_bench.ts")).runGemmBench(context),
+  attention: async (context) => await (await import("../bench/compute/attention_bench.ts")).runAttentionBench(context),
 };
 
 export const command: Command = {
@@ -38,6 +39,14 @@ export const command: Command = {
       placeholder: "NAME",
       default: "1m",
       doc: "the model of step: 1m (0.92 M parameters), or a size of iota swarm that one device holds",
+    },
+    {
+      name: "peers",
+      kind: "string",
+      placeholder: "LIST",
+      default: "all",
+      suggestions: ["all", "none", "jax-js", "tfjs", "onnxruntime-web", "pytorch"],
+      doc: "other libraries to measure beside ours, from a checkout: all, none, or names with commas",
     },
     {
       name: "seconds",
