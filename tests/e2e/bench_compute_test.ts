@@ -34,6 +34,30 @@ Deno.test("Bench: attention has a speed in both passes, below the machine's limi
   assert(rows.every(({ gflopsPerCpuSecond: speed }) => speed > 0 && speed < limit.gflopsPerCpuSecond));
 });
 
+Deno.test("Bench: the processor as an adapter has peaks, and compiles a stage cold and warm", async () => {
+  const fields = await summaryOf(["adapter", "--device", "cpu", "--seconds", "0.1"]);
+  const names = [
+    "gflopsPerCpuSecond",
+    "copyGigabytesPerSecond",
+    "dispatchMicroseconds",
+    "compileColdMs",
+    "compileWarmMs",
+  ];
+  for (const name of names) assert(Number(fields[name]) > 0, name);
+});
+
+Deno.test("Bench: alone it tells what this machine is worth, and why its link was not measured", async () => {
+  const { sizes, link } = await summaryOf(["--device", "cpu", "--memory", "1GiB"]) as {
+    sizes: { size: string; holds: number[]; tokensPerSecond: number | null; isMeasured: boolean }[];
+    link: { skipped: string };
+  };
+  assertEquals(sizes.map(({ size }) => size), ["tiny", "small", "100m", "1b", "3b", "8b", "15b"]);
+  const [tiny] = sizes;
+  assertEquals([tiny!.holds, tiny!.isMeasured], [[0, 1, 2], true]);
+  assertEquals([sizes.at(-1)!.holds, sizes.at(-1)!.tokensPerSecond], [[], null]);
+  assertEquals(link.skipped, "no hub is named: --orchestrator URL");
+});
+
 Deno.test("Bench: a library that this machine lacks is named with the reason", async () => {
   const { code, stdout } = await iota(
     ["bench", "step", "--device", "cpu", "--size", "toy", "--seconds", "0.1", "--peers", "pytorch", "--json"],
