@@ -25,6 +25,7 @@ import { Driver } from "../roles/driver.ts";
 import type { Segments } from "../roles/segments.ts";
 import type { StateJournal } from "./journal/hub_journal.ts";
 import type { HubWork } from "./hub_work.ts";
+import type { RefereeTask } from "./task_referee.ts";
 
 export type OrchestratorMachine = Machine<OrchestratorState, OrchestratorEvent, OrchestratorEffect>;
 
@@ -51,6 +52,8 @@ export interface HubEdges<Held, Sent> {
   readonly scaleOf: (wire: Wire, content: Held) => WireScale;
   /** How far apart two wires are: see `wiresCompared`. */
   readonly apart: (wire: Wire, contents: readonly [Held, Held]) => number;
+  /** Repeats a task; like `work`. */
+  readonly referee: (work: RefereeTask, contents: readonly Sent[], done: (event: OrchestratorEvent) => void) => void;
   /** Begins work; `done` is called once, with the machine's event. Never called back: the work died with the process. */
   readonly work: (work: OwnWork, done: (event: OrchestratorEvent) => void) => void;
   readonly deleteBlobs: (hashes: readonly BlobHash[]) => void;
@@ -213,7 +216,7 @@ export class HubRuntime<Held, Sent> {
   }
 
   #perform(effect: OrchestratorEffect): void {
-    const { links, segments, work, deleteBlobs, sweepBlobs, onRecord } = this.#edges;
+    const { links, segments, attach, referee, work, deleteBlobs, sweepBlobs, onRecord } = this.#edges;
     switch (effect.type) {
       case "send":
         return this.#send(effect);
@@ -222,6 +225,8 @@ export class HubRuntime<Held, Sent> {
         return links.close(effect.node, effect.fault);
       case "compareWires":
         return this.#compareWires(effect);
+      case "refereeTask":
+        return referee(effect, effect.attachments.map(attach), (event) => this.enqueue(event));
       case "release":
         return segments.release(effect.refs);
       case "deleteBlobs":

@@ -32,6 +32,7 @@ import { needOfCheckpoint, needOfWork, RunPause } from "./run_pause.ts";
 import type { OrchestratorRoleOptions, RunningOrchestrator } from "./running_orchestrator.ts";
 import { byteSegments } from "../roles/segments.ts";
 import { storeDuties } from "./store_duties.ts";
+import { TaskReferee } from "./task_referee.ts";
 import { Traffic } from "./traffic.ts";
 
 export function startOrchestrator(options: OrchestratorRoleOptions): RunningOrchestrator {
@@ -48,6 +49,7 @@ class OrchestratorRole implements RunningOrchestrator {
   readonly #hub: Hub<NodeMessage, HubMessage>;
   readonly #runtime: HubRuntime<Uint8Array, Segment>;
   readonly #pause: RunPause;
+  readonly #referee: TaskReferee;
   #resolve!: (finished: Finished) => void;
   #reject!: (error: unknown) => void;
   #isEnded = false;
@@ -61,6 +63,7 @@ class OrchestratorRole implements RunningOrchestrator {
       this.#reject = reject;
     });
     this.#hub = this.#openHub();
+    this.#referee = new TaskReferee(options);
     this.state = recovered?.state ?? this.#newState();
     this.#runtime = new HubRuntime({
       machine: orchestrator,
@@ -124,13 +127,17 @@ class OrchestratorRole implements RunningOrchestrator {
       attach: (attachment) => attachments.segmentOf(attachment),
       scaleOf: wireScale,
       apart: wiresApart,
+      referee: (work, contents, done) => this.#work(async () => done(await this.#referee.repeat(work, contents))),
       work: (work, done) => this.#perform(work, done),
       deleteBlobs: (hashes) => {
         for (const hash of hashes) this.#work(() => blobs.delete(hash));
       },
       sweepBlobs: (used) => this.#work(() => blobs.sweep(used)),
       onRecord,
-      onFinish: () => this.#pause.close(),
+      onFinish: () => {
+        this.#referee.close();
+        this.#pause.close();
+      },
       onEnd: (finished) => {
         this.#hub.shutDown(finished.reason);
         this.#resolve(finished);
@@ -223,6 +230,7 @@ class OrchestratorRole implements RunningOrchestrator {
   #close(): void {
     this.#isEnded = true;
     this.#runtime.close();
+    this.#referee.close();
     this.#pause.close();
   }
 

@@ -11,6 +11,7 @@ import type { RefusalCounts } from "../../net/auth/refusals.ts";
 import type { TicketBox } from "../../net/auth/ticket.ts";
 import type { Random, Timers } from "../../net/timers.ts";
 import type { Wire, WireHandler } from "../../net/links/wire.ts";
+import type { ComputeHost } from "../roles/compute_host.ts";
 import type { BatchSource } from "../data/dataset.ts";
 import type { HubBlobs } from "../roles/blob_access.ts";
 import type { RoundState } from "./checkpoint_writer.ts";
@@ -47,6 +48,8 @@ export interface OrchestratorRoleOptions {
   /** Restores the round's blobs from its checkpoint; false if there is none. */
   readonly putBackRound?: (round: number) => Promise<boolean>;
   readonly onRecord: (record: RunRecord) => void;
+  /** Opens the device on which the hub repeats tasks that were found wrong. */
+  readonly openReferee: () => Promise<ComputeHost>;
   /** Throws while the disk has no room for so many bytes; default: never throws. */
   readonly probeRoom?: (bytes: number) => Promise<void>;
 }

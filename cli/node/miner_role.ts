@@ -6,7 +6,7 @@ import { type MinerState, openMiner } from "../../core/miner/state.ts";
 import type { Machine } from "../../core/protocol/machine.ts";
 import type { BlobAccess } from "../roles/blob_access.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
-import type { OwnStateFolder } from "./own_state_folder.ts";
+import type { OwnStateStore } from "./own_state.ts";
 import type { PeerServer } from "./peer_server.ts";
 import { type NodeLink, NodeRole } from "./node_role.ts";
 import type { Finished } from "./node_runtime.ts";
@@ -16,7 +16,7 @@ export interface MinerRoleOptions {
   readonly link: NodeLink;
   readonly device: ComputeHost;
   readonly blobs: BlobAccess;
-  readonly ownState: OwnStateFolder | null;
+  readonly ownState: OwnStateStore | null;
   readonly peers?: PeerServer | null;
   readonly activationBytes?: number; // of device memory, so that no forward is computed twice
   readonly onRecord: (record: MinerRecord) => void;

@@ -7,6 +7,7 @@
  */
 
 import type { RunConfig } from "../../core/config/config.ts";
+import type { BlobRef, StageIndex } from "../../core/ids.ts";
 import { payloadCodecOf } from "../../core/merge/payload/payload_codecs.ts";
 import type { ParameterTable } from "../../core/model/spec.ts";
 import { stateLength } from "../../core/train/optimizer.ts";
@@ -20,6 +21,23 @@ export interface OwnState {
   readonly vectors: ReadonlyMap<string, Float32Array>;
   readonly steps: number; // of the optimizer
 }
+
+/** Where it is kept: the state of the last merge. */
+export interface OwnStateStore {
+  save(options: { stage: StageIndex; round: number; parameters: BlobRef; state: OwnState }): Promise<void>;
+  /** The stage whose state is stored; null: none. */
+  stage(): Promise<StageIndex | null>;
+  /** Null unless the state belongs to these parameters and has these vectors, in this order. */
+  load(
+    options: { stage: StageIndex; parameters: BlobRef; vectors: readonly VectorName[] },
+  ): Promise<OwnState | null>;
+}
+
+/** Of a stage that nothing was trained in. */
+export const emptyState = (config: RunConfig, table: ParameterTable): OwnState => ({
+  vectors: new Map(keptVectors(config, table).map(([name, values]) => [name, new Float32Array(values)])),
+  steps: 0,
+});
 
 /** What the run's optimizer and payload codec keep of a stage. */
 export function keptVectors(config: RunConfig, table: ParameterTable): VectorName[] {

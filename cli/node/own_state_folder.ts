@@ -2,8 +2,8 @@
  * A miner's own state on disk, so that a restarted miner resumes with it: its optimizer's vectors and the residual of its
  * payloads. One file, replaced at every merge.
  *
- * The state is private and never leaves the machine. It is used only if stage, round and parameter hash match what the
- * miner must load, and its vectors are those that the run's optimizer and payload codec keep. A missing, torn or foreign
+ * The state is private and never leaves the machine. It is used only if stage and parameter hash match what the miner must
+ * load, and its vectors are those that the run's optimizer and payload codec keep. A missing, torn or foreign
  * file, or one of an earlier format, means an empty state, never a failure.
  */
 
@@ -14,7 +14,7 @@ import { TreeDigest } from "../../net/blobs/blob_hash.ts";
 import { piecesInTurns } from "../../net/turns.ts";
 import { type Disk, isFile, realDisk, writeAtomically } from "../data/disk.ts";
 import { attempting } from "../output/errors.ts";
-import type { OwnState, VectorName } from "./own_state.ts";
+import type { OwnState, OwnStateStore, VectorName } from "./own_state.ts";
 
 interface Header {
   readonly format: "iota-moments-2";
@@ -30,7 +30,7 @@ const format: Header["format"] = "iota-moments-2";
 const fileName = "optimizer.bin";
 const headerBytes = 4096;
 
-export class OwnStateFolder {
+export class OwnStateFolder implements OwnStateStore {
   readonly #folder: string;
   readonly #disk: Disk;
   readonly #warn: (text: string) => void;
@@ -68,13 +68,12 @@ export class OwnStateFolder {
     return await this.#reading((_, header) => Promise.resolve(stageIndex(header.stage)));
   }
 
-  /** `vectors`: all that the state must have, in this order. */
   async load(
-    options: { stage: StageIndex; round: number; parameters: BlobRef; vectors: readonly VectorName[] },
+    options: { stage: StageIndex; parameters: BlobRef; vectors: readonly VectorName[] },
   ): Promise<OwnState | null> {
-    const { stage, round, parameters, vectors } = options;
+    const { stage, parameters, vectors } = options;
     return await this.#reading(async (file, header) => {
-      const fits = header.stage === stage && header.round === round && header.parameters === parameters.hash &&
+      const fits = header.stage === stage && header.parameters === parameters.hash &&
         JSON.stringify(header.vectors) === JSON.stringify(vectors);
       const bytes = vectors.reduce((sum, [, values]) => sum + vectorBytes(values), headerBytes);
       if (!fits || (await file.stat()).size !== bytes) return null;

@@ -23,8 +23,7 @@ import type { BlobAccess } from "../roles/blob_access.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
 import { placeParameters, readParameters, throttled } from "./stages/large_stage.ts";
 import { formSlice, mergeStage, reduceSlice } from "../roles/merge_work.ts";
-import { keptVectors, readOwnState, Residual, takeUp } from "./own_state.ts";
-import type { OwnStateFolder } from "./own_state_folder.ts";
+import { emptyState, keptVectors, type OwnStateStore, readOwnState, Residual, takeUp } from "./own_state.ts";
 import type { PeerServer } from "./peer_server.ts";
 import type { ByteSegments } from "../roles/segments.ts";
 import { loadSource, type OnLoading, type StageVectors } from "./stages/stage_source.ts";
@@ -64,7 +63,7 @@ export interface StageHostOptions {
   readonly device: ComputeHost;
   readonly blobs: BlobAccess;
   readonly segments: ByteSegments;
-  readonly ownState: OwnStateFolder | null; // null: nothing is kept on disk
+  readonly ownState: OwnStateStore | null; // null: nothing is kept on disk
   readonly peers?: PeerServer | null; // serves the stage's vectors to newcomers
   readonly activationBytes: number;
   readonly nowMs: () => number;
@@ -123,7 +122,7 @@ export class StageHost {
   }
 
   async #loadStage(work: Extract<MinerWork, { type: "loadStage" }>): Promise<MinerResult> {
-    const { config, layersOfStages, stage, round, source, peers } = work;
+    const { config, layersOfStages, stage, source, peers } = work;
     const { device, blobs, ownState, activationBytes } = this.#options;
     this.#config = config;
     const spec = present(stageSpecs(config, layersOfStages)[stage], "the assigned stage exists");
@@ -137,21 +136,37 @@ export class StageHost {
       : await this.#named(await loadSource({ config, table, source, blobs, peers, onLoading }), source);
     this.#share(start);
     const { parameters } = start.refs;
-    if (held !== null) {
-      held.residual = new Residual(start === held.start ? held.residual.settled : null);
-      held.start = start; // back at its own stage: an old optimizer state is better than none
-      await placeParameters(held.compute, start.parameters, onLoading);
-      return { type: "loadStage", parameters, localSteps: await held.compute.countSteps() };
-    }
+    if (held !== null) return await this.#reload(held, { start, onLoading });
     this.#drop();
     const openForwards = config.train.microbatchesPerStep;
     const compute = await device.openStage(spec, { optimizer: optimizerOf(config), activationBytes, openForwards });
     if (this.#isClosed) compute.close(); // later calls then fail, as they should
     const opened: OpenStage = this.#open = { config, spec, table, compute, start, residual: new Residual() };
     await placeParameters(compute, start.parameters, onLoading);
-    const kept = await ownState?.load({ stage, round, parameters, vectors: keptVectors(config, table) }) ?? null;
+    const kept = await ownState?.load({ stage, parameters, vectors: keptVectors(config, table) }) ?? null;
     if (kept !== null) opened.residual = await takeUp(kept, opened);
     return { type: "loadStage", parameters, localSteps: kept?.steps ?? 0 };
+  }
+
+  /**
+   * Back at its own stage. At the start of its round the optimizer's state is that of then, as what was trained since may
+   * be the reason to go back; else an old state is better than none.
+   */
+  async #reload(
+    held: OpenStage,
+    { start, onLoading }: { start: RoundStart; onLoading: OnLoading },
+  ): Promise<MinerResult> {
+    const { config, table, spec, compute } = held;
+    const { parameters } = start.refs;
+    const isBack = start === held.start;
+    held.residual = new Residual(isBack ? held.residual.settled : null);
+    held.start = start;
+    await placeParameters(compute, start.parameters, onLoading);
+    const known = { stage: spec.index, parameters, vectors: keptVectors(config, table) };
+    const kept = isBack ? await this.#options.ownState?.load(known) ?? null : null;
+    const then = kept ?? (isBack && start.isInitial ? emptyState(config, table) : null);
+    if (then !== null) held.residual = await takeUp(then, held);
+    return { type: "loadStage", parameters, localSteps: await compute.countSteps() };
   }
 
   async #named({ parameters, momentum }: StageVectors, source: ParameterSource | null): Promise<RoundStart> {

@@ -19,6 +19,7 @@ import { refuseHeld } from "../journal/journal_file.ts";
 import { type Mark, markPath, readMark } from "../journal/journal_mark.ts";
 import { exists } from "../run_folder.ts";
 import { shellWords } from "../shell_words.ts";
+import { stateVersion } from "../../core/orchestrator/state.ts";
 import { version } from "../version.ts";
 import { HubJournal, type OpenedJournal, type OpenHubJournal } from "../hub/journal/hub_journal.ts";
 
@@ -50,7 +51,7 @@ export type OpenJournal = (request: OpenHubJournal) => OpenedJournal | Promise<O
 export async function openRunJournal(options: RecoverOptions): Promise<OpenedJournal> {
   const { folder, runId, config, hasBegun, onReplayed, warn, open = (request) => HubJournal.open(request) } = options;
   const path = `${folder}/${fileName}`;
-  const identity = { run: runId, program: version, config: hashOf(config) };
+  const identity = { run: runId, program: `${version}, state ${stateVersion}`, config: hashOf(config) };
   const request: OpenHubJournal = { path, identity, maxBytes: journalBytes, onReplayed };
   if (!hasBegun) {
     const [kept] = await putJournalAside(folder);

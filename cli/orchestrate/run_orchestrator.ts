@@ -33,6 +33,7 @@ import { namedFolder } from "../run_folder.ts";
 import type { Projection } from "../projection/projection.ts";
 import { type CheckpointPlace, putBackRound, storeRound } from "../hub/checkpoint_writer.ts";
 import { probeRoom } from "../hub/disk_room.ts";
+import { openDevice } from "../roles/open_device.ts";
 import { type HubPlace, hubPlace } from "./hub_place.ts";
 import type { OpenHubJournal } from "../hub/journal/hub_journal.ts";
 import { ThreadedHubJournal } from "../hub/journal/threaded_hub_journal.ts";
@@ -167,10 +168,7 @@ async function startRun(
   if (lost !== null) projection.tell({ type: "warning", text: lost });
   let firstStepAtMs: number | null = null;
   const role = startOrchestrator({
-    runId,
-    config,
-    stages,
-    layersOfStages,
+    ...{ runId, config, stages, layersOfStages },
     ...(from === null ? {} : { from }),
     journal,
     recovered,
@@ -187,6 +185,7 @@ async function startRun(
     batches: batchesOf(prepared),
     storeRound: (round) => storeRound(checkpoints, round, members.blobs),
     putBackRound: (round) => putBackRound(checkpoints, { round, blobs: members.blobs }),
+    openReferee: () => openDevice("cpu"),
     probeRoom: (bytes) => probeRoom(folder.path, bytes),
     onRecord: (record) => {
       projection.tell(record);

@@ -4,7 +4,7 @@ import { unreachable } from "../../core/assert.ts";
 import type { NewsRecord } from "../../core/view/view.ts";
 import type { RecordOf } from "../../core/view/view_record.ts";
 import { decimal, duration, plural, printable, shortAddress } from "./format.ts";
-import { faultText, isLate, isReturn, reissuedClause, restoredText } from "./record_words.ts";
+import { faultText, isLate, isReturn, reissuedClause, restoredText, retakenText } from "./record_words.ts";
 
 export interface NewsLine {
   readonly level: "info" | "warn";
@@ -57,7 +57,7 @@ function sentence(record: NewsRecord): string {
     case "rewound":
       return `no miner still has the parameters of step ${record.step}: back to step ${record.toStep}`;
     case "mergeRetaken":
-      return `the held-out loss jumped: back to step ${record.step}`;
+      return `${retakenText(record)}: back to step ${record.step}`;
     case "mergeLate":
       return `stage ${record.stage} continues without ${shortAddress(record.node)} (${record.phase})`;
     case "resumed":

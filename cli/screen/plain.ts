@@ -9,7 +9,7 @@ import { unreachable } from "../../core/assert.ts";
 import { type RunView, tokensPerSecond } from "../../core/view/view.ts";
 import type { RecordOf as Of, ViewRecord } from "../../core/view/view_record.ts";
 import { byteSize, clock, decimal, duration, plural, printable, shortAddress } from "./format.ts";
-import { awaitedText, isReturn, reissuedClause, restoredText } from "./record_words.ts";
+import { awaitedText, isReturn, reissuedClause, restoredText, retakenText } from "./record_words.ts";
 
 const throttleMs = 1_000;
 const loadingMs = 5_000;
@@ -93,7 +93,7 @@ function sentence(record: SpokenRecord, view: RunView): string {
     case "rewound":
       return `rewind   from step ${record.step} to ${record.toStep}: no miner still has the parameters of that step`;
     case "mergeRetaken":
-      return `retake   round ${record.round} begins again at step ${record.step} as the held-out loss jumped`;
+      return `retake   round ${record.round} begins again at step ${record.step} as ${retakenText(record)}`;
     case "mergeLate":
       return `late     stage ${record.stage} continues without ${shortAddress(record.node)} (${record.phase})`;
     case "resumed":

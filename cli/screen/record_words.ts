@@ -18,6 +18,10 @@ export function restoredText({ stage, round, from }: Of<"stageRestored">): strin
   return `stage ${stage} of round ${round} was missing and ${restoredFrom[from]}`;
 }
 
+/** Why a round begins again. */
+export const retakenText = ({ because }: Of<"mergeRetaken">): string =>
+  because === "madeUpWires" ? "wires in it were made up" : "the held-out loss jumped";
+
 /** The nodes a restarted orchestrator waits for: the previous ones, and any further miners still missing. */
 export function awaitedText({ nodes, miners = 0 }: Of<"resumed">): string {
   if (miners === 0) return `waiting for ${plural(nodes, "node")}`;

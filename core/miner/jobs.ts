@@ -45,7 +45,7 @@ export function jobDone(state: MinerState, options: { job: Job; result: MinerRes
   switch (job.type) {
     case "loadStage":
       assert(result.type === "loadStage", "a load answers a load");
-      return stageLoaded(state, { assignment: job.assignment, result });
+      return stageLoaded(state, { job, result });
     case "runTask":
       assert(result.type === "runTask", "a task answers a task");
       return taskComputed(state, { job, result });
@@ -74,14 +74,14 @@ export function jobDone(state: MinerState, options: { job: Job; result: MinerRes
 
 function stageLoaded(
   state: MinerState,
-  options: { assignment: number; result: Extract<MinerResult, { type: "loadStage" }> },
+  options: { job: Extract<Job, { type: "loadStage" }>; result: Extract<MinerResult, { type: "loadStage" }> },
 ): MinerEffect[] {
-  const { assignment, result } = options;
+  const { job: { assignment, work }, result } = options;
   const stage = present(state.stage, "a loaded miner has a stage");
   state.assignment = assignment;
   state.countedStep = null;
   state.localSteps = result.localSteps;
-  state.isRamping = state.round > 0 && result.localSteps === 0;
+  state.isRamping = work.source.type !== "initial" && result.localSteps === 0;
   state.wasReplayed = false;
   return [
     record({ type: "stageLoaded", stage, round: state.round, parameters: result.parameters.hash }),

@@ -46,7 +46,7 @@ export interface MinerState {
   round: number;
   countedStep: number | null; // of the last header that counted tasks of this assignment
   merged: MergeApplied | null; // the last merge's answer, in case it is requested again
-  isRamping: boolean; // began with empty moments in a run already in progress
+  isRamping: boolean; // began with empty moments and with parameters that are already trained
   localSteps: number;
   readonly queue: Job[];
   running: RunningJob | null;

@@ -8,10 +8,11 @@
 import type { WireScale } from "../codec/wire.ts";
 import type { SettingChange } from "../config/change.ts";
 import type { Fault } from "../fault.ts";
-import type { BlobHash, BlobRef, MicrobatchId, NodeId, StageIndex } from "../ids.ts";
+import type { BlobHash, BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../ids.ts";
 import type { PayloadStats } from "../merge/payload_stats.ts";
 import type { HubMessage, NodeMessage, ParameterSource, Role, Slice, WeightedPayload } from "../protocol/message.ts";
 import type { RunRecord } from "../protocol/record.ts";
+import type { Repetition } from "../score/verdict.ts";
 import type { MergePhase } from "./merge/merge_state.ts";
 
 export type OrchestratorEvent =
@@ -105,6 +106,13 @@ export type OrchestratorEvent =
     readonly last: BlobHash; // of the wire made last
     readonly apart: number; // the largest error of a row, as a share of the larger row
   }
+  /** A task repeated by the hub. `found`: null if the hub could not, `detail` says why. */
+  | {
+    readonly type: "taskRefereed";
+    readonly task: TaskId;
+    readonly found: Repetition | null;
+    readonly detail: string;
+  }
   /** The state was restored from the journal: the last process's sessions and the hub's own work are gone. */
   | {
     readonly type: "restarted";
@@ -187,6 +195,17 @@ export type OrchestratorEffect =
     readonly stage: StageIndex;
     readonly source: ParameterSource;
     readonly slices: readonly BlobRef[];
+  }
+  /** The hub repeats a task that a validator found wrong: answered by `taskRefereed`. Its segments are held until then. */
+  | {
+    readonly type: "refereeTask";
+    readonly round: number;
+    readonly task: TaskId;
+    readonly stage: StageIndex;
+    readonly direction: Direction;
+    readonly losses: readonly number[] | null;
+    readonly source: ParameterSource;
+    readonly attachments: readonly Attachment[]; // as for a validator
   }
   /** A miner could not load the stage: checks whether it is stored, or restores it: answered by `stageRestored`. */
   | {

@@ -180,7 +180,7 @@ function assertAudits(state: OrchestratorState): void {
   let open = 0;
   for (const count of audit.open.values()) open += count;
   const running = [...audit.running.values()].filter(({ request }) => !isProbe(request)).length;
-  assert(open === audit.queue.size + running, "Every open audit must wait or run");
+  assert(open === audit.queue.size + running + audit.refereed.size, "Every open audit must wait or run");
   assertAuditQueue(audit.queue);
   assertValidatorPlaces(state);
 }

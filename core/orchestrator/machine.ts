@@ -13,6 +13,7 @@ import type { NodeMessage, Role } from "../protocol/message.ts";
 import { nextAlarm } from "./alarms.ts";
 import { requestAudits } from "./audit/audit_requests.ts";
 import { onAuditAlarm, onReplayed, onRequestFailed, settleRounds } from "./audit/auditing.ts";
+import { onTaskRefereed } from "./audit/referee.ts";
 import { noteRefused } from "./members/blame.ts";
 import { leaseWork } from "./step/dispatch.ts";
 import { endWhenDone } from "./step/early_end.ts";
@@ -39,7 +40,7 @@ import { onPayloadChecked } from "./merge/payload_check.ts";
 import { coverStages } from "./members/rebalance.ts";
 import { onRestarted } from "./restart.ts";
 import { onLoadFailed, onMergeUnavailable, onStageRestored, onUploaded, restoreAbandoned } from "./merge/restoring.ts";
-import { retakeRound } from "./merge/retake.ts";
+import { restartRound, retakeRound } from "./merge/retake.ts";
 import { rewindWhenLost } from "./merge/rewind.ts";
 import {
   assignWaiting,
@@ -127,6 +128,8 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
       return onCheckpointFailed(state, { ...event, nowMs });
     case "wiresCompared":
       return onWiresCompared(state, event);
+    case "taskRefereed":
+      return onTaskRefereed(state, event);
     case "restarted":
       return onRestarted(state, { changes: event.changes ?? [], lost: event.lost ?? [], nowMs });
     case "tick":
@@ -272,6 +275,7 @@ function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] 
   const effects = [
     ...settleDisputes(state),
     ...retakeRound(state),
+    ...restartRound(state),
     ...rewindWhenLost(state),
     ...endWhenDone(state, nowMs),
     ...coverStages(state, nowMs),

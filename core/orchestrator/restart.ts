@@ -11,6 +11,7 @@ import type { BlobRef } from "../ids.ts";
 import { setAlarm } from "./alarms.ts";
 import { reissueAuditOf } from "./audit/audit_requests.ts";
 import { dropWithout } from "./audit/auditing.ts";
+import { nextEffect } from "./audit/referee.ts";
 import { type OrchestratorEffect, record } from "./event.ts";
 import { returnLeases } from "./step/leases.ts";
 import { forgetWires } from "./step/taking_back.ts";
@@ -48,6 +49,7 @@ export function onRestarted(
     ...[...state.restoring.keys()].map((stage) => restoreEffect(state, stage)),
     ...resumeMerge(state, { nowMs, backMs }),
     ...resumeUpload(state, backMs),
+    ...nextEffect(state),
   ];
 }
 

@@ -117,6 +117,12 @@ export interface RoundReport {
   readonly units: Map<NodeId, number>;
 }
 
+/**
+ * Of the state's shape and of what the machine makes of an event: a journal of another one cannot be replayed. A test fails when
+ * the shape changes without it.
+ */
+export const stateVersion = 2;
+
 export type Phase = "gathering" | "training" | "merging" | "closing" | "finished";
 
 export interface RoundSources {
@@ -186,6 +192,8 @@ export interface OrchestratorState {
   readonly firstLosses: Map<number, number>; // by round, for recent rounds: the training loss of the parameters it began with
   poorest: StageIndex | null; // stage that lacked capacity at the end of the last round: rebalance.ts
   retakeBecause: string | null; // an evaluation calls for going back: retake.ts
+  restartBecause: string | null; // a liar's wires are in the open round: retake.ts
+  restarts: number; // of rounds for that reason since the last merge
   readonly audit: AuditWork;
   readonly counters: Counters;
   readonly facts: RunFacts;
@@ -257,6 +265,8 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     firstLosses: new Map(),
     poorest: null,
     retakeBecause: null,
+    restartBecause: null,
+    restarts: 0,
     audit,
     counters: newCounters(),
     facts: newFacts(),
@@ -272,6 +282,7 @@ const newAuditWork = (): AuditWork => ({
   silent: new Map(),
   proven: new Set(),
   slowestMs: null,
+  refereed: new Map(),
   open: new Map(),
   requests: 0,
   disputes: [],

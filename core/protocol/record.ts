@@ -54,7 +54,8 @@ export type RunRecord =
   }
   | { type: "rewound"; step: number; toStep: number; tokens: number } // no node has the round's parameters any more
   | {
-    type: "mergeRetaken"; // the held-out loss jumped: back to the last good round's first step
+    type: "mergeRetaken"; // back to the first step of the last good round, or of the open one
+    because: "lossJumped" | "madeUpWires";
     round: number; // that begins with its parameters
     step: number;
     tokens: number; // that do not count any more

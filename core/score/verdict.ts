@@ -38,11 +38,25 @@ export interface Verdict extends AuditedTask {
   readonly evidence: (Repetition & { readonly tolerance: number }) | null; // null: nothing was repeated
 }
 
-/** A task passes if neither its output nor its losses exceed the run's tolerance. */
+/**
+ * The least error that proves a lie: a stage that passes its input through has 1, and devices that differ in rounding are five
+ * orders of magnitude below. A loss is off by as much only if it was made up.
+ */
+const provenError = 0.5;
+
+/**
+ * A task passes if neither its output nor its losses exceed the run's tolerance. `isReferee`: the hub has repeated it, so a large
+ * error is proof; a validator's word is none.
+ */
 export function judgeRepetition(
   { round, miner, stage, task }: AuditedTask,
-  { found: { innovationError, equalShare, lossError }, tolerance }: { found: Repetition; tolerance: number },
+  { found: { innovationError, equalShare, lossError }, tolerance, isReferee = false }: {
+    found: Repetition;
+    tolerance: number;
+    isReferee?: boolean;
+  },
 ): Verdict {
+  const isProven = isReferee && Math.max(innovationError, lossError ?? 0) > Math.max(provenError, tolerance);
   const passed = innovationError <= tolerance && (lossError === null || lossError <= tolerance);
   const off = lossError === null ? `${innovationError}` : `${innovationError}, its losses by ${lossError}`;
   return {
@@ -53,7 +67,7 @@ export function judgeRepetition(
     task,
     reason: `The output of ${task} is off by ${off}; the tolerance is ${tolerance}`,
     score: passed ? 1 : 0,
-    action: passed ? "none" : "withholdPay",
+    action: passed ? "none" : isProven ? "expel" : "withholdPay",
     evidence: { innovationError, equalShare, lossError, tolerance },
   };
 }

@@ -1,4 +1,4 @@
-/** A swarm of real processes, one of them hostile: every wire that it sends holds a NaN. */
+/** A swarm of real processes, one of them hostile: its wires hold a NaN, or are of the wrong sign. */
 
 import { assert, assertEquals, assertLess, assertMatch } from "@std/assert";
 import { IotaProcess, type Line } from "../support/process/iota_process.ts";
@@ -35,11 +35,37 @@ Deno.test("Attack: a miner's process that sends NaN is named and sent away, the 
   });
 });
 
-async function startHostile({ folder, url }: { folder: string; url: string }): Promise<IotaProcess> {
+Deno.test("Attack: a miner's process whose wires only a repetition can tell is expelled", async () => {
+  await withScratchFolder(async (folder) => {
+    const words = ["--stages", "3", "--replicas", "2", "--validators", "1", "--steps", "60", "--data", folder];
+    const swarm = new IotaProcess(["swarm", ...toy, ...words]);
+    const { url } = await swarm.lines.next("listening") as Line & { url: string };
+    const hostile = await startHostile({ folder, url, what: "flip" });
+    const { node, reason } = await swarm.lines.next("nodeLost") as Line & { node: string; reason: string };
+    assertMatch(reason, /is off by [\d.]+.*as the orchestrator found by repeating it/);
+    const ended = await hostile.ended;
+    assert(ended.code !== 0, "it is told to go");
+    assertMatch(ended.stderr, /refused this node \(notAdmitted\)/);
+    const { code, stderr } = await swarm.ended;
+    assertEquals(code, 0, stderr);
+    const { steps, microbatchesLost, stageHashesAgree } = swarm.lines.all.at(-1)!;
+    assertEquals({ steps, microbatchesLost, stageHashesAgree }, {
+      steps: 60,
+      microbatchesLost: 0,
+      stageHashesAgree: true,
+    });
+    const named = swarm.lines.all.filter(({ type }) => type === "blamed" || type === "nodeLost");
+    assertEquals(named.filter((line) => line["node"] !== node), [], "nobody else is");
+  });
+});
+
+async function startHostile(
+  { folder, url, what = "" }: { folder: string; url: string; what?: string },
+): Promise<IotaProcess> {
   const wallets = `${folder}/wallets`;
   const made = await new IotaProcess(["wallet", "new", "--name", "hostile", "--wallet-path", wallets]).ended;
   assertEquals(made.code, 0, made.stderr);
   const link = ["--orchestrator", url, "--wallet", "hostile", "--wallet-path", wallets];
   const words = ["miner", ...link, "--device", "reference", "--data", folder, "--json"];
-  return new IotaProcess(words, {}, { entry: "tests/support/attack/hostile_process.ts" });
+  return new IotaProcess(words, { HOSTILE: what }, { entry: "tests/support/attack/hostile_process.ts" });
 }

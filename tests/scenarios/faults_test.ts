@@ -225,7 +225,7 @@ Deno.test("Faults: wrong numbers and wrong sizes are refused and done by another
   }
 });
 
-Deno.test("Faults: a lazy miner fails its replays, honest ones show no error at all", async () => {
+Deno.test("Faults: a lazy miner fails its replays and is expelled, honest ones show no error at all", async () => {
   const config = configOf({ swarm: { replicas: 2, validators: 1 }, pipeline: { codec: "none" } });
   const swarm = new LocalSwarm({ config });
   for (let i = 0; i < 4; i++) await swarm.addMiner();
@@ -252,6 +252,7 @@ Deno.test("Faults: a lazy miner fails its replays, honest ones show no error at 
   assert(
     failed.length > 0 && failed.every((verdict) => verdict.miner === lazy.address && verdict.innovationError > 0.5),
   );
+  assertEquals(recordsOf(swarm, "nodeLost").map(({ node }) => node as string), [lazy.address]);
 });
 
 Deno.test("Faults: leaving hands the work back at once, without waiting for any deadline", async () => {

@@ -100,6 +100,20 @@ export class MergeCheck {
     this.#uncertain.set(round, this.#remade);
     for (const past of [this.#agreed, this.#uncertain]) past.delete(round - roundsRemembered);
     for (const { node, own } of this.#early.get(round) ?? []) this.#compare(node, { ...own, round });
+    this.#forgetMerge(round);
+  }
+
+  /** The open round begins anew under the next number, with the parameters it began with. */
+  roundRetaken({ round }: Extract<RunRecord, { type: "mergeRetaken" }>): void {
+    must(round === this.#round + 1, "a retaken round has the next number", () => `${round} after ${this.#round}`);
+    const agreed = this.#agreed.get(this.#round);
+    if (agreed !== undefined) this.#agreed.set(round, agreed);
+    this.#uncertain.set(round, this.#uncertain.get(this.#round) ?? new Set());
+    this.#round = round;
+    this.#forgetMerge(round);
+  }
+
+  #forgetMerge(round: number): void {
     this.#early.delete(round);
     this.#votes = new Map();
     this.#payloads = new Map();

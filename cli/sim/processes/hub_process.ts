@@ -25,6 +25,7 @@ import {
   type OwnWork,
 } from "../../hub/hub_runtime.ts";
 import { snapshotBytes } from "../../hub/journal/state_bytes.ts";
+import type { RefereeTask } from "../../hub/task_referee.ts";
 import type { BlobSet } from "./blob_set.ts";
 import type { Dice } from "../dice.ts";
 import { digest } from "../digest.ts";
@@ -37,6 +38,8 @@ import type { Network } from "../network/network.ts";
 import type { HubEnd } from "../network/network_peer.ts";
 import { QueueTimers } from "../queue_timers.ts";
 import { SymbolicHubWork } from "./symbolic_hub_work.ts";
+import { symbolicReplay } from "./symbolic_replay.ts";
+import { blobsOfSource } from "./symbolic_stage.ts";
 import { largestOf } from "./symbolic_numbers.ts";
 import type { SwarmShape } from "../swarm_shape.ts";
 
@@ -126,6 +129,7 @@ export class HubProcess implements HubEnd {
       attach: (attachment) => this.#attach(attachment),
       scaleOf: (_, ref) => ({ largest: largestOf(ref), rms: largestOf(ref) }),
       apart: () => 0, // as between honest machines
+      referee: (work, contents, done) => this.#later(() => done(this.#refereed(work, contents))),
       work: (work, done) => this.#work(work, done),
       deleteBlobs: (hashes) => blobs.delete(hashes),
       sweepBlobs: (used) => blobs.sweep(used),
@@ -165,12 +169,29 @@ export class HubProcess implements HubEnd {
 
   /** In another thread or on the disk; it ends with the process. */
   #work(work: OwnWork, done: (event: OrchestratorEvent) => void): void {
-    const { queue, dice } = this.#options;
-    const runtime = this.#runtime;
+    const { dice } = this.#options;
     const isSlow = work.type === "writeCheckpoint" && this.ownWork.disk === "slow";
-    queue.after(isSlow ? dice.between(60_000, 180_000) : dice.between(50, 500), () => {
-      if (runtime === this.#runtime && !this.#isDown) done(this.ownWork.answer(work));
+    const answer = () => done(this.ownWork.answer(work));
+    this.#later(answer, isSlow ? dice.between(60_000, 180_000) : dice.between(50, 500));
+  }
+
+  #later(body: () => void, afterMs = this.#options.dice.between(50, 500)): void {
+    const runtime = this.#runtime;
+    this.#options.queue.after(afterMs, () => {
+      if (runtime === this.#runtime && !this.#isDown) body();
     });
+  }
+
+  #refereed(work: RefereeTask, contents: readonly BlobRef[]): OrchestratorEvent {
+    const { shape, blobs } = this.#options;
+    const { task, round, stage, direction, losses, source } = work;
+    const missing = blobs.missing(blobsOfSource(source));
+    if (missing !== null) return { type: "taskRefereed", task, found: null, detail: `no blob ${missing.hash}` };
+    const input = present(contents[0], "a task has an input");
+    const claimed = present(contents.at(-1), "a task has an output");
+    const second = contents.length > 2 ? present(contents[1], "targets or a gradient") : null;
+    const replay = { type: "replay", round, stage, direction, source, losses, input, second, claimed } as const;
+    return { type: "taskRefereed", task, found: symbolicReplay(shape, replay), detail: "" };
   }
 
   // ------------------------------------------------------------------------------------------------------- crash

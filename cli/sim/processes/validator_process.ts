@@ -2,7 +2,6 @@
  * A simulated validator: the production machine, and audits by comparing digests.
  */
 
-import { present } from "../../../core/assert.ts";
 import { fault, type Parsed, parsed } from "../../../core/fault.ts";
 import type { BlobRef, NodeId } from "../../../core/ids.ts";
 import type { ValidatorEffect, ValidatorEvent, ValidatorResult, ValidatorWork } from "../../../core/validator/event.ts";
@@ -10,10 +9,8 @@ import { openValidator, validator, type ValidatorState } from "../../../core/val
 import { NodeRuntime } from "../../node/node_runtime.ts";
 import { watchedNode } from "../checks/watched_machine.ts";
 import { NodeProcess, type NodeServices } from "./node_process.ts";
-import { taskResult, vectorsOf } from "./symbolic_stage.ts";
+import { type Replay, symbolicReplay } from "./symbolic_replay.ts";
 import type { SwarmShape } from "../swarm_shape.ts";
-
-type Replay = Extract<ValidatorWork, { type: "replay" }>;
 
 export class ValidatorProcess extends NodeProcess {
   readonly role = "validator";
@@ -62,18 +59,7 @@ export class ValidatorProcess extends NodeProcess {
   #replay(work: Replay): ValidatorResult {
     const { shape } = this.services;
     for (const ref of [work.input, work.second, work.claimed]) if (ref !== null) this.segments.get(ref);
-    const { parameters } = vectorsOf(work.source, { shape, stage: work.stage });
-    const { output, losses } = taskResult({
-      spec: present(shape.stages[work.stage], "the replayed stage exists"),
-      work,
-      parameters,
-      steps: work.round * shape.config.train.stepsPerRound,
-    });
-    const isEqual = output?.hash === work.claimed.hash;
-    const lossError = losses === null || work.losses === null
-      ? null
-      : Math.max(...losses.map((loss, i) => Math.abs(loss - (work.losses?.[i] ?? Infinity))));
-    return { type: "replay", innovationError: isEqual ? 0 : 1, equalShare: isEqual ? 1 : 0, lossError };
+    return { type: "replay", ...symbolicReplay(shape, work) };
   }
 }
 

@@ -15,6 +15,7 @@ import {
   type AuditQueue,
   type AuditRequest,
   type AuditWork,
+  openOne,
   type QueuedAudit,
   roundOf,
 } from "./audit_state.ts";
@@ -25,8 +26,7 @@ export const newAuditQueue = (): AuditQueue => ({ groups: new Map(), size: 0, fr
 
 /** Queues a new request behind all others. */
 export function addRequest(audit: AuditWork, request: AuditRequest): void {
-  const round = roundOf(request);
-  audit.open.set(round, (audit.open.get(round) ?? 0) + 1);
+  openOne(audit.open, roundOf(request));
   enter(audit.queue, { place: audit.queue.back++, request });
 }
 

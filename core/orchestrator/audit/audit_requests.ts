@@ -84,7 +84,8 @@ function sendRequest(
   }, replayAttachments(replay));
 }
 
-function replayAttachments(replay: ReplayTask): Attachment[] {
+/** The segments that repeating the task takes. */
+export function replayAttachments(replay: ReplayTask): Attachment[] {
   const { microbatch, input, gradient, output } = replay;
   const attachments: Attachment[] = [input === null ? { type: "inputs", microbatch } : { type: "blob", ref: input }];
   if (replay.direction === "turnaround") attachments.push({ type: "targets", microbatch });

@@ -1,6 +1,6 @@
 /**
- * What validators have been and will be asked. Plain data. Invariant: `open` counts the waiting and running requests of each
- * round.
+ * What validators have been and will be asked, and what the hub repeats itself. Plain data. Invariant: `open` counts the
+ * waiting and running requests and the refereed tasks of each round.
  */
 
 import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../../ids.ts";
@@ -90,6 +90,12 @@ export interface ValidatorPlaces {
   readonly answering: Set<NodeId>; // all that are not silent, busy ones too
 }
 
+/** A task that the hub repeats, or will: referee.ts. */
+export interface RefereedTask {
+  readonly replay: ReplayTask;
+  readonly accusers: NodeId[]; // validators that found it wrong
+}
+
 export interface AuditWork {
   readonly queue: AuditQueue;
   readonly running: Map<number, RunningAudit>;
@@ -98,7 +104,8 @@ export interface AuditWork {
   readonly silent: Map<NodeId, number>; // validators that let a deadline pass, by request; asked when no other is left
   readonly proven: Set<NodeId>; // validators that have answered
   slowestMs: number | null; // answer so far
-  readonly open: Map<number, number>; // requests of a round that are pending or running
+  readonly refereed: Map<TaskId, RefereedTask>; // the hub works on the first one
+  readonly open: Map<number, number>; // by round
   requests: number;
   readonly disputes: EvaluateRequest[]; // closed, with conflicting answers that the next step's loss will decide
   isAloneSaid: boolean; // whether the warning that requests are dropped for lack of validators was issued
@@ -109,8 +116,17 @@ export const roundOf = (request: AuditRequest): number =>
 
 /** A request was answered or given up. */
 export function closeRequest(audit: AuditWork, request: AuditRequest): void {
-  const round = roundOf(request);
-  const left = (audit.open.get(round) ?? 0) - 1;
-  if (left > 0) audit.open.set(round, left);
-  else audit.open.delete(round);
+  closeOne(audit.open, roundOf(request));
+}
+
+/** One more of this round is open. */
+export function openOne(open: Map<number, number>, round: number): void {
+  open.set(round, (open.get(round) ?? 0) + 1);
+}
+
+/** One of this round is closed. */
+export function closeOne(open: Map<number, number>, round: number): void {
+  const left = (open.get(round) ?? 0) - 1;
+  if (left > 0) open.set(round, left);
+  else open.delete(round);
 }

@@ -8,7 +8,7 @@
  * there is no validator. Out of scope: assigning requests and handling missing answers (audit_requests.ts), combining
  * evaluations (evaluations.ts).
  *
- * A task that one validator found wrong is repeated by a second one, if there is one.
+ * A task that one validator found wrong is repeated by a second one, if there is one, and by the hub (referee.ts).
  */
 
 import { present } from "../../assert.ts";
@@ -20,6 +20,7 @@ import { addRequest, queuedAudits, removeAudits } from "./audit_queue.ts";
 import { endRunning, passOn, takeLate, takeRunning } from "./audit_requests.ts";
 import { type AuditRequest, closeRequest, isProbe, type ReplayTask, roundOf } from "./audit_state.ts";
 import { endEvaluation, onNothingFinite, settleEvaluation } from "./evaluations.ts";
+import { askReferee, dropRefereed } from "./referee.ts";
 import { reach } from "../marks.ts";
 import { actOnVerdict } from "./verdict_actions.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
@@ -40,11 +41,13 @@ export function auditStep(state: OrchestratorState, outcome: StepOutcome): Orche
   for (const candidates of replayable(state, outcome).values()) {
     for (let i = 0; i < config.validate.replaysPerMiner && candidates.length > 0; i++) {
       const [replay] = candidates.splice(nextBelow(state.stream, candidates.length), 1);
-      addRequest(audit, { type: "replay", replay: present(replay, "a drawn candidate"), tried: [], isSecond: false });
+      addRequest(audit, replayOf(present(replay, "a drawn candidate")));
     }
   }
   return [...dropOverflow(state), ...dropBacklog(state)];
 }
+
+const replayOf = (replay: ReplayTask): AuditRequest => ({ type: "replay", replay, tried: [], isSecond: false });
 
 /** The work of each miner in the step that a validator can repeat. */
 function replayable(state: OrchestratorState, outcome: StepOutcome): Map<NodeId, ReplayTask[]> {
@@ -130,7 +133,9 @@ export function onReplayed(
   if (verdict.type === "failed" && !request.isSecond) {
     passOn(state, { request: { ...request, isSecond: true }, validator: member.node });
   } else closeRequest(state.audit, request);
-  return actOnVerdict(state, { verdict, validator: member.node });
+  const effects = actOnVerdict(state, { verdict, validator: member.node });
+  if (verdict.type !== "failed") return effects;
+  return [...effects, ...askReferee(state, { replay: request.replay, accuser: member.node })];
 }
 
 export function onRequestFailed(
@@ -203,7 +208,7 @@ function dropRequests(state: OrchestratorState, isVain: (request: AuditRequest) 
   for (const [id] of running) endRunning(state, id);
   const dropped = [...removeAudits(audit.queue, isVain), ...running.map(([, { request }]) => request)];
   for (const request of dropped) closeRequest(audit, request);
-  return dropped.length;
+  return dropped.length + dropRefereed(state, (replay) => isVain(replayOf(replay)));
 }
 
 /** Work whose input or output segments are gone cannot be repeated. No request is running. */
@@ -237,6 +242,6 @@ export function settleRounds(state: OrchestratorState): OrchestratorEffect[] {
 }
 
 export function auditsAreDone(state: OrchestratorState): boolean {
-  const { queue, running } = state.audit;
-  return queue.size === 0 && [...running.values()].every(({ request }) => isProbe(request));
+  const { queue, running, refereed } = state.audit;
+  return queue.size === 0 && refereed.size === 0 && [...running.values()].every(({ request }) => isProbe(request));
 }

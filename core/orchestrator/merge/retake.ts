@@ -6,6 +6,10 @@
  * excluded from the repeated round. The run goes back to each good round once: if the loss jumps again without the suspects,
  * the training itself is the cause, and a warning says so.
  *
+ * An open round begins anew, from its own parameters, when the hub has proven that wires of a miner in it were made up
+ * (audit/referee.ts): what was computed with them cannot be told from the rest. Each such restart costs a liar its place, and
+ * the round's work up to the audit of its first step.
+ *
  * Round numbers keep rising, so that nothing from the abandoned rounds is mistaken for the new one, and its checkpoint is
  * newer.
  */
@@ -27,16 +31,10 @@ export function retakeRound(state: OrchestratorState): OrchestratorEffect[] {
   state.retakeBecause = null;
   if (retakeBecause === null || good === null || state.phase === "finished") return [];
   const suspects = [...state.members.keys()].filter((node) => isSuspect(state, { node, since: good.sources.round }));
-  const effects = [...abandonStep(state)];
-  state.merge = null;
-  for (const roster of state.rosters) {
-    for (const member of [...roster.members]) {
-      reissueWorkOf(state, member);
-      benchMember(state, member);
-    }
-  }
+  const effects = dropOpenRound(state);
   for (const node of suspects) sendToRest(state, node);
   const microbatches = goBack(state, good);
+  state.good = { ...good, sources: state.sources, isRetaken: true };
   const text = `${retakeBecause}; going back to step ${good.step}, with ${
     suspects.length === 0 ? "no miner suspected" : `these suspects left out: ${suspects.join(", ")}`
   }`;
@@ -46,6 +44,7 @@ export function retakeRound(state: OrchestratorState): OrchestratorEffect[] {
     record({ type: "warning", text }),
     record({
       type: "mergeRetaken",
+      because: "lossJumped",
       round,
       step: good.step,
       tokens: microbatches * tokensPerMicrobatch(state.config),
@@ -54,8 +53,43 @@ export function retakeRound(state: OrchestratorState): OrchestratorEffect[] {
   ];
 }
 
+const mostRestarts = 3; // between two merges: who can pay for ever more places must not keep a run from merging
+
+/** Begins the open round anew if wires in it were made up. What else the round learned is unharmed, so nobody is a suspect. */
+export function restartRound(state: OrchestratorState): OrchestratorEffect[] {
+  const { restartBecause, sources, good, roundFirstStep: step } = state;
+  state.restartBecause = null;
+  const isOpen = state.phase === "training" || state.phase === "merging";
+  if (restartBecause === null || !isOpen || sources.round !== state.round || state.restarts >= mostRestarts) return [];
+  state.restarts += 1;
+  const effects = dropOpenRound(state);
+  const microbatches = goBack(state, { sources, step });
+  if (good?.sources.round === sources.round) state.good = { ...good, sources: state.sources };
+  const tokens = microbatches * tokensPerMicrobatch(state.config);
+  return [
+    ...effects,
+    record({ type: "warning", text: `${restartBecause}; the round begins anew without it, at step ${step}` }),
+    record({ type: "mergeRetaken", because: "madeUpWires", round: state.round, step, tokens, suspects: [] }),
+  ];
+}
+
+/** Nothing of the open step and merge is left, and no miner holds its stage. */
+function dropOpenRound(state: OrchestratorState): OrchestratorEffect[] {
+  const effects = abandonStep(state);
+  state.merge = null;
+  for (const roster of state.rosters) {
+    for (const member of [...roster.members]) {
+      reissueWorkOf(state, member);
+      benchMember(state, member);
+    }
+  }
+  return effects;
+}
+
+type Start = Pick<GoodRound, "sources" | "step">;
+
 /** The good round's parameters become the newest checkpoint; those the run began with need none. */
-function checkpointOf({ round }: OrchestratorState, { sources, step }: GoodRound): UploadWork | null {
+function checkpointOf({ round }: OrchestratorState, { sources, step }: Start): UploadWork | null {
   const stages: StageUpload[] = [];
   for (const [index, source] of sources.stages.entries()) {
     if (source.type === "initial") return null;
@@ -75,7 +109,7 @@ function checkpointOf({ round }: OrchestratorState, { sources, step }: GoodRound
 }
 
 /** Returns how many microbatches no longer count. */
-function goBack(state: OrchestratorState, good: GoodRound): number {
+function goBack(state: OrchestratorState, good: Start): number {
   const { counters, config } = state;
   const microbatches = (state.step - good.step) * config.train.microbatchesPerStep;
   counters.microbatchesIssued -= microbatches;
@@ -86,7 +120,6 @@ function goBack(state: OrchestratorState, good: GoodRound): number {
   state.step = good.step;
   openRound(state);
   state.sources = { round: state.round, stages: good.sources.stages };
-  state.good = { ...good, sources: state.sources, isRetaken: true };
   state.upload = checkpointOf(state, good);
   state.roundUnits.clear();
   state.unpaid.clear();

@@ -42,6 +42,7 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
   counters.mergeMiners += miners;
   const draws = hexOfKey(state.stream.key);
   state.merge = null;
+  state.restarts = 0;
   openRound(state);
   state.upload = {
     round: state.round,

@@ -27,7 +27,7 @@ export interface Row extends Attack {
 
 const [most, only] = [Deno.env.get("SEEDS"), Deno.env.get("SEED")];
 const isWholeTable = most !== undefined || only !== undefined;
-const seeds = only === undefined
+export const seeds = only === undefined
   ? Array.from({ length: Math.min(4, Number(most ?? 1)) }, (_, i) => i + 1)
   : [Number(only)];
 
@@ -64,11 +64,15 @@ export function assertTrained({ state, records, swarm }: Aftermath): void {
   orchestrator.assertInvariants(state);
   const { microbatchesIssued, microbatchesCredited } = state.counters;
   const { train } = state.config;
-  assertEquals([state.phase, state.step, state.round], ["finished", train.steps, rounds]);
+  assertEquals([state.phase, state.step, state.round], ["finished", train.steps, lastRound({ records })]);
   assertEquals([microbatchesIssued, microbatchesCredited], Array(2).fill(train.steps * train.microbatchesPerStep));
   assert(records.some((record) => record.type === "runFinished" && record.finished), "the run ended as finished");
   assertEquals(swarm.orchestrator.segments.bytes, 0, "no segment is held after the run");
 }
+
+/** A round that was taken again has a new number. */
+const lastRound = ({ records }: Pick<Aftermath, "records">): number =>
+  rounds + records.filter((record) => record.type === "mergeRetaken").length;
 
 function assertCulprits(after: Aftermath, fate: NonNullable<Row["culprit"]>): void {
   if (fate === "tolerated") return;
@@ -95,10 +99,11 @@ export function assertInTime(
 }
 
 /** What the summary says about the last round: the truth, or at least nothing false where honest nodes cannot be told apart. */
-export function assertLossIsTold({ state, trueLoss }: Aftermath, told: "true" | "nothingFalse"): void {
-  const { heldOutLast } = state.facts;
-  if (told === "nothingFalse" && heldOutLast?.round !== rounds) return;
-  assertEquals(heldOutLast, { round: rounds, loss: trueLoss }, "the summary tells the true held-out loss");
+export function assertLossIsTold(after: Aftermath, told: "true" | "nothingFalse"): void {
+  const { heldOutLast } = after.state.facts;
+  const round = lastRound(after);
+  if (told === "nothingFalse" && heldOutLast?.round !== round) return;
+  assertEquals(heldOutLast, { round, loss: after.trueLoss }, "the summary tells the true held-out loss");
 }
 
 /** By the final parameters themselves. */

@@ -1,6 +1,7 @@
 /**
- * `iota miner` with a device that sends NaN, as a program of its own: the same options, the same production code but for the
- * passes of its device. For tests of real processes.
+ * `iota miner` with a device that sends NaN, or, with HOSTILE=flip, outputs of the wrong sign that look like others' at a
+ * glance, as a program of its own: the same options, the same production code but for the passes of its device. For tests of
+ * real processes.
  *
  * It keeps all permissions of its process, as a stranger's own program would.
  */
@@ -12,12 +13,13 @@ import { main } from "../../../cli/main.ts";
 import { startMiner } from "../../../cli/node/miner_role.ts";
 import { openNode, openSigner, runRole } from "../../../cli/node/run_node.ts";
 import { hostileMiner, together } from "./hostile_node.ts";
-import { oneOf, spoilsForward, spoilsGradients } from "./hostile_wires.ts";
+import { oneOf, spoilsForward, spoilsGradients, times } from "./hostile_wires.ts";
 import { MemoryHubBlobs } from "../swarm/local_swarm.ts";
 
 async function run(context: CommandContext): Promise<number> {
   const node = await openNode(context, { signer: await openSigner(context), role: "miner" });
-  const hostile = together(spoilsForward(oneOf(NaN)), spoilsGradients(oneOf(NaN)));
+  const spoil = Deno.env.get("HOSTILE") === "flip" ? times(-1) : oneOf(NaN);
+  const hostile = together(spoilsForward(spoil), spoilsGradients(spoil));
   const own = hostileMiner({ hostile, host: node.device, store: new MemoryHubBlobs(), isOn: () => true });
   const start = () =>
     startMiner({

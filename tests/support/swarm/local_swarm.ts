@@ -142,7 +142,8 @@ export interface LocalDisk {
 }
 
 /** What a member has of its own instead of an honest one's. */
-export interface LocalMinerOptions extends Partial<Pick<MinerRoleOptions, "device" | "machine" | "onRecord">> {
+export interface LocalMinerOptions
+  extends Partial<Pick<MinerRoleOptions, "device" | "machine" | "onRecord" | "ownState">> {
   readonly blobs?: HubBlobs;
 }
 
@@ -218,6 +219,7 @@ export class LocalSwarm {
         this.rounds.push(round);
         return disk?.storeRound(round) ?? Promise.resolve(`round-${round.round}`);
       },
+      openReferee: () => Promise.resolve(this.#options.host?.() ?? referenceHost()),
       ...(disk === undefined ? {} : { putBackRound: disk.putBackRound }),
       ...(disk?.probeRoom === undefined ? {} : { probeRoom: disk.probeRoom }),
       onRecord: (record) => {
@@ -240,9 +242,9 @@ export class LocalSwarm {
     const { link, control } = this.#link();
     const { device = this.#options.host?.() ?? referenceHost() } = options;
     const blobs = this.#blobsOf(link.signer, options.blobs);
-    const { gate, onPause = () => {}, machine, onRecord = () => {} } = options;
+    const { gate, onPause = () => {}, machine, onRecord = () => {}, ownState = null } = options;
     const start = () =>
-      startMiner({ link, device, blobs, ownState: null, onRecord, ...(machine === undefined ? {} : { machine }) });
+      startMiner({ link, device, blobs, ownState, onRecord, ...(machine === undefined ? {} : { machine }) });
     const role = gate === undefined ? await start() : new PausingRole({
       gate,
       start,

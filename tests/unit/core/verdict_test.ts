@@ -26,6 +26,19 @@ Deno.test("Verdict: a repetition passes up to the tolerance, in output and losse
   }
 });
 
+Deno.test("Verdict: only what the hub repeated itself expels, and only an error that no rounding explains", () => {
+  const byHub = (innovationError: number, lossError: number | null, tolerance = 0.05) =>
+    judgeRepetition(task, { found: { innovationError, equalShare: 0, lossError }, tolerance, isReferee: true }).action;
+  assertEquals([byHub(0.05, null), byHub(0.5, 0.5), byHub(0.51, null), byHub(0, 0.51)], [
+    "none",
+    "withholdPay",
+    "expel",
+    "expel",
+  ]);
+  assertEquals(byHub(0.8, null, 1), "none", "a run may tolerate more");
+  assertEquals(judged(1e6, 10).action, "withholdPay");
+});
+
 Deno.test("Verdict: a task that nobody could repeat is not held against its miner", () => {
   const { type, score, action, evidence } = inconclusive(task, "nobody could");
   assertEquals({ type, score, action, evidence }, { type: "inconclusive", score: 1, action: "none", evidence: null });

@@ -68,6 +68,10 @@ class World {
         attach: () => wire,
         scaleOf: (_, { bytes }) => ({ largest: bytes, rms: 1 }),
         apart: (_, [first, last]) => first === last ? 0 : 1,
+        referee: ({ task }, contents, done) => {
+          log.push(`referee ${task} ${contents.length}`);
+          done({ type: "taskRefereed", task, found: null, detail: "" });
+        },
         work: ({ type, round }, done) => {
           log.push(`work ${type}`);
           done({ type: "checkpointWritten", round, folder: "folder" });
@@ -158,10 +162,21 @@ Deno.test("Hub runtime: work and comparisons come back as events of their own", 
   world.perform(
     { type: "compareWires", ...of, first: wire, last: wire },
     { type: "writeCheckpoint", round: 3, step: 9, sources: [] },
+    {
+      type: "refereeTask",
+      round: 3,
+      task,
+      stage: stageIndex(0),
+      direction: "forward",
+      losses: null,
+      source: { type: "initial" },
+      attachments: [{ type: "blob", ref: wire }],
+    },
   );
   assertEquals(world.events.slice(2), [
     { type: "wiresCompared", ...of, last: wire.hash, apart: 0 },
     { type: "checkpointWritten", round: 3, folder: "folder" },
+    { type: "taskRefereed", task, found: null, detail: "" },
   ]);
 });
 

@@ -1,0 +1,24 @@
+/** A task repeated on symbolic tensors, by a validator or by the hub: right to the last bit, or wrong. */
+
+import { present } from "../../../core/assert.ts";
+import type { Repetition } from "../../../core/score/verdict.ts";
+import type { ValidatorWork } from "../../../core/validator/event.ts";
+import type { SwarmShape } from "../swarm_shape.ts";
+import { taskResult, vectorsOf } from "./symbolic_stage.ts";
+
+export type Replay = Extract<ValidatorWork, { type: "replay" }>;
+
+export function symbolicReplay(shape: SwarmShape, work: Replay): Repetition {
+  const { parameters } = vectorsOf(work.source, { shape, stage: work.stage });
+  const { output, losses } = taskResult({
+    spec: present(shape.stages[work.stage], "the replayed stage exists"),
+    work,
+    parameters,
+    steps: work.round * shape.config.train.stepsPerRound,
+  });
+  const isEqual = output?.hash === work.claimed.hash;
+  const lossError = losses === null || work.losses === null
+    ? null
+    : Math.max(...losses.map((loss, i) => Math.abs(loss - (work.losses?.[i] ?? Infinity))));
+  return { innovationError: isEqual ? 0 : 1, equalShare: isEqual ? 1 : 0, lossError };
+}

@@ -1,0 +1,145 @@
+/** Tasks that a validator found wrong and the hub repeats: who leaves, who is blamed, and which round begins anew. */
+
+import { assert, assertEquals } from "@std/assert";
+import type { NodeId } from "../../core/ids.ts";
+import type { OrchestratorEffect } from "../../core/orchestrator/event.ts";
+import type { Repetition } from "../../core/score/verdict.ts";
+import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
+
+type RefereeTask = Extract<OrchestratorEffect, { type: "refereeTask" }>;
+
+const right: Repetition = { innovationError: 1e-6, equalShare: 0.9, lossError: null };
+const wrong: Repetition = { innovationError: 2, equalShare: 0, lossError: null };
+
+/** Two stages of two replicas and two validators; the first of three steps of the round is closed. */
+function audited() {
+  const hub = new ScriptedOrchestrator({
+    train: { microbatchesPerStep: 8, steps: 9, stepsPerRound: 3 },
+    swarm: { replicas: 2, validators: 2 },
+    limits: { leaseMs: 600_000, mergePhaseMs: 600_000 },
+  });
+  const judges = [hub.validator("validator-0"), hub.validator("validator-1")];
+  const nodes = [0, 1, 2, 3].map((i) => hub.ready(`miner-${i}`));
+  for (const judge of judges) {
+    const { request } = hub.take(judge, "evaluate");
+    hub.tell(judge, { type: "evaluated", request, loss: 5, tokens: 64 });
+  }
+  trainStep(hub, nodes);
+  return { hub, judges, nodes };
+}
+
+function trainStep(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): void {
+  hub.work(nodes);
+  for (const node of [...hub.state.work!.contributors]) hub.seal(node);
+}
+
+/** The validator answers its requests until it has accused a miner; whoever is not to be accused passes. */
+function accuse(
+  hub: ScriptedOrchestrator,
+  judge: NodeId,
+  isLiar: (miner: NodeId, round: number) => boolean = () => true,
+): NodeId {
+  for (;;) {
+    const evaluation = hub.inbox(judge).find((message) => message.type === "evaluate");
+    if (evaluation !== undefined) {
+      const { request } = hub.take(judge, "evaluate");
+      hub.tell(judge, { type: "evaluated", request, loss: 5, tokens: 64 });
+      continue;
+    }
+    const { request, miner, round } = hub.take(judge, "replay");
+    const isIt = isLiar(miner, round);
+    hub.tell(judge, { type: "replayed", request, ...(isIt ? wrong : right) });
+    if (isIt) return miner;
+  }
+}
+
+const asked = (hub: ScriptedOrchestrator): RefereeTask[] =>
+  hub.effects.filter((effect): effect is RefereeTask => effect.type === "refereeTask");
+
+function answer(hub: ScriptedOrchestrator, found: Repetition | null, detail = ""): void {
+  const { task } = asked(hub).at(-1)!;
+  hub.step({ type: "taskRefereed", task, found, detail });
+}
+
+const texts = (hub: ScriptedOrchestrator): string =>
+  hub.records.flatMap((record) => record.type === "warning" ? [record.text] : []).join("\n");
+
+Deno.test("Referee: what the hub finds wrong expels its maker, and the open round begins anew without it", () => {
+  const { hub, judges, nodes } = audited();
+  const liar = accuse(hub, judges[0]!);
+  assertEquals(asked(hub).length, 1);
+  assert(hub.state.members.has(liar), "a validator's word is no proof");
+  answer(hub, wrong);
+  const { state } = hub;
+  assertEquals([state.expelled.has(liar), state.members.has(liar)], [true, false]);
+  assertEquals([state.step, state.round, hub.count("mergeRetaken")], [0, 1, 1]);
+  const rest = nodes.filter((node) => node !== liar);
+  for (const node of rest) hub.load(node);
+  trainStep(hub, rest);
+  assertEquals([state.step, state.round], [1, 1], "it goes on");
+});
+
+Deno.test("Referee: a validator whose accusations are all wrong is blamed, and leaves after the third", () => {
+  const { hub, judges: [liar, honest], nodes } = audited();
+  for (let i = 1; i <= 3; i++) {
+    accuse(hub, liar!);
+    answer(hub, right);
+    assertEquals([hub.count("blamed"), hub.state.members.has(liar!)], [i, i < 3]);
+  }
+  assert([...nodes, honest!].every((node) => hub.state.members.has(node)), "nobody else leaves");
+  assertEquals([hub.state.step, hub.count("mergeRetaken")], [1, 0]);
+});
+
+Deno.test("Referee: an error that rounding might explain, or a task the hub cannot repeat, costs nobody anything", () => {
+  for (const found of [{ ...wrong, innovationError: 0.3 }, null]) {
+    const { hub, judges } = audited();
+    const miner = accuse(hub, judges[0]!);
+    answer(hub, found, "no room");
+    assertEquals([hub.state.members.has(miner), hub.count("blamed"), hub.state.step], [true, 0, 1]);
+    assertEquals(texts(hub).includes("no room"), found === null);
+  }
+});
+
+Deno.test("Referee: made-up losses expel, but spoil no round", () => {
+  const { hub, judges } = audited();
+  const miner = accuse(hub, judges[0]!);
+  answer(hub, { ...right, lossError: 3 });
+  assertEquals([hub.state.members.has(miner), hub.count("mergeRetaken"), hub.state.round], [false, 0, 0]);
+});
+
+Deno.test("Referee: one task after another, and none of a miner that has gone", () => {
+  const { hub, judges: [first, second] } = audited();
+  const liar = accuse(hub, first!);
+  accuse(hub, second!, (miner) => miner !== liar);
+  assertEquals([asked(hub).length, hub.state.audit.refereed.size], [1, 2]);
+  accuse(hub, second!, (miner) => miner === liar); // the same task: no second repetition
+  assertEquals([asked(hub).length, hub.state.audit.refereed.size], [1, 2]);
+  answer(hub, wrong);
+  assertEquals(asked(hub).length, 2, "then the other one");
+  answer(hub, right);
+  assertEquals([asked(hub).length, hub.state.audit.refereed.size], [2, 0]);
+});
+
+Deno.test("Referee: a restarted hub repeats the task again", () => {
+  const { hub, judges } = audited();
+  const miner = accuse(hub, judges[0]!);
+  hub.step({ type: "restarted" });
+  assertEquals(asked(hub).length, 2);
+  answer(hub, wrong);
+  assertEquals(hub.state.expelled.has(miner), true);
+});
+
+Deno.test("Referee: whoever pays for ever more places cannot keep a round from merging", () => {
+  const { hub, judges } = audited();
+  let nodes = [...hub.state.members.values()].flatMap(({ node, role }) => role === "miner" ? [node] : []);
+  const retaken: number[] = [];
+  for (let i = 0; i < 4; i++) {
+    const liar = accuse(hub, judges[0]!, (_, round) => round === hub.state.round);
+    answer(hub, wrong);
+    retaken.push(hub.count("mergeRetaken"));
+    nodes = [...nodes.filter((node) => node !== liar), hub.join(`newcomer-${i}`)];
+    for (const node of nodes) if (hub.inbox(node).some(({ type }) => type === "assign")) hub.load(node);
+    if (i < 3) trainStep(hub, nodes);
+  }
+  assertEquals(retaken, [1, 2, 3, 3]);
+});

@@ -1,0 +1,83 @@
+/** The hub repeats a task with real numbers: right and wrong outputs, and what it cannot repeat. */
+
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { type RefereeTask, TaskReferee, type TaskRefereeOptions } from "../../../cli/hub/task_referee.ts";
+import { decodeWire, encodeWire } from "../../../core/codec/wire.ts";
+import { microbatchId, stageIndex, taskId } from "../../../core/ids.ts";
+import { initialParameters } from "../../../core/model/initial.ts";
+import { parameterTable, stageSpecs } from "../../../core/model/spec.ts";
+import { splitLayers } from "../../../core/model/stages.ts";
+import { taskOutput } from "../../../core/model/stage_wires.ts";
+import type { OrchestratorEvent } from "../../../core/orchestrator/event.ts";
+import { createReferenceStage } from "../../../gpu/reference/stage.ts";
+import { countingBatches, referenceHost } from "../../support/swarm/local_swarm.ts";
+import { tinyConfig } from "../../support/tiny_model.ts";
+
+const config = tinyConfig();
+const layersOfStages = splitLayers(config);
+const stages = stageSpecs(config, layersOfStages);
+const [head] = stages;
+const output = taskOutput(head!, "forward")!;
+const microbatch = microbatchId(0);
+const stage = stageIndex(0);
+const task: RefereeTask = {
+  type: "refereeTask",
+  round: 0,
+  task: taskId({ microbatch, stage, direction: "forward", attempt: 0 }),
+  stage,
+  direction: "forward",
+  losses: null,
+  source: { type: "initial" },
+  attachments: [],
+};
+
+/** The head's tokens, and what it makes of them. */
+async function made(): Promise<{ tokens: Uint8Array; wire: Uint8Array }> {
+  const compute = createReferenceStage(head!);
+  await compute.loadParameters(initialParameters(parameterTable(head!), config.seed));
+  const { inputs } = countingBatches(config).tokensOf(microbatch);
+  return { tokens: new Uint8Array(inputs.buffer), wire: await compute.forward({ type: "tokens", tokens: inputs }) };
+}
+
+function refereeWith(options: Partial<TaskRefereeOptions> = {}): TaskReferee {
+  const get = () => Promise.reject(new Error("no such blob"));
+  const blobs = { put: get, get };
+  const openReferee = () => Promise.resolve(referenceHost());
+  return new TaskReferee({ config, stages, layersOfStages, blobs, openReferee, ...options });
+}
+
+const answerOf = (event: OrchestratorEvent) => {
+  assert(event.type === "taskRefereed" && event.task === task.task);
+  return event;
+};
+
+Deno.test("Task referee: an honest output is right to rounding, one of the wrong sign is far off", async () => {
+  const { tokens, wire } = await made();
+  const referee = refereeWith();
+  const honest = answerOf(await referee.repeat(task, [tokens, wire])).found!;
+  assert(honest.innovationError < 1e-6 && honest.lossError === null, JSON.stringify(honest));
+  const flipped = encodeWire(output, decodeWire(output, wire).map((value) => -value));
+  const liar = answerOf(await referee.repeat(task, [tokens, flipped])).found!;
+  assert(liar.innovationError > 1.5, JSON.stringify(liar));
+});
+
+Deno.test("Task referee: what it cannot repeat is an answer, never a failure of the run", async () => {
+  const { tokens, wire } = await made();
+  const why = async (referee: TaskReferee, work: RefereeTask, contents: readonly Uint8Array[]) => {
+    const { found, detail } = answerOf(await referee.repeat(work, contents));
+    assertEquals(found, null);
+    return detail;
+  };
+  const parameters = { hash: "0".repeat(64), bytes: 4 * parameterTable(head!).length } as never;
+  const gone: RefereeTask = { ...task, source: { type: "blobs", parameters, momentum: null } };
+  assertMatch(await why(refereeWith(), gone, [tokens, wire]), /no such blob/);
+  const noDevice = refereeWith({ openReferee: () => Promise.reject(new Error("no device")) });
+  assertMatch(await why(noDevice, task, [tokens, wire]), /no device/);
+  assertMatch(await why(refereeWith(), task, [tokens, wire.subarray(4)]), /bytes/);
+  const large = tinyConfig({ model: { width: 4096, ffnWidth: 16_384, layers: 24, heads: 32, kvHeads: 32 } });
+  const tooLarge = { config: large, stages: stageSpecs(large, splitLayers(large)), layersOfStages: splitLayers(large) };
+  assertMatch(await why(refereeWith(tooLarge), task, [tokens, wire]), /takes \d+ bytes|memory/i);
+  const closed = refereeWith();
+  closed.close();
+  assertMatch(await why(closed, task, [tokens, wire]), /is ending/);
+});
