@@ -15,7 +15,9 @@ import type { AdapterSpeed } from "./speed/adapter_speed.ts";
 import type { AttentionRequest } from "./speed/attention_speed.ts";
 import type { BatchSpeed } from "./speed/batch_speed.ts";
 import type { GemmRequest, GemmSpeed } from "./speed/gemm_speed.ts";
-import { planStage } from "./stage_plan.ts";
+import type { FitAdapter } from "./stage_fit.ts";
+import { planStage, type StagePlan } from "./stage_plan.ts";
+import { TooLittleMemoryError } from "./too_large.ts";
 import { type DeviceFacts, type GpuDevice, NoAdapterError, openGpuDevice } from "./webgpu/device.ts";
 import { measureGpuAdapter } from "./webgpu/gpu_adapter_speed.ts";
 import { measureGpuAttention, measureGpuGemm } from "./webgpu/gpu_speed.ts";
@@ -88,11 +90,8 @@ function gpuDevice(gpu: GpuDevice, reason: string | null): ComputeDevice {
     reason,
     facts: () => gpu.facts(),
     createStage: async (spec, options) => {
-      const { recomputes } = await planStage(
-        spec,
-        { limits: gpu.device.limits, isSoftware: gpu.adapter.isSoftware },
-        options,
-      );
+      const adapter = { limits: gpu.device.limits, isSoftware: gpu.adapter.isSoftware };
+      const { recomputes } = await fittingPlan(spec, adapter, options);
       return await createWebGpuStage(gpu, spec, { kernels, ...options, recomputes });
     },
     measureGemm: (request) => measureGpuGemm(gpu, request),
@@ -107,13 +106,22 @@ function cpuDevice(reason: string | null): ComputeDevice {
     reason,
     facts: () => null,
     createStage: async (spec, options) => {
-      const { recomputes } = await planStage(spec, "cpu", options);
+      const { recomputes } = await fittingPlan(spec, "cpu", options);
       return await createCpuStage(spec, { ...options, recomputes });
     },
     measureGemm: (request) => measureCpuGemm(request),
     measureAttention: (request) => measureCpuAttention(request),
     measureAdapter: (budgetMs) => measureCpuAdapter(budgetMs),
   };
+}
+
+/** Refuses a stage that does not fit before anything of it is allocated. */
+async function fittingPlan(spec: StageSpec, adapter: FitAdapter, options: StageOptions): Promise<StagePlan> {
+  const plan = await planStage(spec, adapter, options);
+  if (plan.problem !== null) throw plan.problem;
+  const { bytes, fits } = plan;
+  if (!fits) throw TooLittleMemoryError.allowed({ bytes, memoryBytes: options.memoryBytes ?? Infinity });
+  return plan;
 }
 
 async function referenceDevice(): Promise<ComputeDevice> {

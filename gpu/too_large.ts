@@ -1,4 +1,4 @@
-/** A stage that this adapter cannot hold: which tensor, its size, the limit. For the user; not our bug. */
+/** Stages that a device cannot hold: what is too large, its size, the limit. For the user; not our bug. */
 
 export interface TooLarge {
   readonly label: string; // of the buffer
@@ -21,5 +21,32 @@ export class TooLargeError extends RangeError {
     this.label = label;
     this.bytes = bytes;
     this.limitBytes = limitBytes;
+  }
+}
+
+const mebibytes = (bytes: number) => `${Math.ceil(bytes / 2 ** 20)} MiB`;
+
+/** The stage as a whole takes more memory than it may, or than its driver gives. */
+export class TooLittleMemoryError extends Error {
+  override name = "TooLittleMemoryError";
+
+  /** By `--memory`. */
+  static allowed({ bytes, memoryBytes }: { bytes: number; memoryBytes: number }): TooLittleMemoryError {
+    return new TooLittleMemoryError(
+      `Cannot hold this stage as it must fit the ${mebibytes(memoryBytes)} that a stage may take: it takes ` +
+        `${mebibytes(bytes)}, even if activations are computed again`,
+    );
+  }
+
+  /** By a driver, whatever its limits say. */
+  static given(
+    { adapter, bytes, limitBytes, reason }: { adapter: string; bytes: number; limitBytes: number; reason: string },
+  ): TooLittleMemoryError {
+    return new TooLittleMemoryError(
+      `Cannot hold this stage as ${adapter} must give the ${
+        mebibytes(bytes)
+      } that it takes: memory ran out (${reason}), ` +
+        `although each buffer may have ${mebibytes(limitBytes)}`,
+    );
   }
 }

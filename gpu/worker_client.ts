@@ -11,13 +11,14 @@ import { parameterTable, type StageSpec } from "../core/model/spec.ts";
 import type { OptimizerState } from "../core/train/optimizer.ts";
 import type { AdapterDescription, PassOptions, StageCompute } from "./compute.ts";
 import type { StageInput, StageOptions, StageVector, StepOptions, Turnaround } from "./compute.ts";
-import type { DeviceFacts } from "./webgpu/device.ts";
+import { type DeviceFacts, DeviceLostError } from "./webgpu/device.ts";
 import type { AdapterSpeed } from "./speed/adapter_speed.ts";
 import type { AttentionRequest } from "./speed/attention_speed.ts";
 import type { BatchSpeed } from "./speed/batch_speed.ts";
 import type { GemmRequest, GemmSpeed } from "./speed/gemm_speed.ts";
 import { VectorTable } from "./vector_table.ts";
-import { TooLargeError } from "./too_large.ts";
+import { OutOfMemoryError } from "./cpu/memory.ts";
+import { TooLargeError, TooLittleMemoryError } from "./too_large.ts";
 import type {
   ComputeRequest,
   ComputeResponse,
@@ -39,10 +40,25 @@ export class ComputeError extends Error {
   }
 }
 
-/** A stage that the adapter cannot hold, met in the worker or in this thread. */
-export function isTooLarge(error: unknown): error is Error {
-  return error instanceof TooLargeError || (error instanceof ComputeError && error.kind === TooLargeError.name);
+/** The kind of error of all calls after the worker ended by itself. */
+const workerCrashed = "WorkerCrashed";
+
+/**
+ * The device was lost, or its worker ended by itself: everything on it is gone and nothing else is wrong, so the same work may
+ * succeed on a new one.
+ */
+export function isDeviceLoss(error: unknown): error is Error {
+  if (error instanceof DeviceLostError) return true;
+  return error instanceof ComputeError && (error.kind === DeviceLostError.name || error.kind === workerCrashed);
 }
+
+/** A stage that the device cannot hold, met in the worker or in this thread. */
+export function isTooLarge(error: unknown): error is Error {
+  if (tooLargeErrors.some((each) => error instanceof each)) return true;
+  return error instanceof ComputeError && tooLargeErrors.some(({ name }) => name === error.kind);
+}
+
+const tooLargeErrors = [TooLargeError, TooLittleMemoryError, OutOfMemoryError];
 
 export interface ComputeWorker {
   readonly adapter: AdapterDescription;
@@ -88,9 +104,10 @@ export async function openComputeWorker(
         });
       },
       inspect: () => link.inspect(),
-      measureGemm: (request) => link.measureGemm(request),
-      measureAttention: (request) => link.measureAttention(request),
-      measureAdapter: (budgetMs) => link.measureAdapter(budgetMs),
+      measureGemm: (request) => link.measure({ type: "measureGemm", ...request }) as Promise<GemmSpeed | null>,
+      measureAttention: (request) =>
+        link.measure({ type: "measureAttention", ...request }) as Promise<BatchSpeed | null>,
+      measureAdapter: (budgetMs) => link.measure({ type: "measureAdapter", budgetMs }) as Promise<AdapterSpeed | null>,
       finish: () => link.finish(),
       close: () => link.stop("the compute worker was closed"),
     };
@@ -130,9 +147,10 @@ class WorkerLink {
     this.#worker.onmessage = ({ data }: MessageEvent<ComputeResponse>) => this.#receive(data);
     this.#worker.onerror = (event) => {
       event.preventDefault(); // otherwise an error in the worker ends this process
-      this.stop(`the compute worker stopped: ${event.message}`);
+      this.stop(`the compute worker stopped: ${event.message}`, workerCrashed);
     };
-    this.#worker.onmessageerror = () => this.stop("the compute worker sent a message that cannot be read");
+    this.#worker.onmessageerror = () =>
+      this.stop("the compute worker sent a message that cannot be read", workerCrashed);
   }
 
   openDevice(request: DeviceRequest): Promise<OpenedDevice> {
@@ -155,16 +173,9 @@ class WorkerLink {
     return this.#request({ type: "inspect" }) as Promise<DeviceFacts | null>;
   }
 
-  measureGemm(request: GemmRequest): Promise<GemmSpeed | null> {
-    return this.#request({ type: "measureGemm", ...request }) as Promise<GemmSpeed | null>;
-  }
-
-  measureAttention(request: AttentionRequest): Promise<BatchSpeed | null> {
-    return this.#request({ type: "measureAttention", ...request }) as Promise<BatchSpeed | null>;
-  }
-
-  measureAdapter(budgetMs: number): Promise<AdapterSpeed | null> {
-    return this.#request({ type: "measureAdapter", budgetMs }) as Promise<AdapterSpeed | null>;
+  /** What the worker answers to the request of this type. */
+  measure(request: Extract<Unnumbered<ComputeRequest>, { type: `measure${string}` }>): Promise<unknown> {
+    return this.#request(request);
   }
 
   async finish(): Promise<void> {
@@ -179,9 +190,9 @@ class WorkerLink {
     clearTimeout(timer);
   }
 
-  stop(reason: string): void {
+  stop(reason: string, kind = "WorkerStopped"): void {
     if (this.#stopped !== null) return;
-    this.#stopped = new ComputeError("WorkerStopped", reason);
+    this.#stopped = new ComputeError(kind, reason);
     this.#worker.terminate();
     for (const { reject } of this.#waiting.values()) reject(this.#stopped);
     this.#waiting.clear();

@@ -44,7 +44,7 @@ export function gaveUpError({ url, giveUpAfterMs, waitedMs, reason, cure }: Give
 /** The error of a node whose device cannot hold its stage. */
 export function tooLargeError(detail: string): UserError {
   return new UserError(`Cannot take part in this run with this device: ${detail}`, {
-    next: "Use another adapter, or the slow reference, which has no such limits: --device reference",
+    next: "Let a stage take more (--memory), compute on the processor (--device cpu), or join a run with more stages",
   });
 }
 

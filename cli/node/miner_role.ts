@@ -1,11 +1,14 @@
 /** The running miner: connects link, machine and stage. */
 
+import type { Fault } from "../../core/fault.ts";
 import type { MinerEffect, MinerEvent, MinerRecord, MinerResult, MinerWork } from "../../core/miner/event.ts";
 import { miner } from "../../core/miner/machine.ts";
 import { type MinerState, openMiner } from "../../core/miner/state.ts";
 import type { Machine } from "../../core/protocol/machine.ts";
 import type { BlobAccess } from "../roles/blob_access.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
+import { LostDeviceError } from "../roles/lasting_device.ts";
+import { StageLostError } from "../roles/lasting_stage.ts";
 import type { OwnStateStore } from "./own_state.ts";
 import type { PeerServer } from "./peer_server.ts";
 import { type NodeLink, NodeRole } from "./node_role.ts";
@@ -24,8 +27,15 @@ export interface MinerRoleOptions {
   readonly machine?: Machine<MinerState, MinerEvent, MinerEffect>;
 }
 
-/** Tasks and steps use only the device: a failure there that is not a stranger's fault will recur. */
+/** Why a miner leaves that cannot rebuild its stage; it may come back at once, as a newcomer. */
+export const stageLostReason = "its device was lost, and its stage with it";
+
+/**
+ * Tasks and steps use only the device: a failure there that is not a stranger's fault will recur. So will that of a device that
+ * was given up.
+ */
 function isDeviceFailure(work: MinerWork, error: unknown): boolean {
+  if (error instanceof LostDeviceError) return true;
   const usesOnlyDevice = work.type === "runTask" || work.type === "sealGradients" || work.type === "applyStep" ||
     work.type === "zeroGradients";
   return usesOnlyDevice && !(error instanceof WorkRefused);
@@ -58,7 +68,10 @@ export async function startMiner(options: MinerRoleOptions): Promise<RunningMine
     machine,
     state,
     work: ({ work }) => stage.perform(work),
-    failureOf: ({ work }, error) => isDeviceFailure(work, error) ? asError(error) : faultOf(error),
+    failureOf: ({ work }, error) => {
+      if (error instanceof StageLostError) return leave(error);
+      return isDeviceFailure(work, error) ? asError(error) : faultOf(error);
+    },
     report: ({ record }) => onRecord(record),
   });
   const stage: StageHost = new StageHost({
@@ -72,10 +85,16 @@ export async function startMiner(options: MinerRoleOptions): Promise<RunningMine
     onLoading: (part, bytes) => role.enqueue({ type: "loadProgressed", part, bytes }),
   });
 
+  const stop = (reason: string) => role.enqueue({ type: "stopRequested", reason });
+  /** The hub hears of it before it hears of anything else. */
+  function leave(error: StageLostError): Fault {
+    stop(stageLostReason);
+    return faultOf(error);
+  }
   role.start();
   return {
     finished: role.finished,
-    stop: (reason) => role.enqueue({ type: "stopRequested", reason }),
+    stop,
     close: () => stage.close(),
   };
 }

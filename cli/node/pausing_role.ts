@@ -1,13 +1,13 @@
 /**
  * A role that pauses while its rules say so: it leaves the run, which hands its leases to others, and later joins again
- * with the same identity.
+ * with the same identity. A role that lost its stage with its device joins again at once.
  *
  * Owns: successive lives of the role on a device that stays open and whose memory is freed in between. It ends with the
  * run or on request. Out of scope: deciding when to pause (cli/idle).
  */
 
 import { running, type Verdict } from "../idle/rules.ts";
-import type { RunningMiner, RunningRole } from "./miner_role.ts";
+import { type RunningMiner, type RunningRole, stageLostReason } from "./miner_role.ts";
 import type { Finished } from "./node_runtime.ts";
 
 /** Whether the role may run. */
@@ -61,7 +61,7 @@ export class PausingRole implements RunningRole {
       this.#stopIfDue();
       const end = await role.finished;
       this.#role = null;
-      if (end.finished || this.#stopReason !== null || end.reason !== pausedReason) return end;
+      if (end.finished || this.#stopReason !== null || !passing.has(end.reason)) return end;
       role.close();
     }
   }
@@ -87,3 +87,5 @@ export class PausingRole implements RunningRole {
 }
 
 const pausedReason = "its own rules tell it to pause";
+
+const passing: ReadonlySet<string> = new Set([pausedReason, stageLostReason]);

@@ -6,7 +6,6 @@
 import { type HotkeyPair, verifySignature } from "../../chain/wallet/hotkey.ts";
 import { present } from "../../core/assert.ts";
 import type { Role } from "../../core/protocol/message.ts";
-import type { ComputeWorker } from "../../gpu/worker_client.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
 import { showPass } from "../../net/auth/peer_pass.ts";
 import { type Authorize, createAuthorize } from "../../net/auth/request_auth.ts";
@@ -19,11 +18,12 @@ import { Stopped, Terminated } from "../output/errors.ts";
 import { findHub, type FindOptions, type FoundHub } from "../find/find_hub.ts";
 import { newVersion } from "../service/long_run.ts";
 import { giveUpReading } from "../rights/confinement.ts";
-import { duration } from "../screen/format.ts";
+import { duration, plural } from "../screen/format.ts";
 import { hotkeyFolders, openHotkey } from "../options/wallet_options.ts";
 import { type BlobAccess, blobAccess } from "../roles/blob_access.ts";
 import { remoteStore } from "../roles/stores.ts";
-import { deviceText, openDevice } from "../roles/open_device.ts";
+import { LastingDevice } from "../roles/lasting_device.ts";
+import { deviceText, openDevice, sameDevice } from "../roles/open_device.ts";
 import { HubPin } from "./hub_pin.ts";
 import { hubTrust } from "./hub_trust.ts";
 import { type NodeWallet, withWallet } from "./link_errors.ts";
@@ -35,7 +35,7 @@ const peerAttempts = 2;
 
 export interface OpenNode {
   readonly signer: HotkeyPair;
-  readonly device: ComputeWorker;
+  readonly device: LastingDevice;
   readonly link: NodeLink;
   readonly blobs: BlobAccess;
   readonly chain: NamedChain | null; // for its chain duties; null: the run names it
@@ -57,10 +57,7 @@ export async function openNode(
   const trust = await hubTrust(options.text("tls-ca"));
   const { place, chain, pin: named } = await findRun(context, { signer, role, dial: trust.dial, giveUpAfterMs });
   const pin = await HubPin.open({ folder: context.dataFolder(), socket: place.socket }, named);
-  const memoryBytes = byteOption("memory", options.text("memory"));
-  const device = await openDevice(options.text("device"), { memoryBytes });
-  output.event({ type: "device", ...device.adapter });
-  output.line(`${signer.address} on ${deviceText(device)}`);
+  const device = await openLastingDevice(context, signer);
   let authorize: Authorize | null = null; // until the hub's identity is known
   const by = { signer, timers: systemTimers, random: systemRandom };
   const { blobBytes } = defaultNetLimits;
@@ -118,6 +115,26 @@ export async function openNode(
   return { signer, device, link, blobs, chain };
 }
 
+/** The device of `--device`, opened again when it is lost. */
+async function openLastingDevice({ options, output }: CommandContext, signer: HotkeyPair): Promise<LastingDevice> {
+  const memoryBytes = byteOption("memory", options.text("memory"));
+  const worker = await openDevice(options.text("device"), { memoryBytes });
+  output.event({ type: "device", ...worker.adapter });
+  output.line(`${signer.address} on ${deviceText(worker)}`);
+  return new LastingDevice(worker, {
+    reopen: () => openDevice(sameDevice(worker), { memoryBytes }),
+    timers: systemTimers,
+    onLoss: ({ reason, losses }) => {
+      output.event({ type: "deviceLost", reason, losses });
+      output.log.warn(`${reason}; opening it again`);
+    },
+    onRebuilt: ({ spec, calls }) => {
+      output.event({ type: "stageRebuilt", stage: spec.index, calls });
+      output.line(`stage ${spec.index}: rebuilt on a new device, ${plural(calls, "call")} repeated`);
+    },
+  });
+}
+
 /** Being asked to stop meanwhile ends as a node's own end does, with a summary. */
 async function findRun(context: CommandContext, options: Omit<FindOptions, "inWords">): Promise<FoundHub> {
   const { address } = options.signer;
@@ -158,7 +175,8 @@ export async function runRole(context: CommandContext, options: RoleOptions): Pr
     const { finished, reason } = await Promise.race([role.finished, ...(options.failed ? [options.failed] : [])]);
     await options.end?.({ isFinished: finished, interruption });
     const { address } = node.signer;
-    output.summary({ node: address, finished, reason, device: node.device.adapter.name, ...options.summary() });
+    const { adapter, losses: deviceLosses } = node.device;
+    output.summary({ node: address, finished, reason, device: adapter.name, deviceLosses, ...options.summary() });
     if (!finished) output.log.warn(`Stopped: ${reason}`);
     const isInOrder = finished || interruption.reason instanceof Terminated || reason === newVersion;
     return isInOrder ? 0 : 1;

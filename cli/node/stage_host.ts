@@ -16,14 +16,21 @@ import type { RunConfig } from "../../core/config/config.ts";
 import { bytesOfFloats } from "../../core/model/vector_bytes.ts";
 import type { ParameterSource, Slice } from "../../core/protocol/message.ts";
 import { optimizerOf } from "../../core/train/optimizers.ts";
-import type { StageCompute } from "../../gpu/compute.ts";
 import { nameOf } from "../../net/blobs/blob_hash.ts";
 import { isTooLarge } from "../../gpu/worker_client.ts";
 import type { BlobAccess } from "../roles/blob_access.ts";
-import type { ComputeHost } from "../roles/compute_host.ts";
+import type { ComputeHost, HostedStage } from "../roles/compute_host.ts";
 import { placeParameters, readParameters, throttled } from "./stages/large_stage.ts";
 import { formSlice, mergeStage, reduceSlice } from "../roles/merge_work.ts";
-import { emptyState, keptVectors, type OwnStateStore, readOwnState, Residual, takeUp } from "./own_state.ts";
+import {
+  emptyState,
+  keptVectors,
+  type OwnState,
+  type OwnStateStore,
+  readOwnState,
+  Residual,
+  takeUp,
+} from "./own_state.ts";
 import type { PeerServer } from "./peer_server.ts";
 import type { ByteSegments } from "../roles/segments.ts";
 import { loadSource, type OnLoading, type StageVectors } from "./stages/stage_source.ts";
@@ -54,7 +61,7 @@ interface OpenStage {
   readonly config: RunConfig;
   readonly spec: StageSpec;
   readonly table: ParameterTable;
-  readonly compute: StageCompute;
+  readonly compute: HostedStage;
   start: RoundStart;
   residual: Residual;
 }
@@ -123,7 +130,7 @@ export class StageHost {
 
   async #loadStage(work: Extract<MinerWork, { type: "loadStage" }>): Promise<MinerResult> {
     const { config, layersOfStages, stage, source, peers } = work;
-    const { device, blobs, ownState, activationBytes } = this.#options;
+    const { device, blobs, activationBytes } = this.#options;
     this.#config = config;
     const spec = present(stageSpecs(config, layersOfStages)[stage], "the assigned stage exists");
     const table = parameterTable(spec);
@@ -142,8 +149,9 @@ export class StageHost {
     const compute = await device.openStage(spec, { optimizer: optimizerOf(config), activationBytes, openForwards });
     if (this.#isClosed) compute.close(); // later calls then fail, as they should
     const opened: OpenStage = this.#open = { config, spec, table, compute, start, residual: new Residual() };
+    const kept = await this.#keptState(opened);
+    this.#begin(opened, kept?.steps ?? 0);
     await placeParameters(compute, start.parameters, onLoading);
-    const kept = await ownState?.load({ stage, parameters, vectors: keptVectors(config, table) }) ?? null;
     if (kept !== null) opened.residual = await takeUp(kept, opened);
     return { type: "loadStage", parameters, localSteps: kept?.steps ?? 0 };
   }
@@ -156,17 +164,38 @@ export class StageHost {
     held: OpenStage,
     { start, onLoading }: { start: RoundStart; onLoading: OnLoading },
   ): Promise<MinerResult> {
-    const { config, table, spec, compute } = held;
-    const { parameters } = start.refs;
+    const { config, table, compute } = held;
     const isBack = start === held.start;
     held.residual = new Residual(isBack ? held.residual.settled : null);
     held.start = start;
-    await placeParameters(compute, start.parameters, onLoading);
-    const known = { stage: spec.index, parameters, vectors: keptVectors(config, table) };
-    const kept = isBack ? await this.#options.ownState?.load(known) ?? null : null;
+    const kept = isBack ? await this.#keptState(held) : null;
     const then = kept ?? (isBack && start.isInitial ? emptyState(config, table) : null);
+    const localSteps = then?.steps ?? await compute.countSteps();
+    this.#begin(held, localSteps);
+    await placeParameters(compute, start.parameters, onLoading);
     if (then !== null) held.residual = await takeUp(then, held);
-    return { type: "loadStage", parameters, localSteps: await compute.countSteps() };
+    return { type: "loadStage", parameters: start.refs.parameters, localSteps };
+  }
+
+  /** Of the round's start; null: nothing was trained before, or it is not stored. */
+  async #keptState({ config, spec, table, start }: OpenStage): Promise<OwnState | null> {
+    const known = { stage: spec.index, parameters: start.refs.parameters, vectors: keptVectors(config, table) };
+    return await this.#options.ownState?.load(known) ?? null;
+  }
+
+  /**
+   * After a loss of the device, the stage begins with the round's start and the optimizer's state of then, which was after
+   * `steps` steps and is stored unless nothing was trained before.
+   */
+  #begin(open: OpenStage, steps: number): void {
+    const { config, compute, start } = open;
+    compute.begin?.(async (stage) => {
+      await placeParameters(stage, start.parameters, () => {});
+      const kept = await this.#keptState({ ...open, start });
+      if (kept !== null) await takeUp(kept, { compute: stage, config });
+      if ((kept?.steps ?? 0) === steps) return;
+      throw new Error(`the optimizer's state after ${steps} steps is not stored`);
+    });
   }
 
   async #named({ parameters, momentum }: StageVectors, source: ParameterSource | null): Promise<RoundStart> {
@@ -260,6 +289,7 @@ export class StageHost {
         state: await readOwnState(stage, stage),
       });
     }
+    this.#begin(stage, await compute.countSteps());
     return { type: "applyMerge", parameters, momentum };
   }
 

@@ -5,6 +5,7 @@ import type { MinerScore } from "../../core/score/work_score.ts";
 import type { ValidatorEffect, ValidatorEvent, ValidatorRecord, ValidatorResult } from "../../core/validator/event.ts";
 import { openValidator, validator, type ValidatorState } from "../../core/validator/machine.ts";
 import { isTooLarge } from "../../gpu/worker_client.ts";
+import { LostDeviceError } from "../roles/lasting_device.ts";
 import type { BlobAccess } from "../roles/blob_access.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
 import type { RunningRole } from "./miner_role.ts";
@@ -34,7 +35,10 @@ export function startValidator(options: ValidatorRoleOptions): RunningRole {
     machine,
     state,
     work: (effect) => host.perform(effect),
-    failureOf: (_, error) => isTooLarge(error) ? tooLargeError(error.message) : faultOf(error),
+    failureOf: (_, error) => {
+      if (error instanceof LostDeviceError) return error;
+      return isTooLarge(error) ? tooLargeError(error.message) : faultOf(error);
+    },
     report(effect) {
       if (effect.type === "record") onRecord(effect.record);
       else onScores(effect.round, effect.scores);

@@ -13,7 +13,7 @@ import type { NodeMessage, Role } from "../protocol/message.ts";
 import { nextAlarm } from "./alarms.ts";
 import { requestAudits } from "./audit/audit_requests.ts";
 import { onAuditAlarm, onReplayed, onRequestFailed, settleRounds } from "./audit/auditing.ts";
-import { onTaskRefereed } from "./audit/referee.ts";
+import { onTaskRefereed, refereeNext } from "./audit/referee.ts";
 import { noteRefused } from "./members/blame.ts";
 import { leaseWork } from "./step/dispatch.ts";
 import { endWhenDone } from "./step/early_end.ts";
@@ -304,6 +304,7 @@ function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] 
     ...leaseWork(state, nowMs),
     ...sealIdle(state, nowMs),
     ...requestAudits(state, nowMs),
+    ...refereeNext(state),
     ...settleRounds(state),
   );
   return [...effects, ...closeRun(state, nowMs)];

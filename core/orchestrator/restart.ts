@@ -11,7 +11,7 @@ import type { BlobRef } from "../ids.ts";
 import { setAlarm } from "./alarms.ts";
 import { reissueAuditOf } from "./audit/audit_requests.ts";
 import { dropWithout } from "./audit/auditing.ts";
-import { nextEffect } from "./audit/referee.ts";
+import { refereeAgain } from "./audit/referee.ts";
 import { type OrchestratorEffect, record } from "./event.ts";
 import { returnLeases } from "./step/leases.ts";
 import { forgetWires } from "./step/taking_back.ts";
@@ -40,6 +40,7 @@ export function onRestarted(
   }
   for (const node of state.validators) reissueAuditOf(state, node);
   const forgotten = forgetSegments(state, lost);
+  refereeAgain(state);
   if (state.gatherUntilMs !== null) state.gatherUntilMs = backMs + swarm.gatherMs;
   if (state.closeUntilMs !== null) state.closeUntilMs = backMs + limits.mergePhaseMs;
   const { step, round } = state;
@@ -49,7 +50,6 @@ export function onRestarted(
     ...[...state.restoring.keys()].map((stage) => restoreEffect(state, stage)),
     ...resumeMerge(state, { nowMs, backMs }),
     ...resumeUpload(state, backMs),
-    ...nextEffect(state),
   ];
 }
 

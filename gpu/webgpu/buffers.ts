@@ -26,6 +26,7 @@ export class StageBuffers implements DeviceBuffers {
   readonly #partBytes: number;
   #staging: GPUBuffer | null = null;
   #storageBytes = 0;
+  #bytes = 0; // of all buffers
 
   /** `partBytes`: the most that one part of a vector may have, if that is less than the device allows. */
   constructor(gpu: GpuDevice, { partBytes = Infinity }: { partBytes?: number | undefined } = {}) {
@@ -46,10 +47,14 @@ export class StageBuffers implements DeviceBuffers {
       throw new TooLargeError({ label, action, bytes: size, limitBytes: limits.maxBufferSize });
     }
     const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST | GPUBufferUsage.COPY_SRC;
-    const buffer = this.#gpu.device.createBuffer({ label, size, usage });
-    this.#owned.push(buffer);
+    const buffer = this.#create({ label, size, usage });
     this.#storageBytes += size;
     return { buffer, offset: 0, size };
+  }
+
+  /** Asked for so far. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   get storageBytes(): number {
@@ -69,9 +74,7 @@ export class StageBuffers implements DeviceBuffers {
 
   uniform(label: string, bytes: number): BufferRange {
     const usage = GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST;
-    const buffer = this.#gpu.device.createBuffer({ label, size: bytes, usage });
-    this.#owned.push(buffer);
-    return { buffer, offset: 0, size: bytes };
+    return { buffer: this.#create({ label, size: bytes, usage }), offset: 0, size: bytes };
   }
 
   upload(range: BufferRange, data: Float32Array | Uint32Array | Uint8Array): void {
@@ -91,8 +94,7 @@ export class StageBuffers implements DeviceBuffers {
     assert(this.#staging === null, "Staging is reserved once");
     const usage = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
     const size = Math.max(bytes, 16);
-    this.#staging = this.#gpu.device.createBuffer({ label: "staging", size, usage });
-    this.#owned.push(this.#staging);
+    this.#staging = this.#create({ label: "staging", size, usage });
   }
 
   /** Ends `encoder` with copies of `ranges`, submits it, waits, and returns owned copies of the bytes. One read-back. */
@@ -108,8 +110,7 @@ export class StageBuffers implements DeviceBuffers {
     });
     assert(end <= staging.size, `Cannot read ${end} bytes at once as staging holds ${staging.size}`);
     this.#gpu.device.queue.submit([encoder.finish()]);
-    await staging.mapAsync(GPUMapMode.READ, 0, end);
-    this.#gpu.throwIfFailed();
+    await this.#gpu.whileWorking(staging.mapAsync(GPUMapMode.READ, 0, end));
     const mapped = staging.getMappedRange(0, end);
     const copies = ranges.map((range, i) => mapped.slice(starts[i]!, starts[i]! + range.size));
     staging.unmap();
@@ -143,8 +144,14 @@ export class StageBuffers implements DeviceBuffers {
 
   /** Waits until all submitted work is done, and reports its failures. */
   async settle(): Promise<void> {
-    await this.#gpu.device.queue.onSubmittedWorkDone();
-    this.#gpu.throwIfFailed();
+    await this.#gpu.whileWorking(this.#gpu.device.queue.onSubmittedWorkDone());
+  }
+
+  #create(descriptor: GPUBufferDescriptor): GPUBuffer {
+    this.#bytes += descriptor.size;
+    const buffer = this.#gpu.device.createBuffer(descriptor);
+    this.#owned.push(buffer);
+    return buffer;
   }
 
   destroy(): void {

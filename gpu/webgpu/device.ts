@@ -1,8 +1,9 @@
 /**
  * The WebGPU device of this thread: adapter choice, explicit limits, and failures that cannot be missed.
  *
- * Owns the GPUDevice. Uncaptured validation errors and a lost device are silent by default; here the first one is kept,
- * reported to `onFailure` and thrown by every later call (`throwIfFailed`). Fails to start without an adapter.
+ * Owns the GPUDevice. Uncaptured errors and a lost device are silent by default: calls go on and compute nothing. Here the
+ * first failure is kept, reported to `onFailure`, thrown by every later call (`throwIfFailed`) and ends every wait
+ * (`whileWorking`). Fails to start without an adapter.
  */
 
 import type { AdapterDescription } from "../compute.ts";
@@ -20,9 +21,17 @@ const noSoftware = "Cannot open a software driver as one must be installed: none
 const onlySoftware = (found: string) =>
   `Cannot open a GPU as this machine must have one with its driver: only ${found} was found, a software driver`;
 
-/** The device stopped working after it was opened. */
+const noDevice = (adapter: string, reason: string) =>
+  `Cannot open ${adapter} as its driver must give a device with the limits that it promises: ${reason}`;
+
+/** The device stopped working after it was opened: a command of ours was wrong, unless it is a `DeviceLostError`. */
 export class GpuFailure extends Error {
   override name = "GpuFailure";
+}
+
+/** The device is gone and all memory on it: the driver was reset, or ran out of memory. A new device may work. */
+export class DeviceLostError extends GpuFailure {
+  override name = "DeviceLostError";
 }
 
 /** Requested up to what the adapter offers; the defaults (128 MiB bindings, 256 MiB buffers) are too small for a stage. */
@@ -67,6 +76,7 @@ export class GpuDevice {
   readonly device: GPUDevice;
   readonly adapter: AdapterDescription;
   readonly features: readonly string[];
+  readonly #waits = new Set<(failure: GpuFailure) => void>();
   #failure: GpuFailure | null = null;
   #closed = false;
 
@@ -74,18 +84,18 @@ export class GpuDevice {
     this.device = device;
     this.adapter = adapter;
     this.features = features;
-    const fail = (message: string) => {
+    const fail = (failure: GpuFailure) => {
       if (this.#failure !== null || this.#closed) return;
-      this.#failure = new GpuFailure(message);
-      onFailure?.(this.#failure);
+      this.#failure = failure;
+      for (const end of this.#waits) end(failure);
+      onFailure?.(failure);
     };
     device.addEventListener("uncapturederror", (event) => {
       event.preventDefault();
-      const { error } = event as GPUUncapturedErrorEvent; // Deno types the listener's argument as a plain Event
-      fail(`Cannot continue computing as the GPU rejected a command: ${error.message}`);
+      fail(failureOf((event as GPUUncapturedErrorEvent).error)); // Deno types the listener's argument as a plain Event
     });
-    device.lost.then((info) =>
-      fail(`Cannot continue computing as the GPU device was lost: ${info.message || info.reason}`)
+    device.lost.then(({ message, reason }) =>
+      fail(new DeviceLostError(`Cannot continue computing as the GPU device was lost: ${message || reason}`))
     );
   }
 
@@ -98,10 +108,39 @@ export class GpuDevice {
     if (this.#failure !== null) throw this.#failure;
   }
 
+  /** The promise's value. Rejects with this device's failure if that comes first or is the reason why the promise rejects. */
+  async whileWorking<T>(promise: Promise<T>): Promise<T> {
+    const { promise: failed, reject } = Promise.withResolvers<never>();
+    this.#waits.add(reject);
+    try {
+      const value = await Promise.race([promise, failed]);
+      this.throwIfFailed();
+      return value;
+    } catch (error) {
+      await new Promise((resolve) => setTimeout(resolve)); // a loss is told after the rejections that it causes
+      this.throwIfFailed();
+      throw error;
+    } finally {
+      this.#waits.delete(reject);
+    }
+  }
+
   close(): void {
     this.#closed = true;
     this.device.destroy();
   }
+}
+
+/** An uncaptured error: of memory or of the driver itself, or else a command of ours that it rejected. */
+function failureOf(error: GPUError): GpuFailure {
+  const { message } = error;
+  if (error instanceof GPUOutOfMemoryError) {
+    return new DeviceLostError(`Cannot continue computing as the GPU's memory ran out: ${message}`);
+  }
+  if (error instanceof GPUInternalError) {
+    return new DeviceLostError(`Cannot continue computing as the GPU's driver failed: ${message}`);
+  }
+  return new GpuFailure(`Cannot continue computing as the GPU rejected a command: ${message}`);
 }
 
 export async function openGpuDevice(options: OpenGpuOptions = {}): Promise<GpuDevice> {
@@ -116,7 +155,9 @@ export async function openGpuDevice(options: OpenGpuOptions = {}): Promise<GpuDe
   if (options.kind === "hardware" && isFallbackAdapter) throw new NoAdapterError(onlySoftware(name));
   const requiredLimits: Record<string, number> = {};
   for (const name of raisedLimits) requiredLimits[name] = adapter.limits[name];
-  const device = await adapter.requestDevice({ requiredLimits });
+  const device = await adapter.requestDevice({ requiredLimits }).catch((error) => {
+    throw new NoAdapterError(noDevice(name, error instanceof Error ? error.message : String(error)));
+  });
   return new GpuDevice(device, {
     adapter: { device: "webgpu", name, isSoftware: isFallbackAdapter },
     features: [...adapter.features],

@@ -91,14 +91,18 @@ export class Kernels {
     const unchecked = this.#unchecked;
     this.#unchecked = [];
     for (const { kernel, error } of unchecked) {
-      const found = await error;
+      const found = await this.#gpu.whileWorking(error);
       if (found !== null) throw new ShaderError(shaderMessage(kernel, found.message));
     }
     const cold = this.#cold.map((dispatch): GpuDispatch => ({ ...dispatch, workgroups: [1, 1, 1] }));
     this.#cold = [];
     if (cold.length > 0) this.run(cold);
-    await this.#gpu.device.queue.onSubmittedWorkDone();
-    this.#gpu.throwIfFailed();
+    await this.#gpu.whileWorking(this.#gpu.device.queue.onSubmittedWorkDone());
+  }
+
+  /** Their stage was given up or closed: its buffers are gone, so they can no longer run. */
+  forgetCold(): void {
+    this.#cold = [];
   }
 
   /** One pass, one submit. */

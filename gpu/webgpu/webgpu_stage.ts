@@ -3,8 +3,10 @@
 import type { StageSpec } from "../../core/model/spec.ts";
 import type { OptimizerName } from "../../core/train/optimizer_names.ts";
 import { gpuBuffer, StageBuffers } from "./buffers.ts";
+import { BuildScope } from "./build_scope.ts";
 import type { AdapterDescription, StageCompute, StageOptions } from "../compute.ts";
-import type { GpuDevice } from "./device.ts";
+import { type GpuDevice, GpuFailure } from "./device.ts";
+import { TooLittleMemoryError } from "../too_large.ts";
 import { encodeProgram, Kernels } from "./kernel.ts";
 import { hardwareKernels, type KernelSettings, Ops, softwareKernels } from "./ops.ts";
 import { buildGradientNorm } from "./optimizers/gradient_norm.ts";
@@ -37,6 +39,7 @@ class WebGpuStageDevice implements StageDevice {
   readonly buffers: StageBuffers;
   readonly ops: Ops;
   readonly #gpu: GpuDevice;
+  readonly #building: BuildScope;
 
   constructor(gpu: GpuDevice, options: WebGpuStageOptions) {
     const settings = options.settings ?? (gpu.adapter.isSoftware ? softwareKernels : hardwareKernels);
@@ -44,14 +47,17 @@ class WebGpuStageDevice implements StageDevice {
     this.buffers = new StageBuffers(gpu, { partBytes: options.partBytes });
     this.ops = new Ops(options.kernels ?? new Kernels(gpu), settings);
     this.#gpu = gpu;
+    this.#building = new BuildScope(gpu.device);
   }
 
   reserveReads(bytes: number): void {
     this.buffers.reserveStaging(Math.max(bytes, readChunkBytes));
   }
 
-  warmUp(): Promise<void> {
-    return this.ops.kernels.warmUp();
+  async warmUp(): Promise<void> {
+    const error = await this.#gpu.whileWorking(this.#building.end());
+    if (error !== null) throw this.#refusal(error);
+    await this.ops.kernels.warmUp();
   }
 
   buildUpdate(optimizer: OptimizerName, parts: VectorParts): Update {
@@ -102,7 +108,20 @@ class WebGpuStageDevice implements StageDevice {
   }
 
   destroy(): void {
+    this.#building.end().catch(() => {
+      // Only a lost device rejects, and GpuDevice reports that itself.
+    });
+    this.ops.kernels.forgetCold();
     this.buffers.destroy();
+  }
+
+  #refusal(error: GPUError): Error {
+    const { message: reason } = error;
+    if (!(error instanceof GPUOutOfMemoryError)) {
+      return new GpuFailure(`Cannot build this stage as the GPU rejected a command: ${reason}`);
+    }
+    const limitBytes = this.#gpu.device.limits.maxBufferSize;
+    return TooLittleMemoryError.given({ adapter: this.adapter.name, bytes: this.buffers.bytes, limitBytes, reason });
   }
 
   #place() {

@@ -2,8 +2,10 @@
 
 import { assert, assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
+import { dropReplays } from "../../core/orchestrator/audit/auditing.ts";
 import type { OrchestratorEffect } from "../../core/orchestrator/event.ts";
 import type { Repetition } from "../../core/score/verdict.ts";
+import { commit } from "../support/swarm/scripted_merge.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 
 type RefereeTask = Extract<OrchestratorEffect, { type: "refereeTask" }>;
@@ -12,8 +14,9 @@ const right: Repetition = { innovationError: 1e-6, equalShare: 0.9, lossError: n
 const wrong: Repetition = { innovationError: 2, equalShare: 0, lossError: null };
 
 /** Two stages of two replicas and two validators; the first of three steps of the round is closed. */
-function audited() {
+function audited({ replaysPerMiner = 1 } = {}) {
   const hub = new ScriptedOrchestrator({
+    validate: { replaysPerMiner },
     train: { microbatchesPerStep: 8, steps: 9, stepsPerRound: 3 },
     swarm: { replicas: 2, validators: 2 },
     limits: { leaseMs: 600_000, mergePhaseMs: 600_000 },
@@ -60,6 +63,9 @@ function answer(hub: ScriptedOrchestrator, found: Repetition | null, detail = ""
   const { task } = asked(hub).at(-1)!;
   hub.step({ type: "taskRefereed", task, found, detail });
 }
+
+const minerOf = ({ state }: ScriptedOrchestrator, { task }: RefereeTask): NodeId | undefined =>
+  state.audit.refereed.get(task)?.replay.miner;
 
 const texts = (hub: ScriptedOrchestrator): string =>
   hub.records.flatMap((record) => record.type === "warning" ? [record.text] : []).join("\n");
@@ -142,4 +148,55 @@ Deno.test("Referee: whoever pays for ever more places cannot keep a round from m
     if (i < 3) trainStep(hub, nodes);
   }
   assertEquals(retaken, [1, 2, 3, 3]);
+});
+
+Deno.test("Referee: an error next to the tolerance, which a miner can choose, blames no validator", () => {
+  const { tolerance } = audited().hub.state.config.validate;
+  for (const innovationError of [0.999 * tolerance, 0.51 * tolerance]) {
+    const { hub, judges: [judge] } = audited();
+    const miner = accuse(hub, judge!);
+    answer(hub, { ...right, innovationError });
+    assertEquals([hub.state.members.has(miner), hub.count("blamed")], [true, 0]);
+  }
+  const { hub, judges: [judge] } = audited();
+  accuse(hub, judge!);
+  answer(hub, { ...right, innovationError: 0.49 * tolerance });
+  assertEquals(hub.count("blamed"), 1);
+});
+
+Deno.test("Referee: a task that is dropped while the hub repeats it holds up none of those behind it", () => {
+  const { hub, judges: [first, second] } = audited();
+  accuse(hub, first!);
+  const [work] = asked(hub);
+  accuse(hub, second!, (miner) => miner !== minerOf(hub, work!));
+  assertEquals([asked(hub).length, hub.state.audit.refereed.size], [1, 2]);
+  dropReplays(hub.state, { round: work!.round, stage: work!.stage }); // as when the stage's parameters are replaced
+  const left = [...hub.state.audit.refereed.keys()];
+  hub.step({ type: "taskRefereed", task: work!.task, found: right, detail: "" }); // nobody needs it any more
+  assertEquals(asked(hub).slice(1).map(({ task }) => task), left);
+  for (const _ of left) answer(hub, right);
+  assertEquals(hub.state.audit.refereed.size, 0);
+});
+
+Deno.test("Referee: what a validator accused others of before it was expelled is not repeated", () => {
+  const { hub, judges: [liar] } = audited({ replaysPerMiner: 2 });
+  for (let i = 0; i < 4; i++) accuse(hub, liar!);
+  assertEquals(hub.state.audit.refereed.size, 4);
+  for (let i = 0; i < 3; i++) answer(hub, right);
+  assertEquals([hub.state.expelled.has(liar!), hub.state.audit.refereed.size, asked(hub).length], [true, 0, 3]);
+});
+
+Deno.test("Referee: what miners stored for a merge is deleted when the round begins anew, or it would fill their share", () => {
+  const { hub, judges, nodes } = audited();
+  for (let i = 0; i < 2; i++) trainStep(hub, nodes);
+  assertEquals(hub.state.phase, "merging");
+  for (const node of nodes) commit(hub, node);
+  const stored = hub.state.merge!.stages.flatMap(({ payloads }) =>
+    [...payloads.values()].flatMap(({ hashes }) => hashes)
+  );
+  accuse(hub, judges[0]!);
+  answer(hub, wrong);
+  assertEquals([hub.state.phase, hub.count("mergeRetaken")], ["training", 1]);
+  const deleted = hub.effects.flatMap((effect) => effect.type === "deleteBlobs" ? effect.hashes : []);
+  assert(stored.length >= nodes.length && stored.every((hash) => deleted.includes(hash)));
 });

@@ -4,16 +4,19 @@ import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import type { MinerRecord } from "../../core/miner/event.ts";
 import { UserError } from "../../cli/output/errors.ts";
 import type { ComputeHost } from "../../cli/roles/compute_host.ts";
-import { TooLargeError } from "../../gpu/too_large.ts";
+import { OutOfMemoryError } from "../../gpu/cpu/memory.ts";
+import { TooLargeError, TooLittleMemoryError } from "../../gpu/too_large.ts";
+import { ComputeError } from "../../gpu/worker_client.ts";
 import { LocalSwarm, referenceHost } from "../support/swarm/local_swarm.ts";
 import { assertWhole, configOf, patience, recordsOf } from "../support/swarm/whole_run.ts";
 
+const logitsTooLarge = new TooLargeError({
+  ...{ label: "logits", action: "bind 'logits' to softmax as a binding", bytes: 512, limitBytes: 128 },
+});
+
 /** A device on which these stages do not fit. */
-function smallHost(tooLarge: (stage: number) => boolean): ComputeHost {
+function smallHost(tooLarge: (stage: number) => boolean, problem: Error = logitsTooLarge): ComputeHost {
   const host = referenceHost();
-  const problem = new TooLargeError({
-    ...{ label: "logits", action: "bind 'logits' to softmax as a binding", bytes: 512, limitBytes: 128 },
-  });
   return {
     ...host,
     openStage: (spec, options) => tooLarge(spec.index) ? Promise.reject(problem) : host.openStage(spec, options),
@@ -47,10 +50,30 @@ Deno.test("Too large: a miner that can hold no stage is told so and leaves, afte
   await swarm.runThrough(patience);
   assertWhole(swarm);
   const error = await left;
-  assertMatch(`${error.message} ${error.next}`, /at most 128 bytes.*--device reference/);
+  assertMatch(`${error.message} ${error.next}`, /at most 128 bytes.*--device cpu/);
   const faults = recordsOf(swarm, "faultSeen").filter(({ node }) => node === small.address);
   assertEquals(faults.map(({ code }) => code), ["tooLarge", "tooLarge", "tooLarge"]);
   assertEquals(recordsOf(swarm, "stageRestored"), []);
+});
+
+Deno.test("Too large: so says a processor or a driver without the memory, or --memory, and no blob is blamed for it", async () => {
+  const ofWorker = (error: Error) => new ComputeError(error.name, error.message);
+  const problems = [
+    new OutOfMemoryError({ label: "logits", bytes: 2 ** 32, usedBytes: 2 ** 30 }),
+    TooLittleMemoryError.given({ adapter: "a GPU", bytes: 2 ** 31, limitBytes: 2 ** 30, reason: "no memory left" }),
+    TooLittleMemoryError.allowed({ bytes: 2 ** 31, memoryBytes: 2 ** 30 }),
+  ];
+  for (const problem of problems.map(ofWorker)) {
+    const swarm = new LocalSwarm({ config: configOf() });
+    await swarm.startAll();
+    const small = await swarm.addMiner({ device: smallHost(() => true, problem) });
+    const left = assertRejects(() => small.role.finished, UserError, problem.message);
+    await swarm.runThrough(patience);
+    assertWhole(swarm);
+    await left;
+    assertEquals(new Set(recordsOf(swarm, "faultSeen").map(({ code }) => code)), new Set(["tooLarge"]));
+    assertEquals(recordsOf(swarm, "stageRestored"), []);
+  }
 });
 
 Deno.test("Too large: a validator that cannot hold the model leaves with the reason", async () => {

@@ -11,12 +11,12 @@ import { type ParameterTable, parameterTable, type StageSpec } from "../../../co
 import type { ParameterSource } from "../../../core/protocol/message.ts";
 import type { StageCompute } from "../../../gpu/compute.ts";
 import type { BlobAccess } from "../../roles/blob_access.ts";
-import type { ComputeHost } from "../../roles/compute_host.ts";
+import type { ComputeHost, HostedStage } from "../../roles/compute_host.ts";
 import { loadSource } from "./stage_source.ts";
 
 export interface HeldStage {
   readonly spec: StageSpec;
-  readonly compute: StageCompute;
+  readonly compute: HostedStage;
 }
 
 interface OpenStage extends HeldStage {
@@ -53,8 +53,12 @@ export class HeldStages {
     if (stage.round !== round) {
       stage.round = null; // until all of it is there
       const from = { config, round, source, table: stage.table, blobs: this.#blobs };
-      const { parameters } = await loadSource({ ...from, parametersOnly: true });
-      await stage.compute.loadParameters(parameters);
+      const load = async (compute: StageCompute) => {
+        const { parameters } = await loadSource({ ...from, parametersOnly: true });
+        await compute.loadParameters(parameters);
+      };
+      stage.compute.begin?.(load);
+      await load(stage.compute);
       stage.round = round;
     }
     return stage;
@@ -77,7 +81,7 @@ export class HeldStages {
     const bytes = 2 * 4 * table.length;
     this.#makeRoom(bytes);
     const compute = await this.#device.openStage(spec, { optimizer: null });
-    const stage = { spec, table, compute, bytes, round: null };
+    const stage: OpenStage = { spec, table, compute, bytes, round: null };
     this.#open.set(place, stage);
     return stage;
   }

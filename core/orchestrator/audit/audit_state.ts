@@ -94,6 +94,7 @@ export interface ValidatorPlaces {
 export interface RefereedTask {
   readonly replay: ReplayTask;
   readonly accusers: NodeId[]; // validators that found it wrong
+  isAsked: boolean; // the hub is at it
 }
 
 export interface AuditWork {
@@ -104,7 +105,7 @@ export interface AuditWork {
   readonly silent: Map<NodeId, number>; // validators that let a deadline pass, by request; asked when no other is left
   readonly proven: Set<NodeId>; // validators that have answered
   slowestMs: number | null; // answer so far
-  readonly refereed: Map<TaskId, RefereedTask>; // the hub works on the first one
+  readonly refereed: Map<TaskId, RefereedTask>; // in the order in which they were found wrong
   readonly open: Map<number, number>; // by round
   requests: number;
   readonly disputes: EvaluateRequest[]; // closed, with conflicting answers that the next step's loss will decide

@@ -134,8 +134,8 @@ export function onReplayed(
     passOn(state, { request: { ...request, isSecond: true }, validator: member.node });
   } else closeRequest(state.audit, request);
   const effects = actOnVerdict(state, { verdict, validator: member.node });
-  if (verdict.type !== "failed") return effects;
-  return [...effects, ...askReferee(state, { replay: request.replay, accuser: member.node })];
+  if (verdict.type === "failed") askReferee(state, { replay: request.replay, accuser: member.node });
+  return effects;
 }
 
 export function onRequestFailed(

@@ -2,7 +2,7 @@
  * The hub repeats a task that a validator found wrong: only what the hub has computed itself is proof.
  *
  * A miner whose output is off by more than any rounding is expelled, and an open round that its wires went into begins anew
- * without it (merge/retake.ts). A validator that called a good output wrong is blamed. In between, and where the hub cannot
+ * without it (merge/retake.ts). A validator that called a clearly good output wrong is blamed. In between, and where the hub cannot
  * compute the task (its stage is too large, a blob is gone), the validators' verdicts stand as they are: each for its own
  * scores. Out of scope: the arithmetic (cli/hub/task_referee.ts) and the rule (core/score/verdict.ts).
  *
@@ -25,30 +25,34 @@ import { closeOne, openOne, type RefereedTask, type ReplayTask } from "./audit_s
 export function askReferee(
   state: OrchestratorState,
   { replay, accuser }: { replay: ReplayTask; accuser: NodeId },
-): OrchestratorEffect[] {
+): void {
   const { audit: { refereed, open }, expelled } = state;
   const known = refereed.get(replay.task);
-  if (known !== undefined) {
-    known.accusers.push(accuser);
-    return [];
-  }
-  if (expelled.has(replay.miner)) return [];
-  refereed.set(replay.task, { replay, accusers: [accuser] });
+  if (known !== undefined) known.accusers.push(accuser);
+  if (known !== undefined || expelled.has(replay.miner)) return;
+  refereed.set(replay.task, { replay, accusers: [accuser], isAsked: false });
   openOne(open, replay.round);
-  return refereed.size === 1 ? nextEffect(state) : [];
 }
 
-/** The first of the waiting tasks; again after a restart, as the hub's own work died with its process. */
-export function nextEffect(state: OrchestratorState): OrchestratorEffect[] {
-  for (const { replay } of state.audit.refereed.values()) {
-    const { round, task, stage, direction, losses } = replay;
+/** Repeats the first of the waiting tasks, unless one is being repeated. */
+export function refereeNext(state: OrchestratorState): OrchestratorEffect[] {
+  const { refereed } = state.audit;
+  if ([...refereed.values()].some(({ isAsked }) => isAsked)) return [];
+  for (const waiting of refereed.values()) {
+    const { round, task, stage, direction, losses } = waiting.replay;
     const sources = sourcesOf(state, round);
     if (sources === null) continue;
+    waiting.isAsked = true;
     const source = present(sources.stages[stage], "every stage has a source");
-    const attachments = replayAttachments(replay);
+    const attachments = replayAttachments(waiting.replay);
     return [{ type: "refereeTask", round, task, stage, direction, losses, source, attachments }];
   }
   return [];
+}
+
+/** After a restart: the hub's own work died with its process. */
+export function refereeAgain({ audit }: OrchestratorState): void {
+  for (const refereed of audit.refereed.values()) refereed.isAsked = false;
 }
 
 /** `found`: null if the hub could not compute the task, `detail` says why. */
@@ -64,9 +68,22 @@ export function onTaskRefereed(
   const effects = found === null
     ? [record({ type: "warning", text: `The orchestrator could not repeat ${task}: ${detail}` })]
     : settle(state, refereed, found);
-  dropRefereed(state, ({ miner }) => state.expelled.has(miner));
-  return [...effects, ...nextEffect(state)];
+  dropVain(state);
+  return effects;
 }
+
+/** Nothing depends on whether an expelled miner lied again, and whoever was expelled for accusing is not believed. */
+function dropVain(state: OrchestratorState): void {
+  const { audit: { refereed }, expelled } = state;
+  const isGone = (node: NodeId) => expelled.has(node);
+  dropRefereed(state, ({ task, miner }) => isGone(miner) || (refereed.get(task)?.accusers ?? []).every(isGone));
+}
+
+/**
+ * A miner can put its error so near the tolerance that rounding decides on which side of it a validator finds it. An
+ * accusation is false only where the error is less than the tolerance by far more than that.
+ */
+const clearly = 2;
 
 function settle(
   state: OrchestratorState,
@@ -82,7 +99,8 @@ function settle(
     if (isInWires && replay.round === state.round) state.restartBecause = reason;
     return [];
   }
-  if (verdict.type !== "passed") return [];
+  const isClear = judgeRepetition(replay, { found, tolerance: tolerance / clearly }).type === "passed";
+  if (!isClear) return [];
   const detail =
     `Cannot accept that ${replay.task} of ${replay.miner} is wrong as the orchestrator repeated it: ${verdict.reason}`;
   return accusers.filter((node) => state.members.has(node))

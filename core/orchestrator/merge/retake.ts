@@ -19,11 +19,12 @@ import { isSuspect, sendToRest } from "../members/blame.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
 import { reissueWorkOf } from "../step/leases.ts";
 import type { StageUpload, UploadWork } from "./merge_state.ts";
-import { openRound } from "./rounds.ts";
+import { mergeBlobs, openRound } from "./rounds.ts";
 import { abandonStep } from "./rewind.ts";
 import { benchMember } from "../members/roster_changes.ts";
 import { type GoodRound, type OrchestratorState, tokensPerMicrobatch } from "../state.ts";
 import { undoOutcomes } from "../step/outcomes.ts";
+import { deleteUnused } from "../stored_blobs.ts";
 
 /** Goes back if an evaluation called for it. */
 export function retakeRound(state: OrchestratorState): OrchestratorEffect[] {
@@ -76,7 +77,10 @@ export function restartRound(state: OrchestratorState): OrchestratorEffect[] {
 /** Nothing of the open step and merge is left, and no miner holds its stage. */
 function dropOpenRound(state: OrchestratorState): OrchestratorEffect[] {
   const effects = abandonStep(state);
+  const { merge } = state;
   state.merge = null;
+  // Else they would count against the miners that stored them, who store as much again.
+  if (merge !== null) effects.push(...deleteUnused(state, mergeBlobs(merge.stages)));
   for (const roster of state.rosters) {
     for (const member of [...roster.members]) {
       reissueWorkOf(state, member);

@@ -93,7 +93,7 @@ function acceptedSlices(stage: StageMerge): BlobRef[] {
 }
 
 /** Every payload and reduced slice of the merge. */
-function mergeBlobs(stages: readonly StageMerge[]): BlobHash[] {
+export function mergeBlobs(stages: readonly StageMerge[]): BlobHash[] {
   return stages.flatMap(({ payloads, slices }) => [
     ...[...payloads.values()].flatMap(({ hashes }) => hashes),
     ...slices.flatMap(({ results }) => [...results.values()].map((ref) => ref.hash)),

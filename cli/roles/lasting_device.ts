@@ -1,0 +1,127 @@
+/**
+ * A device that is opened again when it is lost, so that its stages go on (lasting_stage.ts).
+ *
+ * Owns the compute worker, the pause before the next one, and giving up: a device that is lost three times without finishing a
+ * task in between will not carry this run. A driver that was just reset may offer no adapter for a moment, so a failed opening
+ * counts as a loss. Out of scope: which device (open_device.ts), what is on it.
+ */
+
+import type { StageSpec } from "../../core/model/spec.ts";
+import type { AdapterDescription, StageOptions } from "../../gpu/compute.ts";
+import { type ComputeWorker, isDeviceLoss } from "../../gpu/worker_client.ts";
+import type { Timers } from "../../net/timers.ts";
+import { UserError } from "../output/errors.ts";
+import type { ComputeHost, HostedStage } from "./compute_host.ts";
+import { type DeviceSupply, type KeptLimits, LastingStage, usualLimits } from "./lasting_stage.ts";
+
+/** A device was lost too often. Ends the node. */
+export class LostDeviceError extends UserError {
+  override name = "LostDeviceError";
+}
+
+export interface DeviceLoss {
+  readonly reason: string;
+  readonly losses: number; // since the last finished task
+}
+
+export interface LastingDeviceOptions {
+  /** Opens the same device again. */
+  readonly reopen: () => Promise<ComputeWorker>;
+  readonly timers: Pick<Timers, "after">;
+  readonly onLoss: (loss: DeviceLoss) => void;
+  /** A stage is back in the state it had; `calls`: tasks, steps and loads that were repeated. */
+  readonly onRebuilt: (stage: { spec: StageSpec; calls: number }) => void;
+  readonly kept?: KeptLimits;
+}
+
+const mostLosses = 3;
+const pauseMs = [0, 2_000] as const; // before the next device; a driver is back from a reset within two seconds
+
+export class LastingDevice implements ComputeHost, DeviceSupply {
+  readonly kept: KeptLimits;
+  readonly #options: LastingDeviceOptions;
+  #worker: ComputeWorker;
+  #losses = 0; // since the last finished task
+  #total = 0;
+  #opening: Promise<ComputeWorker> | null = null;
+
+  constructor(worker: ComputeWorker, options: LastingDeviceOptions) {
+    this.#worker = worker;
+    this.#options = options;
+    this.kept = options.kept ?? usualLimits;
+  }
+
+  get adapter(): AdapterDescription {
+    return this.#worker.adapter;
+  }
+
+  /** All there ever were. */
+  get losses(): number {
+    return this.#total;
+  }
+
+  async openStage(spec: StageSpec, options: StageOptions = {}): Promise<HostedStage> {
+    for (;;) {
+      const worker = this.#worker;
+      try {
+        const stage = await worker.openStage(spec, options);
+        return new LastingStage(this, { worker, stage }, { spec, options });
+      } catch (error) {
+        if (!isDeviceLoss(error)) throw error;
+        await this.next(worker, error);
+      }
+    }
+  }
+
+  finish(): Promise<void> {
+    return this.#worker.finish();
+  }
+
+  worked(): void {
+    this.#losses = 0;
+  }
+
+  rebuilt(stage: { spec: StageSpec; calls: number }): void {
+    this.#options.onRebuilt(stage);
+  }
+
+  async next(lost: ComputeWorker, loss: Error): Promise<ComputeWorker> {
+    if (lost !== this.#worker) return this.#worker;
+    this.#opening ??= this.#open(loss).finally(() => this.#opening = null);
+    return await this.#opening;
+  }
+
+  async #open(firstLoss: Error): Promise<ComputeWorker> {
+    for (let loss = firstLoss;;) {
+      this.#losses += 1;
+      this.#total += 1;
+      if (this.#losses >= mostLosses) throw this.#givenUp(loss);
+      this.#options.onLoss({ reason: loss.message, losses: this.#losses });
+      this.#worker.close();
+      await this.#pause(pauseMs[this.#losses - 1] ?? 0);
+      try {
+        return this.#worker = await this.#options.reopen();
+      } catch (error) {
+        loss = error instanceof Error ? error : new Error(String(error));
+      }
+    }
+  }
+
+  #pause(ms: number): Promise<void> {
+    return ms === 0 ? Promise.resolve() : new Promise((resolve) => this.#options.timers.after(ms, resolve));
+  }
+
+  #givenUp({ message }: Error): LostDeviceError {
+    const { name, device } = this.adapter;
+    return new LostDeviceError(
+      `Cannot go on computing on ${name} as it must finish a task between two losses: ` +
+        `it was lost ${this.#losses} times without one. The last time: ${message}`,
+      { next: device === "webgpu" ? afterGpu : afterProcessor },
+    );
+  }
+}
+
+const afterGpu = "Compute on the processor instead: start it again with --device cpu; or update the GPU's driver, " +
+  "and if its memory ran out, let a stage take less of it: --memory SIZE";
+
+const afterProcessor = "Free some memory and start it again, or let a stage take less of it: --memory SIZE";

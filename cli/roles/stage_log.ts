@@ -1,0 +1,73 @@
+/**
+ * What has changed a stage since a state that can be had again: the tasks in its gradient and the steps it took, in order.
+ *
+ * Repeating them on a new device gives the same bits as before. Arguments are kept by reference, so only wires and tokens that
+ * the run has released already cost memory: `closedBytes`. Out of scope: when to repeat them (lasting_stage.ts).
+ */
+
+import type { StageCompute } from "../../gpu/compute.ts";
+
+/** Puts a new stage into the state that the log begins with; throws if that is no longer known. */
+export type Restore = (stage: StageCompute) => Promise<void>;
+
+export interface Change {
+  readonly repeat: (stage: StageCompute) => Promise<unknown>;
+  readonly bytes: number; // of its arguments; 0: they are the owner's
+}
+
+export class StageLog {
+  #restore: Restore | null = null;
+  #closed: Change[] = [];
+  #closedBytes = 0;
+  #open: Change[] = []; // tasks in the gradient
+
+  /** Of all steps taken. */
+  get closedBytes(): number {
+    return this.#closedBytes;
+  }
+
+  /** Tasks in the gradient, and whatever came before it. */
+  get length(): number {
+    return this.#closed.length + this.#open.length;
+  }
+
+  /** From here on; null: what comes now cannot be repeated. */
+  begin(restore: Restore | null): void {
+    this.#restore = restore;
+    this.#closed = [];
+    this.#closedBytes = 0;
+    this.#open = [];
+  }
+
+  accumulated(change: Change): void {
+    this.#open.push(change);
+  }
+
+  zeroed(): void {
+    this.#open = [];
+  }
+
+  /** The gradient is used up by this change. */
+  stepped(change: Change): void {
+    this.#close([...this.#open, change]);
+  }
+
+  /** The gradient is dropped by this change. */
+  replaced(change: Change): void {
+    this.#close([change]);
+  }
+
+  /** Repeats everything; throws if the beginning is not known. */
+  async repeat(stage: StageCompute): Promise<void> {
+    if (this.#restore === null) throw new Error("its state is not kept anywhere");
+    await this.#restore(stage);
+    for (const { repeat } of [...this.#closed, ...this.#open]) await repeat(stage);
+  }
+
+  #close(changes: readonly Change[]): void {
+    this.#open = [];
+    if (this.#restore === null) return;
+    this.#closed.push(...changes);
+    this.#closedBytes += changes.reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+}

@@ -1,0 +1,191 @@
+/** A device that is lost: stages go on with the same bits, whatever was going on, or the node ends with a sentence. */
+
+import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import { present } from "../../../core/assert.ts";
+import { LastingDevice, type LastingDeviceOptions, LostDeviceError } from "../../../cli/roles/lasting_device.ts";
+import { StageLostError } from "../../../cli/roles/lasting_stage.ts";
+import type { HostedStage } from "../../../cli/roles/compute_host.ts";
+import type { StageCompute } from "../../../gpu/compute.ts";
+import { createReferenceStage } from "../../../gpu/reference/stage.ts";
+import { type ComputeWorker, openComputeWorker } from "../../../gpu/worker_client.ts";
+import { gpuTest } from "../../support/gpu_adapter.ts";
+import { losingWorker, steadyWorker } from "../../support/losing/losing_host.ts";
+import { withLosingWorkers } from "../../support/losing/losing_workers.ts";
+import { ManualTimers } from "../../support/net/manual_timers.ts";
+import { suiteMicrobatch } from "../../conformance/compute_world.ts";
+import { parametersOf, specAt, specsOf, tinyConfig } from "../../support/tiny_model.ts";
+
+const spec = specAt(specsOf(tinyConfig({ model: { layers: 2 }, pipeline: { stages: 2, codec: "iota" } })), 0);
+const hyper = { learningRate: 1e-3, gradientScale: 1, beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0.1 };
+
+/** A head's input and the gradient that comes back. */
+function microbatchOf(index: number) {
+  const { input, gradient } = suiteMicrobatch(spec, index);
+  return { input, gradient: present(gradient, "it is not the tail") };
+}
+
+/** Two steps of two tasks, then the state that a merge reads; what each call returned. */
+async function twoSteps(stage: HostedStage): Promise<unknown[]> {
+  const results: unknown[] = [];
+  const parameters = parametersOf(spec);
+  stage.begin?.((fresh) => fresh.loadParameters(parameters));
+  await stage.loadParameters(parameters);
+  for (const step of [0, 1]) {
+    for (const index of [2 * step, 2 * step + 1]) {
+      const { input, gradient } = microbatchOf(index);
+      results.push(await stage.forward(input, { name: `${index}` }));
+      results.push(await stage.backward(input, gradient, { name: `${index}` }));
+    }
+    results.push(await stage.gradientSquareSum());
+    await stage.step(hyper);
+  }
+  return [...results, await stage.readParameters(), await stage.readOptimizer()];
+}
+
+interface Lasting {
+  readonly device: LastingDevice;
+  readonly losses: number[];
+  readonly rebuilt: number[]; // calls repeated
+}
+
+/** The first worker is one of these, and each later one the next; then there is none. */
+function lastingDevice(
+  workers: readonly (ComputeWorker | Error)[],
+  options: Partial<LastingDeviceOptions> = {},
+): Lasting {
+  const [first, ...later] = workers;
+  const losses: number[] = [];
+  const rebuilt: number[] = [];
+  const device = new LastingDevice(first as ComputeWorker, {
+    reopen: () => {
+      const worker = later.shift() ?? new Error("Cannot open a GPU as this machine must have one");
+      return worker instanceof Error ? Promise.reject(worker) : Promise.resolve(worker);
+    },
+    timers: { after: (_, callback) => (queueMicrotask(callback), () => {}) },
+    onLoss: (loss) => losses.push(loss.losses),
+    onRebuilt: ({ calls }) => rebuilt.push(calls),
+    ...options,
+  });
+  return { device, losses, rebuilt };
+}
+
+// The real devices come first: a process that ends right after its driver was torn down may crash there.
+
+const openReal = () => openComputeWorker({ device: "webgpu" });
+
+/** Submits of the queue by which the device is lost: at the opening, with the parameters, in a task, in a step. */
+for (const query of ["lose=1", "lose=4", "lose=10", "crash=5"]) {
+  gpuTest(`LastingDevice: a real device lost in its thread (${query}) is replaced, with the same bits`, async () => {
+    const steady = await openReal();
+    const expected = await twoSteps(await steady.openStage(spec));
+    await steady.finish();
+    using _ = withLosingWorkers([query, "lose=7"]);
+    const { device, losses } = lastingDevice([await openReal()], { reopen: openReal });
+    assertEquals(await twoSteps(await device.openStage(spec)), expected);
+    assertEquals(losses.length, 2);
+    await device.finish();
+  });
+}
+
+gpuTest("LastingDevice: a stage's own call finds that its device is lost, and says so", async () => {
+  using _ = withLosingWorkers(["lose=4"]);
+  const worker = await openReal();
+  const stage: StageCompute = await worker.openStage(spec);
+  const lost = async () => {
+    await stage.loadParameters(parametersOf(spec));
+    for (let i = 0; i < 5; i++) await stage.forward(microbatchOf(i).input);
+  };
+  await assertRejects(lost, Error, "the GPU device was lost");
+  await worker.finish();
+});
+
+Deno.test("LastingDevice: lost with any call, even twice in a row, a stage goes on with the same bits", async () => {
+  const expected = await twoSteps(createReferenceStage(spec));
+  const calls = 15;
+  for (let at = 1; at <= calls; at++) {
+    const workers = [
+      losingWorker(({ count }) => count === at),
+      losingWorker(({ count }) => count === at + 1), // in the repetition, or a little later
+      steadyWorker(),
+    ];
+    const { device, losses } = lastingDevice(workers);
+    assertEquals(await twoSteps(await device.openStage(spec)), expected, `lost with call ${at}`);
+    assertEquals(losses.length, device.losses);
+    assertEquals(losses.length >= 1, true);
+  }
+});
+
+Deno.test("LastingDevice: three losses without a task in between end it, with numbers and the next command", async () => {
+  const loses = () => losingWorker(({ method }) => method === "forward");
+  const { device, losses } = lastingDevice([loses(), loses(), loses(), steadyWorker()]);
+  const stage = await device.openStage(spec);
+  const error = await assertRejects(() => twoSteps(stage), LostDeviceError);
+  assertMatch(error.message, /losing reference.*lost 3 times without one.*unplugged/);
+  assertStringIncludes(error.next ?? "", "--device cpu");
+  assertEquals(losses, [1, 2]);
+});
+
+Deno.test("LastingDevice: finished tasks forgive earlier losses", async () => {
+  const losesSecond = () => losingWorker(({ method, count }) => method === "forward" && count > 4);
+  const { device, losses } = lastingDevice([
+    losesSecond(),
+    losesSecond(),
+    losesSecond(),
+    losesSecond(),
+    steadyWorker(),
+  ]);
+  const stage = await device.openStage(spec);
+  stage.begin?.(() => Promise.resolve());
+  const { input } = microbatchOf(0);
+  for (let i = 0; i < 20; i++) await stage.forward(input);
+  assertEquals(losses, [1, 1, 1, 1]);
+});
+
+Deno.test("LastingDevice: a driver that offers no adapter right after a loss is asked again two seconds later", async () => {
+  const timers = new ManualTimers();
+  const workers = [losingWorker(({ count }) => count === 3), new Error("no adapter"), steadyWorker()];
+  const losses: number[] = [];
+  const { promise: told, resolve } = Promise.withResolvers<void>();
+  const { device } = lastingDevice(workers, {
+    timers,
+    onLoss: (loss) => {
+      losses.push(loss.losses);
+      if (losses.length === 2) resolve();
+    },
+  });
+  const results = twoSteps(await device.openStage(spec));
+  await told;
+  timers.advance(2_000);
+  assertEquals(await results, await twoSteps(createReferenceStage(spec)));
+  assertEquals(losses, [1, 2]);
+});
+
+Deno.test("LastingStage: a long log gives way to a copy of a small stage, and the bits stay", async () => {
+  const expected = await twoSteps(createReferenceStage(spec));
+  const lostAfter = (calls: number) => [losingWorker(({ count }) => count > calls), steadyWorker()];
+  const long = lastingDevice(lostAfter(18), { kept: { logBytes: 1, copyBytes: 2 ** 30 } });
+  assertEquals(await twoSteps(await long.device.openStage(spec)), expected);
+  assertEquals(long.rebuilt, [0], "nothing is repeated beside the copy");
+  const all = lastingDevice(lostAfter(14));
+  assertEquals(await twoSteps(await all.device.openStage(spec)), expected);
+  assertEquals(all.rebuilt, [7], "a load, four backwards and two steps");
+  const large = lastingDevice(lostAfter(14), { kept: { logBytes: 1, copyBytes: 1 } });
+  const stage = await large.device.openStage(spec);
+  await assertRejects(() => twoSteps(stage), StageLostError, "its state is not kept anywhere");
+});
+
+Deno.test("LastingStage: a loss in the copy that shortens a log is no different", async () => {
+  const expected = await twoSteps(createReferenceStage(spec));
+  const workers = [losingWorker(({ method }) => method === "readOptimizer"), steadyWorker()];
+  const { device } = lastingDevice(workers, { kept: { logBytes: 1, copyBytes: 2 ** 30 } });
+  assertEquals(await twoSteps(await device.openStage(spec)), expected);
+});
+
+Deno.test("LastingStage: errors that are no loss pass, and so does everything after closing", async () => {
+  const { device, losses } = lastingDevice([losingWorker(({ method }) => method === "evaluate"), steadyWorker()]);
+  const stage = await device.openStage(spec);
+  await assertRejects(() => stage.forward({ type: "tokens", tokens: new Uint32Array(3) }), Error, "3");
+  stage.close();
+  await assertRejects(() => stage.evaluate({ type: "tokens", tokens: new Uint32Array(3) }, new Uint32Array(3)));
+  assertEquals(losses, []);
+});
