@@ -14,6 +14,11 @@ const isCheckout = import.meta.url.endsWith(".ts"); // the parts of a bundle are
 /** A URL encodes a space as %20; a path does not. */
 const pathTo = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
 
+/** The folder of the source, with a slash at its end; null in a product, which has none. */
+export function checkoutFolder(): string | null {
+  return isCheckout ? pathTo("../") : null;
+}
+
 export interface SelfCommand {
   readonly command: string;
   readonly args: readonly string[];

@@ -8,26 +8,28 @@
 import { unreachable } from "../core/assert.ts";
 import type { StageSpec } from "../core/model/spec.ts";
 import type { AdapterDescription, StageCompute, StageOptions } from "./compute.ts";
-import { measureCpuGemm } from "./cpu/cpu_gemm_speed.ts";
+import { measureCpuAdapter } from "./cpu/cpu_adapter_speed.ts";
+import { measureCpuAttention, measureCpuGemm } from "./cpu/cpu_speed.ts";
 import { cpuAdapter, createCpuStage } from "./cpu/cpu_stage.ts";
 import type { StartHelpers } from "./cpu/threads/helper_messages.ts";
-import type { GemmRequest, GemmSpeed } from "./gemm_speed.ts";
+import type { DeviceSpeeds } from "./speed/device_speeds.ts";
+import type { GemmSpeed } from "./speed/gemm_speed.ts";
 import type { FitAdapter } from "./stage_fit.ts";
 import { planStage, type StagePlan } from "./stage_plan.ts";
 import { TooLittleMemoryError } from "./too_large.ts";
 import { type DeviceFacts, type GpuDevice, NoAdapterError, openGpuDevice } from "./webgpu/device.ts";
-import { measureGpuGemm } from "./webgpu/gpu_gemm_speed.ts";
+import { measureGpuAdapter } from "./webgpu/gpu_adapter_speed.ts";
+import { measureGpuAttention, measureGpuGemm } from "./webgpu/gpu_speed.ts";
 import { Kernels } from "./webgpu/kernel.ts";
 import { createWebGpuStage } from "./webgpu/webgpu_stage.ts";
 import type { DeviceRequest } from "./worker_protocol.ts";
 
-export interface ComputeDevice {
+export interface ComputeDevice extends DeviceSpeeds {
   readonly adapter: AdapterDescription;
   readonly threads: number | null; // of the processor; null: another device
   readonly reason: string | null; // why `auto` chose it
   facts(): DeviceFacts | null; // null: it has no limits of its own
   createStage(spec: StageSpec, options: StageOptions): Promise<StageCompute>;
-  measureGemm(request: GemmRequest): Promise<GemmSpeed | null>; // null: not built for speed
 }
 
 const probeMs = 250; // of each candidate
@@ -100,6 +102,8 @@ function gpuDevice(gpu: GpuDevice, reason: string | null): ComputeDevice {
       return await createWebGpuStage(gpu, spec, { kernels, ...options, recomputes });
     },
     measureGemm: (request) => measureGpuGemm(gpu, request),
+    measureAttention: (request) => measureGpuAttention(gpu, request),
+    measureAdapter: (budgetMs) => measureGpuAdapter(gpu, budgetMs),
   };
 }
 
@@ -115,6 +119,8 @@ function cpuDevice(own: Threads, reason: string | null): ComputeDevice {
       return await createCpuStage(spec, { ...options, threads, recomputes }, { start });
     },
     measureGemm: (request) => measureCpuGemm(request, own),
+    measureAttention: (request) => measureCpuAttention(request, own),
+    measureAdapter: (budgetMs) => measureCpuAdapter(budgetMs),
   };
 }
 
@@ -136,5 +142,7 @@ async function referenceDevice(): Promise<ComputeDevice> {
     facts: () => null,
     createStage: (spec, options) => Promise.resolve(createReferenceStage(spec, options)),
     measureGemm: () => Promise.resolve(null),
+    measureAttention: () => Promise.resolve(null),
+    measureAdapter: () => Promise.resolve(null),
   };
 }

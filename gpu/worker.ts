@@ -77,6 +77,10 @@ async function perform(request: Exclude<ComputeRequest, { type: "helpersStarted"
       return { type: "finished", id, result: openedDevice().facts() };
     case "measureGemm":
       return { type: "finished", id, result: await openedDevice().measureGemm(request) };
+    case "measureAttention":
+      return { type: "finished", id, result: await openedDevice().measureAttention(request) };
+    case "measureAdapter":
+      return { type: "finished", id, result: await openedDevice().measureAdapter(request.budgetMs) };
     case "rest":
       return { type: "finished", id, result: null };
     default:

@@ -9,13 +9,13 @@
 import { unreachable } from "../core/assert.ts";
 import { parameterTable, type StageSpec } from "../core/model/spec.ts";
 import type { OptimizerState } from "../core/train/optimizer.ts";
-import type { AdapterDescription, PassOptions, StageCompute } from "./compute.ts";
-import type { StageInput, StageOptions, StageVector, StepOptions, Turnaround } from "./compute.ts";
+import type { AdapterDescription, PassOptions, StageCompute, StageOptions, StepOptions } from "./compute.ts";
+import type { StageInput, StageVector, Turnaround } from "./compute.ts";
 import type { HelperOrder } from "./cpu/threads/helper_messages.ts";
 import { HelperThreads } from "./cpu/threads/helper_threads.ts";
 import { ThreadError } from "./cpu/threads/job_board.ts";
 import { type DeviceFacts, DeviceLostError } from "./webgpu/device.ts";
-import type { GemmRequest, GemmSpeed } from "./gemm_speed.ts";
+import type { DeviceSpeeds } from "./speed/device_speeds.ts";
 import { VectorTable } from "./vector_table.ts";
 import { OutOfMemoryError } from "./cpu/memory.ts";
 import { TooLargeError, TooLittleMemoryError } from "./too_large.ts";
@@ -62,7 +62,7 @@ export function isTooLarge(error: unknown): error is Error {
 
 const tooLargeErrors = [TooLargeError, TooLittleMemoryError, OutOfMemoryError];
 
-export interface ComputeWorker {
+export interface ComputeWorker extends DeviceSpeeds {
   readonly adapter: AdapterDescription;
   readonly threads: number | null; // of each stage; null: the device is not the processor
   readonly reason: string | null; // why `auto` chose this device
@@ -70,8 +70,6 @@ export interface ComputeWorker {
   openStage(spec: StageSpec, options?: StageOptions): Promise<StageCompute>;
   /** Null: the processor and the reference have no limits but memory. */
   inspect(): Promise<DeviceFacts | null>;
-  /** A matrix product that stages use, at its best within the budget. Null of the reference. */
-  measureGemm(request: GemmRequest): Promise<GemmSpeed | null>;
   /**
    * Lets calls in flight finish and refuses later ones: the way out for a process that is about to exit. Measured on llvmpipe:
    * of 112 processes that terminated the worker or destroyed its device just before exit 12 ended with a segmentation fault in
@@ -105,7 +103,9 @@ export async function openComputeWorker(
         });
       },
       inspect: () => link.inspect(),
-      measureGemm: (request) => link.measureGemm(request),
+      measureGemm: (request) => link.measure({ type: "measureGemm", ...request }),
+      measureAttention: (request) => link.measure({ type: "measureAttention", ...request }),
+      measureAdapter: (budgetMs) => link.measure({ type: "measureAdapter", budgetMs }),
       finish: () => link.finish(),
       close: () => link.stop("the compute worker was closed"),
     };
@@ -169,8 +169,9 @@ class WorkerLink {
     return this.#request({ type: "inspect" }) as Promise<DeviceFacts | null>;
   }
 
-  measureGemm(request: GemmRequest): Promise<GemmSpeed | null> {
-    return this.#request({ type: "measureGemm", ...request }) as Promise<GemmSpeed | null>;
+  /** What the worker answers to the request of this type. */
+  measure<T>(request: Extract<Unnumbered<ComputeRequest>, { type: `measure${string}` }>): Promise<T> {
+    return this.#request(request) as Promise<T>;
   }
 
   async finish(): Promise<void> {
@@ -322,7 +323,7 @@ class WorkerStage implements StageCompute {
 
   close(): void {
     this.#link.closeStage(this.#stage).catch(() => {
-      // Nothing is lost: a worker that stopped meanwhile has freed the stage with everything else.
+      // a worker that stopped meanwhile has freed the stage with everything else
     });
   }
 

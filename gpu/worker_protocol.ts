@@ -4,9 +4,10 @@
  */
 
 import type { StageSpec } from "../core/model/spec.ts";
-import type { GemmRequest } from "./gemm_speed.ts";
 import type { AdapterDescription, StageCompute, StageOptions } from "./compute.ts";
 import type { HelperOrder } from "./cpu/threads/helper_messages.ts";
+import type { AttentionRequest } from "./speed/attention_speed.ts";
+import type { GemmRequest } from "./speed/gemm_speed.ts";
 
 /** `webgpu` is any adapter, `gpu` a real one, `software` one that runs on the processor; what `auto` takes: devices.ts. */
 export const deviceChoices = ["auto", "gpu", "cpu", "software", "webgpu", "reference"] as const;
@@ -42,6 +43,8 @@ export type ComputeRequest =
   | { readonly type: "closeStage"; readonly id: number; readonly stage: number }
   | { readonly type: "inspect"; readonly id: number } // DeviceFacts, or null where there are none
   | ({ readonly type: "measureGemm"; readonly id: number } & GemmRequest) // GemmSpeed, or null
+  | ({ readonly type: "measureAttention"; readonly id: number } & AttentionRequest) // BatchSpeed, or null
+  | { readonly type: "measureAdapter"; readonly id: number; readonly budgetMs: number } // AdapterSpeed, or null
   | { readonly type: "rest"; readonly id: number } // answered when everything before it is done
   /** Answers `startHelpers`, out of turn: the request that needs them waits. Problem null: they are ready. */
   | { readonly type: "helpersStarted"; readonly id: number; readonly problem: string | null };

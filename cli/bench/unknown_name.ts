@@ -4,14 +4,9 @@ import { closest } from "../options/args.ts";
 import { UsageError } from "../output/errors.ts";
 import { printable } from "../screen/format.ts";
 
-export function unknownName(kind: string, given: { name: string | undefined; known: readonly string[] }): UsageError {
+export function unknownName(kind: string, given: { name: string; known: readonly string[] }): UsageError {
   const { name, known } = given;
   const next = `See iota help bench, or run: iota bench step`;
-  if (name === undefined) {
-    return new UsageError(`Cannot run bench as its ${kind} must be one of ${known.join(", ")}: it is missing`, {
-      next,
-    });
-  }
   const guess = closest(name, known);
   const meant = guess === undefined ? "" : `. Did you mean ${guess}?`;
   return new UsageError(

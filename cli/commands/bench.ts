@@ -1,44 +1,70 @@
 /**
  * `iota bench`: measures this machine. The benchmarks are in cli/bench.
  *
- * `iota bench peer SPEC` is internal: benchmarks start it as the process at the other end of a link.
+ * Two words are internal: benchmarks start `iota bench peer SPEC` as the process at the other end of a link, and `iota bench
+ * compile DEVICE` as one that compiles a stage's kernels.
  */
 
 import type { Command, CommandContext } from "../command.ts";
-import { deviceOption, threadsOption } from "../options/node_options.ts";
+import { deviceOption, memoryOption, threadsOption, tlsAuthorityOption } from "../options/node_options.ts";
 
 /** A new benchmark is one line here and one folder or file in cli/bench. */
 const benchmarks: Readonly<Record<string, (context: CommandContext) => Promise<number>>> = {
   hub: async (context) => await (await import("../bench/hub_bench.ts")).runHubBench(context),
-  step: async (context) => await (await import("../bench/step_bench.ts")).runStepBench(context),
-  gemm: async (context) => await (await import("../bench/gemm_bench.ts")).runGemmBench(context),
+  step: async (context) => await (await import("../bench/compute/step_bench.ts")).runStepBench(context),
+  gemm: async (context) => await (await import("../bench/compute/gemm_bench.ts")).runGemmBench(context),
+  attention: async (context) => await (await import("../bench/compute/attention_bench.ts")).runAttentionBench(context),
+  adapter: async (context) => await (await import("../bench/compute/adapter_bench.ts")).runAdapterBench(context),
 };
 
 export const command: Command = {
   name: "bench",
   summary: "measure what this machine can compute, or carry as an orchestrator",
-  usage: "bench step|gemm|hub [PART] [options]",
+  usage: "bench [step|gemm|attention|adapter|hub] [PART] [options]",
   about:
-    "The benchmark step measures whole training steps of a model on one device, gemm the matrix products in them. Hub measures an orchestrator. Its parts: relay moves segments from one node through the hub to another, over real sockets and between processes, and compares it with the " +
+    "Alone it tells within a minute what this machine is worth to a run: which stages of each size it can hold, how many tokens a " +
+    "second pass through one, and what its link must carry. Step measures whole training steps of a model on one device, gemm " +
+    "the matrix products in them, attention the attention; in a checkout of the source each is measured beside other libraries " +
+    "(jax-js, tfjs, onnxruntime-web, PyTorch), in turn, per CPU second, as medians. Adapter measures what the device can do at most, " +
+    "what its use costs and how long it compiles. Hub measures an orchestrator. Its parts: relay moves segments from one node through " +
+    "the hub to another, over real sockets and between processes, and compares it with the " +
     "bare WebSocket library. hello measures what a connecting node costs. messages sends small messages there and back. restart measures how long the " +
     "orchestrator is away after a kill at the worst moment. machine runs the orchestrator alone in virtual time: how well it fills " +
     "a pipeline, and how it handles ten thousand miners for ten minutes.",
   examples: [
+    "iota bench",
+    "iota bench --memory 8GiB --orchestrator wss://hub.example:9009",
     "iota bench step --size tiny",
-    "iota bench gemm --device cpu",
-    "iota bench hub",
+    "iota bench gemm --device cpu --peers jax-js",
+    "iota bench adapter",
     "iota bench hub relay --seconds 10",
     "iota bench hub --json",
   ],
   options: [
     deviceOption,
     threadsOption,
+    memoryOption,
+    {
+      name: "orchestrator",
+      kind: "string",
+      placeholder: "URL",
+      doc: "the hub whose link is measured when bench runs alone",
+    },
+    tlsAuthorityOption,
     {
       name: "size",
       kind: "string",
       placeholder: "NAME",
       default: "1m",
       doc: "the model of step: 1m (0.92 M parameters), or a size of iota swarm that one device holds",
+    },
+    {
+      name: "peers",
+      kind: "string",
+      placeholder: "LIST",
+      default: "all",
+      suggestions: ["all", "none", "jax-js", "tfjs", "onnxruntime-web", "pytorch"],
+      doc: "other libraries to measure beside ours, from a checkout: all, none, or names with commas",
     },
     {
       name: "seconds",
@@ -50,12 +76,14 @@ export const command: Command = {
       doc: "how long each number is measured, after a warm-up",
     },
   ],
-  positionals: { max: 2, placeholder: "PART", choices: ["hub", "step", "gemm"] },
-  rights: { read: "any", write: "any", net: "any", run: "any", env: "any" }, // starts peers as processes
+  positionals: { max: 2, placeholder: "PART", choices: ["hub", "step", "gemm", "attention", "adapter"] },
+  rights: { read: "any", write: "any", net: "any", run: "any", env: "any", sys: ["systemMemoryInfo"] }, // starts peers as processes
   async run(context) {
     const [name, part] = context.positionals;
     if (name === "peer") return await (await import("../bench/peer.ts")).runPeer(part ?? "");
-    const run = name !== undefined && Object.hasOwn(benchmarks, name) ? benchmarks[name] : undefined;
+    if (name === "compile") return await (await import("../bench/compute/adapter_bench.ts")).runCompile(part ?? "auto");
+    if (name === undefined) return await (await import("../bench/compute/worth_bench.ts")).runWorthBench(context);
+    const run = Object.hasOwn(benchmarks, name) ? benchmarks[name] : undefined;
     if (run === undefined) {
       const { unknownName } = await import("../bench/unknown_name.ts");
       throw unknownName("benchmark", { name, known: Object.keys(benchmarks) });

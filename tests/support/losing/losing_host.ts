@@ -63,6 +63,8 @@ export function losingWorker(isLost: (call: StageCall) => boolean): ComputeWorke
     openStage: (spec, options) => lost ? fail() : Promise.resolve(losing(createReferenceStage(spec, options))),
     inspect: () => Promise.resolve(null),
     measureGemm: () => Promise.resolve(null),
+    measureAttention: () => Promise.resolve(null),
+    measureAdapter: () => Promise.resolve(null),
     finish: () => Promise.resolve(),
     close: () => {},
   };

@@ -6,7 +6,7 @@ import { parameterTable, type StageSpec, stageSpecs } from "../../../core/model/
 import { splitLayers } from "../../../core/model/stages.ts";
 import { muonMatrices } from "../../../core/train/muon.ts";
 import { type DeviceLimits, GpuDevice } from "../../../gpu/webgpu/device.ts";
-import { measureGpuGemm } from "../../../gpu/webgpu/gpu_gemm_speed.ts";
+import { measureGpuGemm } from "../../../gpu/webgpu/gpu_speed.ts";
 import { createWebGpuStage } from "../../../gpu/webgpu/webgpu_stage.ts";
 import { fitStage } from "../../../gpu/stage_fit.ts";
 import { TooLargeError } from "../../../gpu/too_large.ts";

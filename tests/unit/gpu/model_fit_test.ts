@@ -32,6 +32,8 @@ function workerWith(isSoftware: boolean): ComputeWorker {
     openStage: unused,
     inspect: () => Promise.resolve({ limits, features: [] }),
     measureGemm: unused,
+    measureAttention: unused,
+    measureAdapter: unused,
     finish: () => Promise.resolve(),
     close: () => {},
   };

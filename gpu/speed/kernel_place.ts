@@ -1,0 +1,18 @@
+/** Where kernels are measured: a device's operations and memory, and a way to repeat what is built from them. */
+
+import type { BufferRange, DeviceBuffers, Dispatch, StageOps } from "../stage_ops.ts";
+
+export interface KernelPlace {
+  readonly ops: StageOps;
+  readonly buffers: DeviceBuffers;
+  warmUp(): Promise<void>;
+  /** Repeats the program, and returns when all repetitions are done. */
+  run(program: readonly Dispatch[], times: number): Promise<void>;
+}
+
+/** Memory with ordinary values: zeros run cooler. */
+export function filled(buffers: DeviceBuffers, { label, count }: { label: string; count: number }): BufferRange {
+  const range = buffers.storage(label, count);
+  buffers.upload(range, Float32Array.from({ length: count }, (_, i) => (i % 251) / 251 - 0.5));
+  return range;
+}

@@ -1,0 +1,102 @@
+/**
+ * What an adapter can do at most (../speed/adapter_speed.ts): multiply-adds in registers, copies between its buffers, uploads,
+ * read-backs, dispatches.
+ *
+ * Invariant: its buffers are gone when it returns. Deno adds some 10 ms to every wait for a result.
+ */
+
+import { type AdapterSpeed, measureAdapterSpeed } from "../speed/adapter_speed.ts";
+import type { Repeated } from "../speed/batch_speed.ts";
+import { gpuBuffer, StageBuffers } from "./buffers.ts";
+import type { GpuDevice } from "./device.ts";
+import { type GpuDispatch, Kernels } from "./kernel.ts";
+
+const chains = 3; // vec4: twelve independent sums, as many as eight-lane registers of a software adapter hold
+const unrolled = 16;
+const rounds = 64;
+const workgroupSize = 64;
+const softwareWorkgroups = 64;
+const hardwareWorkgroups = 8192; // enough for the largest GPUs
+const copiedBytes = 64 << 20; // beyond the caches of a core
+const uploadedBytes = 16 << 20; // a wire's size
+
+/** Each sum becomes sum * factor + addend. The operands are read, so that nothing is known when it is compiled. */
+function peakSource(): string {
+  const names = Array.from({ length: chains }, (_, i) => `sum${i}`);
+  const line = names.map((name) => `${name} = fma(${name}, factor, addend);`).join(" ");
+  return `@group(0) @binding(0) var<storage, read_write> values: array<vec4f>;
+@compute @workgroup_size(${workgroupSize}) fn main(@builtin(global_invocation_id) id: vec3u) {
+  let factor = values[0];
+  let addend = values[1];
+  ${names.map((name, i) => `var ${name} = values[id.x + ${i}u];`).join("\n  ")}
+  for (var i = 0u; i < ${rounds}u; i++) {
+    ${Array.from({ length: unrolled }, () => line).join("\n    ")}
+  }
+  values[id.x] = ${names.join(" + ")};
+}`;
+}
+
+export async function measureGpuAdapter(gpu: GpuDevice, budgetMs: number): Promise<AdapterSpeed> {
+  const { device, adapter } = gpu;
+  const kernels = new Kernels(gpu);
+  const buffers = new StageBuffers(gpu);
+  try {
+    const invocations = workgroupSize * (adapter.isSoftware ? softwareWorkgroups : hardwareWorkgroups);
+    const values = buffers.storage("values", 4 * (invocations + chains));
+    const kernel = { label: "multiply-adds", source: peakSource() };
+    const dispatch = (workgroups: number) => kernels.dispatch({ kernel, bindings: [values], workgroups: [workgroups] });
+    const [whole, single] = [dispatch(invocations / workgroupSize), dispatch(1)];
+    await kernels.warmUp();
+    const flops = 2 * 4 * chains * unrolled * rounds * invocations;
+    const run = (program: (times: number) => GpuDispatch[]) => async (times: number) => {
+      kernels.run(program(times));
+      await buffers.settle();
+    };
+    const repeated = (one: GpuDispatch) => run((times) => Array.from({ length: times }, () => one));
+    return await measureAdapterSpeed({
+      multiplyAdds: { units: flops, run: repeated(whole) },
+      dispatches: { units: 1, run: repeated(single) },
+      roundTrips: {
+        units: 1,
+        run: async (times) => {
+          for (let i = 0; i < times; i++) await repeated(single)(1);
+        },
+      },
+      ...transfers({ device, buffers }),
+    }, budgetMs);
+  } finally {
+    buffers.destroy();
+  }
+}
+
+interface Place {
+  readonly device: GPUDevice;
+  readonly buffers: StageBuffers;
+}
+
+function transfers({ device, buffers }: Place): Record<"copy" | "upload" | "readBack", Repeated> {
+  const bytes = Math.min(copiedBytes, Math.floor(buffers.largestBytes / 256) * 256);
+  const [from, to] = [buffers.storage("from", bytes / 4), buffers.storage("to", bytes / 4)];
+  const moved = Math.min(uploadedBytes, bytes);
+  const data = new Uint8Array(moved).fill(1);
+  buffers.reserveStaging(moved);
+  const copy = async (times: number) => {
+    const encoder = device.createCommandEncoder();
+    for (let i = 0; i < times; i++) encoder.copyBufferToBuffer(gpuBuffer(from), 0, gpuBuffer(to), 0, bytes);
+    device.queue.submit([encoder.finish()]);
+    await buffers.settle();
+  };
+  const upload = async (times: number) => {
+    for (let i = 0; i < times; i++) buffers.upload(from, data);
+    await buffers.settle();
+  };
+  const readBack = async (times: number) => {
+    const range = { ...from, size: moved };
+    for (let i = 0; i < times; i++) await buffers.submitAndRead(device.createCommandEncoder(), [range]);
+  };
+  return {
+    copy: { units: 2 * bytes, run: copy },
+    upload: { units: moved, run: upload },
+    readBack: { units: moved, run: readBack },
+  };
+}
