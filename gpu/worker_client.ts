@@ -11,6 +11,9 @@ import { parameterTable, type StageSpec } from "../core/model/spec.ts";
 import type { OptimizerState } from "../core/train/optimizer.ts";
 import type { AdapterDescription, PassOptions, StageCompute } from "./compute.ts";
 import type { StageInput, StageOptions, StageVector, StepOptions, Turnaround } from "./compute.ts";
+import type { HelperOrder } from "./cpu/threads/helper_messages.ts";
+import { HelperThreads } from "./cpu/threads/helper_threads.ts";
+import { ThreadError } from "./cpu/threads/job_board.ts";
 import { type DeviceFacts, DeviceLostError } from "./webgpu/device.ts";
 import type { GemmRequest, GemmSpeed } from "./gemm_speed.ts";
 import { VectorTable } from "./vector_table.ts";
@@ -40,13 +43,15 @@ export class ComputeError extends Error {
 /** The kind of error of all calls after the worker ended by itself. */
 const workerCrashed = "WorkerCrashed";
 
+const lossKinds = [DeviceLostError.name, ThreadError.name, workerCrashed];
+
 /**
- * The device was lost, or its worker ended by itself: everything on it is gone and nothing else is wrong, so the same work may
- * succeed on a new one.
+ * The device was lost, or a thread of it or its worker ended by itself: everything on it is gone and nothing else is wrong, so the
+ * same work may succeed on a new one.
  */
 export function isDeviceLoss(error: unknown): error is Error {
-  if (error instanceof DeviceLostError) return true;
-  return error instanceof ComputeError && (error.kind === DeviceLostError.name || error.kind === workerCrashed);
+  if (error instanceof DeviceLostError || error instanceof ThreadError) return true;
+  return error instanceof ComputeError && lossKinds.includes(error.kind);
 }
 
 /** A stage that the device cannot hold, met in the worker or in this thread. */
@@ -59,8 +64,9 @@ const tooLargeErrors = [TooLargeError, TooLittleMemoryError, OutOfMemoryError];
 
 export interface ComputeWorker {
   readonly adapter: AdapterDescription;
-  /** All stages of a worker share its device and its compiled shaders. */
+  readonly threads: number | null; // of each stage; null: the device is not the processor
   readonly reason: string | null; // why `auto` chose this device
+  /** All stages of a worker share its device and its compiled shaders. */
   openStage(spec: StageSpec, options?: StageOptions): Promise<StageCompute>;
   /** Null: the processor and the reference have no limits but memory. */
   inspect(): Promise<DeviceFacts | null>;
@@ -76,15 +82,17 @@ export interface ComputeWorker {
   close(): void;
 }
 
+/** `threads`: of the processor, if it becomes the device. @default 1 */
 export async function openComputeWorker(
-  { device, isShared = false }: { device: DeviceChoice; isShared?: boolean },
+  { device, isShared = false, threads = 1 }: { device: DeviceChoice; isShared?: boolean; threads?: number },
 ): Promise<ComputeWorker> {
   const link = new WorkerLink();
   try {
-    const { adapter, reason } = await link.openDevice({ device, isShared });
+    const { adapter, reason, threads: own } = await link.openDevice({ device, isShared, threads });
     let opened = 0;
     return {
       adapter,
+      threads: own,
       reason,
       openStage: async (spec, options = {}) => {
         const stage = opened++;
@@ -120,15 +128,13 @@ function workerUrl(): URL {
 
 type Unnumbered<T> = T extends { id: number } ? Omit<T, "id"> : never;
 
-interface OpenedDevice {
-  readonly adapter: AdapterDescription;
-  readonly reason: string | null;
-}
+type OpenedDevice = Pick<ComputeWorker, "adapter" | "threads" | "reason">;
 
 class WorkerLink {
   /** WebGPU needs no right of Deno's, so the thread that computes on strangers' bytes gets none. */
   readonly #worker = new Worker(workerUrl(), { type: "module", name: "compute", deno: { permissions: "none" } });
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
+  readonly #helpers = new HelperThreads();
   #sent = 0;
   #stopped: ComputeError | null = null;
   #isFinishing = false;
@@ -182,6 +188,7 @@ class WorkerLink {
   stop(reason: string, kind = "WorkerStopped"): void {
     if (this.#stopped !== null) return;
     this.#stopped = new ComputeError(kind, reason);
+    this.#helpers.close(); // first, as a worker that waits for them does not notice that it is ended
     this.#worker.terminate();
     for (const { reject } of this.#waiting.values()) reject(this.#stopped);
     this.#waiting.clear();
@@ -200,13 +207,19 @@ class WorkerLink {
     return waiting.promise;
   }
 
+  async #startHelpers(id: number, order: HelperOrder): Promise<void> {
+    const problem = await this.#helpers.start(order).then(() => null, ({ message }: Error) => message);
+    this.#worker.postMessage({ type: "helpersStarted", id, problem } satisfies ComputeRequest);
+  }
+
   #receive(response: ComputeResponse): void {
+    if (response.type === "startHelpers") return void this.#startHelpers(response.id, response.order);
     const waiting = this.#waiting.get(response.id);
     if (waiting === undefined) return; // closed meanwhile
     this.#waiting.delete(response.id);
     switch (response.type) {
       case "deviceOpened":
-        return waiting.resolve({ adapter: response.adapter, reason: response.reason } satisfies OpenedDevice);
+        return waiting.resolve(response satisfies OpenedDevice);
       case "finished":
         return waiting.resolve(response.result);
       case "failed":

@@ -30,12 +30,13 @@ interface Row {
 export async function runGemmBench(context: CommandContext): Promise<number> {
   const { output, options } = context;
   const signal = context.interruption();
-  const worker = await openDevice(options.text("device"));
+  const worker = await openDevice(options.text("device"), { threads: options.number("threads") });
   output.line(`Computes on ${deviceText(worker)}`);
   try {
     const rows = await measureAll(context, { worker, signal });
-    const { device, name: adapter } = worker.adapter;
-    output.summary(output.mode === "json" ? { device, adapter, rows } : { device, adapter }); // people have seen the rows
+    const { threads, adapter: { device, name: adapter } } = worker;
+    const measured = { device, adapter, threads };
+    output.summary(output.mode === "json" ? { ...measured, rows } : measured); // people have seen the rows
   } finally {
     await worker.finish(); // never terminated just before the exit: see its contract
   }

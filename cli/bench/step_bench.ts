@@ -32,7 +32,7 @@ export async function runStepBench(context: CommandContext): Promise<number> {
   const { output, options } = context;
   const config = configOf(options.text("size") ?? oneMillion);
   const signal = context.interruption();
-  const worker = await openDevice(options.text("device"));
+  const worker = await openDevice(options.text("device"), { threads: options.number("threads") });
   output.line(`Computes on ${deviceText(worker)}`);
   try {
     await measureSteps(context, { worker, config, signal });
@@ -60,7 +60,8 @@ async function measureSteps(
       `${decimal(parameters)} parameters; after ${hashedSteps} steps ${hash.slice(0, 16)}`,
   );
   const { device, name } = worker.adapter;
-  output.summary({ device, adapter: name, parameters, tokensPerCpuSecond, tokensPerSecond, peers: {}, hash });
+  const { threads } = worker;
+  output.summary({ device, adapter: name, threads, parameters, tokensPerCpuSecond, tokensPerSecond, peers: {}, hash });
 }
 
 function configOf(size: string): RunConfig {

@@ -5,7 +5,7 @@
  */
 
 import type { Command, CommandContext } from "../command.ts";
-import { deviceOption } from "../options/node_options.ts";
+import { deviceOption, threadsOption } from "../options/node_options.ts";
 
 /** A new benchmark is one line here and one folder or file in cli/bench. */
 const benchmarks: Readonly<Record<string, (context: CommandContext) => Promise<number>>> = {
@@ -32,6 +32,7 @@ export const command: Command = {
   ],
   options: [
     deviceOption,
+    threadsOption,
     {
       name: "size",
       kind: "string",
