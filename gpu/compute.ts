@@ -50,6 +50,8 @@ export interface StageOptions {
   readonly recomputes?: boolean;
   /** What the stage may take: a device recomputes blocks if all of them do not fit. @default what the device can allocate */
   readonly memoryBytes?: number | undefined;
+  /** Of the processor; they change the time but no bit. @default 1 */
+  readonly threads?: number;
   /** The most that one part of a vector may have. @default what the device allows */
   readonly partBytes?: number | undefined;
 }

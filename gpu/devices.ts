@@ -15,6 +15,7 @@ import type { AdapterSpeed } from "./speed/adapter_speed.ts";
 import type { AttentionRequest } from "./speed/attention_speed.ts";
 import type { BatchSpeed } from "./speed/batch_speed.ts";
 import type { GemmRequest, GemmSpeed } from "./speed/gemm_speed.ts";
+import type { StartHelpers } from "./cpu/threads/helper_messages.ts";
 import type { FitAdapter } from "./stage_fit.ts";
 import { planStage, type StagePlan } from "./stage_plan.ts";
 import { TooLittleMemoryError } from "./too_large.ts";
@@ -27,6 +28,7 @@ import type { DeviceRequest } from "./worker_protocol.ts";
 
 export interface ComputeDevice {
   readonly adapter: AdapterDescription;
+  readonly threads: number | null; // of the processor; null: another device
   readonly reason: string | null; // why `auto` chose it
   facts(): DeviceFacts | null; // null: it has no limits of its own
   createStage(spec: StageSpec, options: StageOptions): Promise<StageCompute>;
@@ -38,12 +40,22 @@ export interface ComputeDevice {
 
 const probeMs = 250; // of each candidate
 
-export async function openDevice({ device, isShared }: DeviceRequest): Promise<ComputeDevice> {
+/** The processor's threads, and where those beside this one run. */
+interface Threads {
+  readonly threads: number;
+  readonly start: StartHelpers;
+}
+
+export async function openDevice(
+  { device, isShared, threads }: DeviceRequest,
+  start: StartHelpers,
+): Promise<ComputeDevice> {
+  const own: Threads = { threads, start };
   switch (device) {
     case "reference":
       return await referenceDevice();
     case "cpu":
-      return cpuDevice(null);
+      return cpuDevice(own, null);
     case "webgpu":
       return gpuDevice(await openGpuDevice(), null);
     case "gpu":
@@ -51,18 +63,18 @@ export async function openDevice({ device, isShared }: DeviceRequest): Promise<C
     case "software":
       return gpuDevice(await openGpuDevice({ kind: "software" }), null);
     case "auto":
-      return await fastestDevice(isShared);
+      return await fastestDevice(own, { isShared });
     default:
       return unreachable(device);
   }
 }
 
-async function fastestDevice(isShared: boolean): Promise<ComputeDevice> {
+async function fastestDevice(own: Threads, { isShared }: { isShared: boolean }): Promise<ComputeDevice> {
   const gpu = await adapterIfAny();
-  if (gpu === null) return cpuDevice("no GPU was found");
+  if (gpu === null) return cpuDevice(own, "no GPU was found");
   if (!gpu.adapter.isSoftware) return gpuDevice(gpu, null);
   const [ours, software] = [
-    await measureCpuGemm({ budgetMs: probeMs }),
+    await measureCpuGemm({ budgetMs: probeMs }, own),
     await measureGpuGemm(gpu, { budgetMs: probeMs }),
   ];
   const speed = (of: GemmSpeed) => isShared ? of.flopsPerCpuSecond : of.flopsPerSecond;
@@ -71,7 +83,7 @@ async function fastestDevice(isShared: boolean): Promise<ComputeDevice> {
   if (speed(software) > speed(ours)) {
     return gpuDevice(gpu, `${text(software)} ${unit}, the processor itself ${text(ours)}; no GPU was found`);
   }
-  return cpuDevice(`${text(ours)} ${unit}, ${gpu.adapter.name} ${text(software)}; no GPU was found`);
+  return cpuDevice(own, `${text(ours)} ${unit}, ${gpu.adapter.name} ${text(software)}; no GPU was found`);
 }
 
 async function adapterIfAny(): Promise<GpuDevice | null> {
@@ -87,6 +99,7 @@ function gpuDevice(gpu: GpuDevice, reason: string | null): ComputeDevice {
   const kernels = new Kernels(gpu);
   return {
     adapter: gpu.adapter,
+    threads: null,
     reason,
     facts: () => gpu.facts(),
     createStage: async (spec, options) => {
@@ -100,17 +113,19 @@ function gpuDevice(gpu: GpuDevice, reason: string | null): ComputeDevice {
   };
 }
 
-function cpuDevice(reason: string | null): ComputeDevice {
+function cpuDevice(own: Threads, reason: string | null): ComputeDevice {
+  const { threads, start } = own;
   return {
     adapter: cpuAdapter,
+    threads,
     reason,
     facts: () => null,
     createStage: async (spec, options) => {
-      const { recomputes } = await fittingPlan(spec, "cpu", options);
-      return await createCpuStage(spec, { ...options, recomputes });
+      const { recomputes } = await fittingPlan(spec, "cpu", { ...options, threads });
+      return await createCpuStage(spec, { ...options, threads, recomputes }, { start });
     },
-    measureGemm: (request) => measureCpuGemm(request),
-    measureAttention: (request) => measureCpuAttention(request),
+    measureGemm: (request) => measureCpuGemm(request, own),
+    measureAttention: (request) => measureCpuAttention(request, own),
     measureAdapter: (budgetMs) => measureCpuAdapter(budgetMs),
   };
 }
@@ -128,6 +143,7 @@ async function referenceDevice(): Promise<ComputeDevice> {
   const { createReferenceStage } = await import("./reference/stage.ts");
   return {
     adapter: { device: "reference", name: "float64 in TypeScript", isSoftware: true },
+    threads: null,
     reason: null,
     facts: () => null,
     createStage: (spec, options) => Promise.resolve(createReferenceStage(spec, options)),

@@ -7,6 +7,8 @@
 
 import { present, unreachable } from "../core/assert.ts";
 import type { StageCompute } from "./compute.ts";
+import type { HelperOrder } from "./cpu/threads/helper_messages.ts";
+import { ThreadError } from "./cpu/threads/job_board.ts";
 import { type ComputeDevice, openDevice } from "./devices.ts";
 import type { ComputeRequest, ComputeResponse, StageArguments, StageMethod } from "./worker_protocol.ts";
 import { ownedCopy } from "./worker_protocol.ts";
@@ -15,11 +17,15 @@ let device: ComputeDevice | null = null;
 const stages = new Map<number, StageCompute>();
 let previous: Promise<void> = Promise.resolve();
 
+const starting = new Map<number, PromiseWithResolvers<void>>(); // orders of helpers by id
+let orders = 0;
+
 self.onmessage = ({ data }: MessageEvent<ComputeRequest>) => {
+  if (data.type === "helpersStarted") return helpersStarted(data);
   previous = previous.then(() => answer(data));
 };
 
-async function answer(request: ComputeRequest): Promise<void> {
+async function answer(request: Parameters<typeof perform>[0]): Promise<void> {
   const { id } = request;
   try {
     send(await perform(request));
@@ -34,12 +40,27 @@ function send(response: ComputeResponse): void {
   self.postMessage(ownedCopy(response, transfer), transfer);
 }
 
-async function perform(request: ComputeRequest): Promise<ComputeResponse> {
+function startHelpers(order: HelperOrder): Promise<void> {
+  const id = orders++;
+  const waiting = Promise.withResolvers<void>();
+  starting.set(id, waiting);
+  self.postMessage({ type: "startHelpers", id, order } satisfies ComputeResponse); // shared, not copied
+  return waiting.promise;
+}
+
+function helpersStarted({ id, problem }: Extract<ComputeRequest, { type: "helpersStarted" }>): void {
+  const waiting = present(starting.get(id), `Order ${id} of helpers must be open`);
+  starting.delete(id);
+  if (problem === null) waiting.resolve();
+  else waiting.reject(new ThreadError(problem));
+}
+
+async function perform(request: Exclude<ComputeRequest, { type: "helpersStarted" }>): Promise<ComputeResponse> {
   const { id } = request;
   switch (request.type) {
     case "openDevice":
-      device = await openDevice(request);
-      return { type: "deviceOpened", id, adapter: device.adapter, reason: device.reason };
+      device = await openDevice(request, startHelpers);
+      return { type: "deviceOpened", id, adapter: device.adapter, threads: device.threads, reason: device.reason };
     case "openStage": {
       stages.set(request.stage, await openedDevice().createStage(request.spec, request.options));
       return { type: "finished", id, result: null };

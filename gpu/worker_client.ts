@@ -2,15 +2,15 @@
  * The near end of a compute worker: `StageCompute` over messages.
  *
  * Owns the worker and the calls in flight. A call that fails in the worker rejects with the worker's text; a worker that
- * stops rejects all calls, now and later. Arguments are copied, so callers keep their arrays; whole vectors travel in parts, so
- * that the caller's thread is never busy with one for long and neither side holds a second copy.
+ * stops rejects all calls, now and later. Arguments are copied, so callers keep their arrays.
  */
 
 import { unreachable } from "../core/assert.ts";
 import { parameterTable, type StageSpec } from "../core/model/spec.ts";
-import type { OptimizerState } from "../core/train/optimizer.ts";
-import type { AdapterDescription, PassOptions, StageCompute } from "./compute.ts";
-import type { StageInput, StageOptions, StageVector, StepOptions, Turnaround } from "./compute.ts";
+import type { AdapterDescription, StageCompute, StageOptions } from "./compute.ts";
+import type { HelperOrder } from "./cpu/threads/helper_messages.ts";
+import { HelperThreads } from "./cpu/threads/helper_threads.ts";
+import { ThreadError } from "./cpu/threads/job_board.ts";
 import { type DeviceFacts, DeviceLostError } from "./webgpu/device.ts";
 import type { AdapterSpeed } from "./speed/adapter_speed.ts";
 import type { AttentionRequest } from "./speed/attention_speed.ts";
@@ -28,6 +28,7 @@ import type {
   StageResult,
 } from "./worker_protocol.ts";
 import { ownedCopy, type StageArguments } from "./worker_protocol.ts";
+import { type StageLink, WorkerStage } from "./worker_stage.ts";
 
 /** What went wrong in the worker. `kind` is the name of the error there, e.g. `NoAdapterError` or `GpuFailure`. */
 export class ComputeError extends Error {
@@ -43,13 +44,15 @@ export class ComputeError extends Error {
 /** The kind of error of all calls after the worker ended by itself. */
 const workerCrashed = "WorkerCrashed";
 
+const lossKinds = [DeviceLostError.name, ThreadError.name, workerCrashed];
+
 /**
- * The device was lost, or its worker ended by itself: everything on it is gone and nothing else is wrong, so the same work may
- * succeed on a new one.
+ * The device was lost, or a thread of it or its worker ended by itself: everything on it is gone and nothing else is wrong, so the
+ * same work may succeed on a new one.
  */
 export function isDeviceLoss(error: unknown): error is Error {
-  if (error instanceof DeviceLostError) return true;
-  return error instanceof ComputeError && (error.kind === DeviceLostError.name || error.kind === workerCrashed);
+  if (error instanceof DeviceLostError || error instanceof ThreadError) return true;
+  return error instanceof ComputeError && lossKinds.includes(error.kind);
 }
 
 /** A stage that the device cannot hold, met in the worker or in this thread. */
@@ -62,8 +65,9 @@ const tooLargeErrors = [TooLargeError, TooLittleMemoryError, OutOfMemoryError];
 
 export interface ComputeWorker {
   readonly adapter: AdapterDescription;
-  /** All stages of a worker share its device and its compiled shaders. */
+  readonly threads: number | null; // of each stage; null: the device is not the processor
   readonly reason: string | null; // why `auto` chose this device
+  /** All stages of a worker share its device and its compiled shaders. */
   openStage(spec: StageSpec, options?: StageOptions): Promise<StageCompute>;
   /** Null: the processor and the reference have no limits but memory. */
   inspect(): Promise<DeviceFacts | null>;
@@ -83,15 +87,17 @@ export interface ComputeWorker {
   close(): void;
 }
 
+/** `threads`: of the processor, if it becomes the device. @default 1 */
 export async function openComputeWorker(
-  { device, isShared = false }: { device: DeviceChoice; isShared?: boolean },
+  { device, isShared = false, threads = 1 }: { device: DeviceChoice; isShared?: boolean; threads?: number },
 ): Promise<ComputeWorker> {
   const link = new WorkerLink();
   try {
-    const { adapter, reason } = await link.openDevice({ device, isShared });
+    const { adapter, reason, threads: own } = await link.openDevice({ device, isShared, threads });
     let opened = 0;
     return {
       adapter,
+      threads: own,
       reason,
       openStage: async (spec, options = {}) => {
         const stage = opened++;
@@ -117,8 +123,6 @@ export async function openComputeWorker(
   }
 }
 
-const partFloats = 2 ** 20; // 4 MiB: copied in 2 ms, and as much as one read-back of the device
-
 const restMs = 3_000; // a device that hangs is not waited for longer
 
 /** A bundle is JavaScript and has its worker beside it, as a checkout has the TypeScript. */
@@ -130,15 +134,13 @@ function workerUrl(): URL {
 
 type Unnumbered<T> = T extends { id: number } ? Omit<T, "id"> : never;
 
-interface OpenedDevice {
-  readonly adapter: AdapterDescription;
-  readonly reason: string | null;
-}
+type OpenedDevice = Pick<ComputeWorker, "adapter" | "threads" | "reason">;
 
-class WorkerLink {
+class WorkerLink implements StageLink {
   /** WebGPU needs no right of Deno's, so the thread that computes on strangers' bytes gets none. */
   readonly #worker = new Worker(workerUrl(), { type: "module", name: "compute", deno: { permissions: "none" } });
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
+  readonly #helpers = new HelperThreads();
   #sent = 0;
   #stopped: ComputeError | null = null;
   #isFinishing = false;
@@ -193,6 +195,7 @@ class WorkerLink {
   stop(reason: string, kind = "WorkerStopped"): void {
     if (this.#stopped !== null) return;
     this.#stopped = new ComputeError(kind, reason);
+    this.#helpers.close(); // first, as a worker that waits for them does not notice that it is ended
     this.#worker.terminate();
     for (const { reject } of this.#waiting.values()) reject(this.#stopped);
     this.#waiting.clear();
@@ -211,13 +214,19 @@ class WorkerLink {
     return waiting.promise;
   }
 
+  async #startHelpers(id: number, order: HelperOrder): Promise<void> {
+    const problem = await this.#helpers.start(order).then(() => null, ({ message }: Error) => message);
+    this.#worker.postMessage({ type: "helpersStarted", id, problem } satisfies ComputeRequest);
+  }
+
   #receive(response: ComputeResponse): void {
+    if (response.type === "startHelpers") return void this.#startHelpers(response.id, response.order);
     const waiting = this.#waiting.get(response.id);
     if (waiting === undefined) return; // closed meanwhile
     this.#waiting.delete(response.id);
     switch (response.type) {
       case "deviceOpened":
-        return waiting.resolve({ adapter: response.adapter, reason: response.reason } satisfies OpenedDevice);
+        return waiting.resolve(response satisfies OpenedDevice);
       case "finished":
         return waiting.resolve(response.result);
       case "failed":
@@ -225,122 +234,5 @@ class WorkerLink {
       default:
         return unreachable(response);
     }
-  }
-}
-
-class WorkerStage implements StageCompute {
-  readonly spec: StageSpec;
-  readonly adapter: AdapterDescription;
-  readonly #link: WorkerLink;
-  readonly #stage: number;
-  readonly #vectors: VectorTable;
-
-  constructor(
-    link: WorkerLink,
-    options: { stage: number; spec: StageSpec; adapter: AdapterDescription; vectors: VectorTable },
-  ) {
-    this.#link = link;
-    this.#stage = options.stage;
-    this.spec = options.spec;
-    this.adapter = options.adapter;
-    this.#vectors = options.vectors;
-  }
-
-  async loadParameters(parameters: Float32Array): Promise<void> {
-    await this.#write("parameters", parameters);
-    await this.#call("zeroGradients");
-  }
-
-  readParameters(): Promise<Float32Array> {
-    return this.#read("parameters");
-  }
-
-  async loadOptimizer(state: OptimizerState): Promise<void> {
-    for (const [name, values] of this.#vectors.valuesOf(state)) await this.#write(name, values);
-    await this.#call("setSteps", state.steps);
-  }
-
-  async readOptimizer(): Promise<OptimizerState> {
-    const vectors: Record<string, Float32Array> = {};
-    for (const { name } of this.#vectors.state) vectors[name] = await this.#read(name);
-    return { vectors, steps: await this.countSteps() };
-  }
-
-  writePart(vector: StageVector, part: { offset: number; values: Float32Array }): Promise<void> {
-    return this.#call("writePart", vector, part);
-  }
-
-  readPart(vector: StageVector, part: { offset: number; length: number }): Promise<Float32Array> {
-    return this.#call("readPart", vector, part);
-  }
-
-  countSteps(): Promise<number> {
-    return this.#call("countSteps");
-  }
-
-  setSteps(steps: number): Promise<void> {
-    return this.#call("setSteps", steps);
-  }
-
-  forward(input: StageInput, options?: PassOptions): Promise<Uint8Array> {
-    return this.#call("forward", input, options);
-  }
-
-  backward(input: StageInput, gradient: Uint8Array, options?: PassOptions): Promise<Uint8Array | null> {
-    return this.#call("backward", input, gradient, options);
-  }
-
-  turnaround(input: StageInput, targets: Uint32Array): Promise<Turnaround> {
-    return this.#call("turnaround", input, targets);
-  }
-
-  evaluate(input: StageInput, targets: Uint32Array): Promise<Float32Array> {
-    return this.#call("evaluate", input, targets);
-  }
-
-  logitsAt(input: StageInput, position: number): Promise<Float32Array> {
-    return this.#call("logitsAt", input, position);
-  }
-
-  zeroGradients(): Promise<void> {
-    return this.#call("zeroGradients");
-  }
-
-  gradientSquareSum(): Promise<number> {
-    return this.#call("gradientSquareSum");
-  }
-
-  readGradients(): Promise<Float32Array> {
-    return this.#call("readGradients");
-  }
-
-  step(options: StepOptions): Promise<void> {
-    return this.#call("step", options);
-  }
-
-  close(): void {
-    this.#link.closeStage(this.#stage).catch(() => {
-      // Nothing is lost: a worker that stopped meanwhile has freed the stage with everything else.
-    });
-  }
-
-  async #write(vector: StageVector, values: Float32Array): Promise<void> {
-    this.#vectors.checkWhole(vector, values);
-    for (let offset = 0; offset < values.length; offset += partFloats) {
-      await this.writePart(vector, { offset, values: values.subarray(offset, offset + partFloats) });
-    }
-  }
-
-  async #read(vector: StageVector): Promise<Float32Array> {
-    const values = new Float32Array(this.#vectors.lengthOf(vector));
-    for (let offset = 0; offset < values.length; offset += partFloats) {
-      const length = Math.min(partFloats, values.length - offset);
-      values.set(await this.readPart(vector, { offset, length }), offset);
-    }
-    return values;
-  }
-
-  #call<M extends StageMethod>(method: M, ...args: StageArguments<M>): Promise<StageResult<M>> {
-    return this.#link.callStage(this.#stage, method, args);
   }
 }

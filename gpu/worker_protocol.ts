@@ -5,6 +5,7 @@
 
 import type { StageSpec } from "../core/model/spec.ts";
 import type { AdapterDescription, StageCompute, StageOptions } from "./compute.ts";
+import type { HelperOrder } from "./cpu/threads/helper_messages.ts";
 import type { AttentionRequest } from "./speed/attention_speed.ts";
 import type { GemmRequest } from "./speed/gemm_speed.ts";
 
@@ -15,6 +16,7 @@ export type DeviceChoice = typeof deviceChoices[number];
 export interface DeviceRequest {
   readonly device: DeviceChoice;
   readonly isShared: boolean; // several nodes compute on this machine, so CPU time counts, not the clock
+  readonly threads: number; // of the processor, if it is the device
 }
 
 /** The methods of `StageCompute` that travel; `close` has its own message. */
@@ -43,17 +45,22 @@ export type ComputeRequest =
   | ({ readonly type: "measureGemm"; readonly id: number } & GemmRequest) // GemmSpeed, or null
   | ({ readonly type: "measureAttention"; readonly id: number } & AttentionRequest) // BatchSpeed, or null
   | { readonly type: "measureAdapter"; readonly id: number; readonly budgetMs: number } // AdapterSpeed, or null
-  | { readonly type: "rest"; readonly id: number }; // answered when everything before it is done
+  | { readonly type: "rest"; readonly id: number } // answered when everything before it is done
+  /** Answers `startHelpers`, out of turn: the request that needs them waits. Problem null: they are ready. */
+  | { readonly type: "helpersStarted"; readonly id: number; readonly problem: string | null };
 
 export type ComputeResponse =
   | {
     readonly type: "deviceOpened";
     readonly id: number;
     readonly adapter: AdapterDescription;
+    readonly threads: number | null; // null: the device is not the processor
     readonly reason: string | null;
   }
   | { readonly type: "finished"; readonly id: number; readonly result: unknown } // of the request with this id
-  | { readonly type: "failed"; readonly id: number; readonly name: string; readonly message: string };
+  | { readonly type: "failed"; readonly id: number; readonly name: string; readonly message: string }
+  /** A worker has no right to start threads, so its owner does. The id is of this order. */
+  | { readonly type: "startHelpers"; readonly id: number; readonly order: HelperOrder };
 
 /** A copy of plain data in which every typed array has a buffer of its own, which is put on the `transfer` list. */
 export function ownedCopy<T>(value: T, transfer: ArrayBuffer[]): T {

@@ -6,7 +6,7 @@
  */
 
 import type { Command, CommandContext } from "../command.ts";
-import { deviceOption, memoryOption, tlsAuthorityOption } from "../options/node_options.ts";
+import { deviceOption, memoryOption, threadsOption, tlsAuthorityOption } from "../options/node_options.ts";
 
 /** A new benchmark is one line here and one folder or file in cli/bench. */
 const benchmarks: Readonly<Record<string, (context: CommandContext) => Promise<number>>> = {
@@ -42,6 +42,7 @@ export const command: Command = {
   ],
   options: [
     deviceOption,
+    { ...threadsOption, defaultText: "1, as other libraries have; one for each core when bench runs alone" },
     memoryOption,
     {
       name: "orchestrator",

@@ -2,7 +2,7 @@
 
 import type { Command } from "../command.ts";
 import { chaosGrammar } from "../chaos/plan.ts";
-import { deviceOption, memoryOption } from "../options/node_options.ts";
+import { deviceOption, memoryOption, threadsOption } from "../options/node_options.ts";
 import { runOptions } from "../options/run_options.ts";
 
 export const command: Command = {
@@ -45,6 +45,11 @@ export const command: Command = {
       doc: "length of that sample; 0 for none",
     },
     deviceOption,
+    {
+      ...threadsOption,
+      defaultText: "the cores shared between the nodes, at least 1",
+      doc: "threads of each node that compute its stage where the processor is the device",
+    },
     memoryOption,
     {
       name: "chain",

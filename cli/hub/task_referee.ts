@@ -1,7 +1,7 @@
 /**
  * Repeats a task that a validator found wrong, on the processor, as a validator does (validator_host.ts).
  *
- * Its device is opened for the first one and closed with the run; a stage is closed as soon as the task is repeated, so a hub's
+ * Its device is opened for the first one, again if it stopped, and closed with the run; a stage is closed as soon as the task is repeated, so a hub's
  * memory is its own again. What the hub cannot compute is an answer, never a failure of the run: a stage that takes more
  * than `mostBytes`, a blob that is gone, a machine without room. Out of scope: what follows (core/orchestrator/audit/referee.ts).
  */
@@ -12,6 +12,7 @@ import type { OrchestratorEffect, OrchestratorEvent } from "../../core/orchestra
 import type { StageSpec } from "../../core/model/spec.ts";
 import { bytesOfCpuStage } from "../../gpu/cpu/cpu_stage.ts";
 import { type Segment, segmentBytes } from "../../net/messages/frame.ts";
+import { ComputeError } from "../../gpu/worker_client.ts";
 import { ValidatorHost } from "../node/validator_host.ts";
 import type { BlobAccess } from "../roles/blob_access.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
@@ -43,6 +44,7 @@ export class TaskReferee {
     try {
       return { type: "taskRefereed", task, found: await this.#repeat(work, contents), detail: "" };
     } catch (error) {
+      if (error instanceof ComputeError && error.kind === "WorkerStopped") this.#device = null;
       const detail = error instanceof Error ? error.message : String(error);
       return { type: "taskRefereed", task, found: null, detail };
     }
@@ -76,6 +78,9 @@ export class TaskReferee {
 
   #opened(): Promise<ComputeHost> {
     if (this.#isClosed) throw new Error("the orchestrator is ending");
-    return this.#device ??= this.#options.openReferee();
+    return this.#device ??= this.#options.openReferee().catch((error) => {
+      this.#device = null; // the next task may find one
+      throw error;
+    });
   }
 }

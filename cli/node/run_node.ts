@@ -118,11 +118,12 @@ export async function openNode(
 /** The device of `--device`, opened again when it is lost. */
 async function openLastingDevice({ options, output }: CommandContext, signer: HotkeyPair): Promise<LastingDevice> {
   const memoryBytes = byteOption("memory", options.text("memory"));
-  const worker = await openDevice(options.text("device"), { memoryBytes });
+  const threads = options.number("threads");
+  const worker = await openDevice(options.text("device"), { memoryBytes, threads });
   output.event({ type: "device", ...worker.adapter });
   output.line(`${signer.address} on ${deviceText(worker)}`);
   return new LastingDevice(worker, {
-    reopen: () => openDevice(sameDevice(worker), { memoryBytes }),
+    reopen: () => openDevice(sameDevice(worker), { memoryBytes, threads }),
     timers: systemTimers,
     onLoss: ({ reason, losses }) => {
       output.event({ type: "deviceLost", reason, losses });

@@ -8,6 +8,7 @@
 import { present, unreachable } from "../../core/assert.ts";
 import { type Fault, fault, type Parsed } from "../../core/fault.ts";
 import type { BlobRef } from "../../core/ids.ts";
+import { embeddingRanges } from "../../core/merge/payload/embedding_ranges.ts";
 import { payloadCodecOf } from "../../core/merge/payload/payload_codecs.ts";
 import type { LoggedTask, MinerResult, MinerWork } from "../../core/miner/event.ts";
 import { type ParameterTable, parameterTable, type StageSpec, stageSpecs } from "../../core/model/spec.ts";
@@ -256,8 +257,13 @@ export class StageHost {
     for (const { offset, size } of slices) {
       const current = await readParameters(compute, { offset, length: size });
       const partOf = (vector: Float32Array) => vector.subarray(offset, offset + size);
-      const slice = { start: partOf(start.parameters), current, residual: leftOut === null ? null : partOf(leftOut) };
-      refs.push(await this.#options.blobs.put(await formSlice(codec, slice)));
+      const formed = await formSlice(codec, {
+        start: partOf(start.parameters),
+        current,
+        residual: leftOut === null ? null : partOf(leftOut),
+        embeddings: embeddingRanges(table, { offset, size }),
+      });
+      refs.push(await this.#options.blobs.put(formed));
     }
     return { type: "formPayload", slices: refs };
   }

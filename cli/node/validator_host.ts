@@ -5,7 +5,7 @@
  */
 
 import { present } from "../../core/assert.ts";
-import { decodeWire, type Wire } from "../../core/codec/wire.ts";
+import { decodeWire, type Wire, wireStep } from "../../core/codec/wire.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import { fault, type Parsed } from "../../core/fault.ts";
 import { type StageSpec, stageSpecs } from "../../core/model/spec.ts";
@@ -114,6 +114,7 @@ export class ValidatorHost {
       claimed: decodeWire(wire, claimed),
       repeated: decodeWire(wire, output),
       lazy: lazyOutput(spec, { work, wire, bytes: (ref) => segments.get(ref) }),
+      step: wireStep(wire),
     });
     return {
       type: "replay",

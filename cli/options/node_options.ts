@@ -17,6 +17,16 @@ export const deviceOption: OptionSpec = {
     "compute on a GPU, the processor, a software driver, any WebGPU adapter or the slow reference; auto takes a GPU, else the faster of processor and driver",
 };
 
+export const threadsOption: OptionSpec = {
+  name: "threads",
+  kind: "int",
+  placeholder: "N",
+  min: 1,
+  max: 256,
+  defaultText: "as many as there are cores, at most 16",
+  doc: "threads that compute a stage where the processor is the device; their number changes no result",
+};
+
 export const memoryOption: OptionSpec = {
   name: "memory",
   kind: "string",
@@ -71,5 +81,6 @@ export const nodeOptions: readonly OptionSpec[] = [
   tlsAuthorityOption,
   ...walletOptions,
   deviceOption,
+  threadsOption,
   memoryOption,
 ];

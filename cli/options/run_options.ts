@@ -8,6 +8,7 @@ import type { RunConfig } from "../../core/config/config.ts";
 import { knobAt } from "../../core/config/knobs.ts";
 import { sizeNames } from "../../core/config/size.ts";
 import type { KnobPath, KnobValue } from "../../core/config/knob.ts";
+import { payloadCodecNames } from "../../core/merge/payload/payload_codec_names.ts";
 import type { Origins, Problem, ResolveInput } from "../../core/config/parse.ts";
 import type { CommandContext, OptionSpec } from "../command.ts";
 import { type Environment, expandHome } from "../paths.ts";
@@ -81,6 +82,14 @@ export const runOptions: readonly OptionSpec[] = [
     doc: "what stages send each other: a few values per token, or all of them",
   },
   {
+    name: "merge",
+    kind: "choice",
+    placeholder: "NAME",
+    choices: payloadCodecNames,
+    defaultText: defaultOf("outer.payload"),
+    doc: "what miners send to merge: every value in 4, 2 or 1 bytes, or the largest in 2 bits",
+  },
+  {
     name: "corpus",
     kind: "string",
     placeholder: "NAME",
@@ -110,6 +119,7 @@ export const flagPaths: Readonly<Record<string, KnobPath>> = {
   steps: "train.steps",
   seed: "seed",
   codec: "pipeline.codec",
+  merge: "outer.payload",
   corpus: "data.corpus",
 };
 
@@ -124,7 +134,8 @@ export async function overridesOf(
 ): Promise<Record<string, KnobValue>> {
   const overrides: Record<string, KnobValue> = {};
   for (const [name, path] of Object.entries(flagPaths)) {
-    const value = name === "codec" || name === "corpus" ? options.text(name) : options.number(name);
+    const isText = name === "codec" || name === "merge" || name === "corpus";
+    const value = isText ? options.text(name) : options.number(name);
     if (value !== undefined) overrides[path] = value;
   }
   if (options.flag("deterministic")) overrides["deterministic"] = true;

@@ -185,7 +185,7 @@ async function startRun(
     batches: batchesOf(prepared),
     storeRound: (round) => storeRound(checkpoints, round, members.blobs),
     putBackRound: (round) => putBackRound(checkpoints, { round, blobs: members.blobs }),
-    openReferee: () => openDevice("cpu"),
+    openReferee: () => openDevice("cpu", { threads: 1 }),
     probeRoom: (bytes) => probeRoom(folder.path, bytes),
     onRecord: (record) => {
       projection.tell(record);

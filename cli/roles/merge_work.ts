@@ -10,7 +10,7 @@ import type { OuterConfig } from "../../core/config/config.ts";
 import { type Parsed, refused } from "../../core/fault.ts";
 import type { BlobRef } from "../../core/ids.ts";
 import { outerStep, pseudoGradient } from "../../core/merge/outer.ts";
-import type { PayloadCodec, WeightedSlice } from "../../core/merge/payload/payload_codec.ts";
+import type { EncodeInput, PayloadCodec, WeightedSlice } from "../../core/merge/payload/payload_codec.ts";
 import type { WeightedPayload } from "../../core/protocol/message.ts";
 import { BlobError } from "../../net/blobs/blobs.ts";
 import { inTurns, workInTurns } from "../../net/turns.ts";
@@ -28,13 +28,18 @@ export async function subtractInPlace(start: Float32Array, current: Float32Array
   return current;
 }
 
-/** The bytes of a payload slice: what a replica learned in it. `residual`: the same slice of the miner's residual, if it keeps one. */
+export interface FormInput extends Omit<EncodeInput, "values"> {
+  readonly start: Float32Array; // of the slice, at the start of the round
+  readonly current: Float32Array; // overwritten
+}
+
+/** The bytes of a payload slice: what a replica learned in it. */
 export async function formSlice(
   codec: PayloadCodec,
-  { start, current, residual }: { start: Float32Array; current: Float32Array; residual: Float32Array | null },
+  { start, current, residual, embeddings }: FormInput,
 ): Promise<Uint8Array> {
   const values = await subtractInPlace(start, current);
-  return await workInTurns(codec.encode({ values, residual }));
+  return await workInTurns(codec.encode({ values, residual, embeddings }));
 }
 
 /** The weighted mean of one slice of every payload, in the order given, as the codec's result. */
@@ -64,8 +69,8 @@ export async function mergeStage({ start, slices, outer, codec, blobs }: MergeIn
   const momentum = start.momentum === null ? null : new Float32Array(length);
   let offset = 0;
   for (const ref of slices) {
-    const average = await workInTurns(codec.decodeResult(await blobs.get(ref)));
-    if (average === null || offset + average.length > length) throw unreadable(ref);
+    const average = await workInTurns(codec.decodeResult(await blobs.get(ref), length - offset));
+    if (average === null) throw unreadable(ref);
     const at = offset;
     offset += average.length;
     await inTurns({ total: average.length, unit: valuesOfTurn }, (from, to) => {

@@ -6,14 +6,26 @@ import { ComputeError, type ComputeWorker, openComputeWorker } from "../../gpu/w
 import { type DeviceChoice, deviceChoices } from "../../gpu/worker_protocol.ts";
 import { UserError } from "../output/errors.ts";
 
-/** `isShared`: several nodes will compute on this machine. `memoryBytes`: what each stage may take; null: all there is. */
+const mostThreads = 16; // unless more are asked for: small models have no work for them
+
+/** The processor's threads of each of so many nodes on this machine. */
+export function threadsOf(nodes: number, cores: number = navigator.hardwareConcurrency): number {
+  return Math.max(1, Math.min(mostThreads, Math.floor(cores / nodes)));
+}
+
+export interface DeviceOptions {
+  readonly isShared?: boolean; // several nodes will compute on this machine
+  readonly threads?: number | undefined; // of the processor. @default one for each core
+  readonly memoryBytes?: number | null; // what each stage may take; null: all there is
+}
+
 export async function openDevice(
   choice: string | undefined,
-  { isShared = false, memoryBytes = null }: { isShared?: boolean; memoryBytes?: number | null } = {},
+  { isShared = false, threads = threadsOf(1), memoryBytes = null }: DeviceOptions = {},
 ): Promise<ComputeWorker> {
   const device = deviceChoice(choice);
   try {
-    const worker = await openComputeWorker({ device, isShared });
+    const worker = await openComputeWorker({ device, isShared, threads });
     if (memoryBytes === null) return worker;
     return { ...worker, openStage: (spec, options) => worker.openStage(spec, { ...options, memoryBytes }) };
   } catch (error) {
@@ -47,7 +59,8 @@ export function sameDevice({ adapter: { device, isSoftware } }: ComputeWorker): 
   return device;
 }
 
-/** Its name, and why `auto` chose it. */
-export function deviceText({ adapter: { name }, reason }: ComputeWorker): string {
-  return reason === null ? name : `${name}: ${reason}`;
+/** Its name, its threads if there are several, and why `auto` chose it. */
+export function deviceText({ adapter: { name }, threads, reason }: ComputeWorker): string {
+  const text = threads === null || threads === 1 ? name : `${name}, ${threads} threads`;
+  return reason === null ? text : `${text}: ${reason}`;
 }

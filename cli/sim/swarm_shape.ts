@@ -11,6 +11,7 @@ import { codecNames } from "../../core/codec/codec_names.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import { knobAt } from "../../core/config/knobs.ts";
 import { resolveConfig } from "../../core/config/parse.ts";
+import { payloadCodecNames } from "../../core/merge/payload/payload_codec_names.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import { parameterTable, type StageSpec, stageSpecs } from "../../core/model/spec.ts";
 import { Dice } from "./dice.ts";
@@ -53,6 +54,7 @@ export function shapeOf({ seed, miners, forwardMs: givenMs }: ShapeOptions): Swa
     "pipeline.codec": dice.pick(codecNames),
     "outer.learningRate": 0.7,
     "outer.momentum": dice.pick([0, 0.9]),
+    "outer.payload": new Dice(seed, "payload").pick(payloadCodecNames),
     "model.layers": stages,
     "swarm.replicas": Math.min(maxOf("swarm.replicas"), Math.max(1, Math.floor(replicas * 0.75))),
     "swarm.validators": dice.between(0, 2),

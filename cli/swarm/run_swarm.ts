@@ -19,7 +19,7 @@ import { type Memory, mustFit } from "../roles/model_fit.ts";
 import { planRun, type RunPlan, sayChanges, sayOver } from "../orchestrate/plan_run.ts";
 import { makeRunFolder, mustHaveText } from "../orchestrate/prepare_run.ts";
 import { sampleRun } from "../generate/run_generate.ts";
-import { deviceText, openDevice, sameDevice } from "../roles/open_device.ts";
+import { deviceText, openDevice, sameDevice, threadsOf } from "../roles/open_device.ts";
 import { saveSummary, sessionFields } from "../orchestrate/run_summary.ts";
 import { Swarm } from "./swarm.ts";
 import type { Emission } from "./swarm_chain.ts";
@@ -43,7 +43,10 @@ export async function runSwarm(context: CommandContext): Promise<number> {
   sayChanges(context, runPlan.changes);
   worker.close(); // only now, as a process that ends right after this may crash in the driver (ComputeWorker.finish)
   const memory = context.options.text("memory");
-  const computeWords = ["--device", sameDevice(worker), ...(memory === undefined ? [] : ["--memory", memory])];
+  const threads = ["--threads", String(worker.threads ?? 1)];
+  const computeWords = [
+    ...["--device", sameDevice(worker), ...threads, ...(memory === undefined ? [] : ["--memory", memory])],
+  ];
   const swarm = new Swarm(context, { folder, startedMs, plan, computeWords });
   const onAbort = () => swarm.interrupt();
   interruption.addEventListener("abort", onAbort);
@@ -66,7 +69,10 @@ export async function runSwarm(context: CommandContext): Promise<number> {
 
 /** Opens the device of all nodes, and leaves it at rest. */
 async function preflight(context: CommandContext, { config, folder: { isResumed } }: RunPlan): Promise<ComputeWorker> {
-  const worker = await openDevice(context.options.text("device"), { isShared: true });
+  const { pipeline, swarm } = config;
+  const nodes = pipeline.stages * swarm.replicas + swarm.validators;
+  const threads = context.options.number("threads") ?? threadsOf(nodes);
+  const worker = await openDevice(context.options.text("device"), { isShared: true, threads });
   context.output.line(`Computes on ${deviceText(worker)}`);
   try {
     const given = byteOption("memory", context.options.text("memory"));

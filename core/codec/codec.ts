@@ -35,6 +35,8 @@ export interface WireFormat {
   decode(bytes: Uint8Array, shape: WireShape): Float32Array<ArrayBuffer>; // (rows, width)
   /** True if all decoded values are finite: no NaN, no infinity, no undefined code. */
   isFinite(bytes: Uint8Array, shape: WireShape): boolean;
+  /** The most that rounding on different devices changes a decoded value, as a share of it. */
+  readonly step: number;
   /** Statistics of the decoded values; called for every result on the hub, so it should allocate nothing. */
   sums(bytes: Uint8Array, shape: WireShape): WireSums;
 }

@@ -45,5 +45,6 @@ export const float32: WireFormat = {
   encode,
   decode,
   isFinite: (bytes) => haveFiniteExponents(bytes, bytesPerValue),
+  step: 2 ** -20, // eight neighbours: each addition to the residual stream rounds
   sums,
 };

@@ -65,6 +65,11 @@ export function wireFault(wire: Wire, bytes: Uint8Array): Fault | null {
   return null;
 }
 
+/** How far apart, as a share of it, two devices' values may be that differ only in rounding. */
+export function wireStep(wire: Wire): number {
+  return formatOf(wire).step;
+}
+
 /** How large a wire's values are; both are Infinity if any value is NaN or infinite. */
 export interface WireScale {
   readonly largest: number; // absolute value

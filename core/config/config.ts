@@ -5,6 +5,7 @@
  * sentence) are in knobs.ts, the `--size` dial in size.ts, the parsing of untrusted objects in parse.ts.
  */
 
+import type { PayloadCodecName } from "../merge/payload/payload_codec_names.ts";
 import type { ModelShape, PipelineShape } from "../model/shape.ts";
 import type { OptimizerName } from "../train/optimizer_names.ts";
 
@@ -29,6 +30,8 @@ export interface TrainConfig {
 export interface OuterConfig {
   learningRate: number;
   momentum: number; // Nesterov; 0 = plain averaging
+  payload?: PayloadCodecName; // left out: float32
+  density?: number; // of sparse payloads; left out: 1/64
 }
 
 export interface DataConfig {

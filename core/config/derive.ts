@@ -72,7 +72,7 @@ export function neededFrameBytes(config: RunConfig): number {
 /** The value of a setting that a configuration leaves out; null if it must have it. */
 export function omittedValue(path: KnobPath): KnobValue | null {
   const knob = knobAt(path);
-  return knob.kind === "choice" && knob.omitsDefault === true ? knob.default : null;
+  return knob.omitsDefault === true && knob.default !== derived ? knob.default : null;
 }
 
 /**

@@ -30,6 +30,11 @@ interface KnobBase {
   readonly doc: string; // one sentence
   readonly unit: string; // "" where there is none
   readonly mayChange?: true; // during a run: nothing computed or stored depends on the old value
+  /**
+   * For a knob that older versions do not know, with a default of its own: a configuration leaves it out at its default, which
+   * is what absence means. So both versions hash, save and send such a configuration alike.
+   */
+  readonly omitsDefault?: true;
 }
 
 export interface NumberKnob extends KnobBase {
@@ -57,11 +62,6 @@ export interface ChoiceKnob extends KnobBase {
   readonly kind: "choice";
   readonly choices: readonly string[];
   readonly default: string;
-  /**
-   * For a knob that older versions do not know: a configuration leaves it out at its default, which is what absence means. So
-   * both versions hash, save and send such a configuration alike.
-   */
-  readonly omitsDefault?: true;
 }
 
 export type Knob = NumberKnob | BooleanKnob | StringKnob | ChoiceKnob;

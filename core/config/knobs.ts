@@ -23,6 +23,12 @@ import {
 } from "./knob.ts";
 import { codecDocs, codecNames, defaultCodec } from "../codec/codec_names.ts";
 import { defaultOptimizer, optimizerDocs, optimizerNames } from "../train/optimizer_names.ts";
+import {
+  defaultPayloadCodec,
+  densities,
+  payloadCodecDocs,
+  payloadCodecNames,
+} from "../merge/payload/payload_codec_names.ts";
 import { defaultSize, sizeNames } from "./size.ts";
 
 interface NumberLimits {
@@ -32,6 +38,7 @@ interface NumberLimits {
   readonly multipleOf?: number;
   readonly default?: number; // left out: derived from size
   readonly mayChange?: true;
+  readonly omitsDefault?: true;
 }
 
 function number(kind: "int" | "float", limits: NumberLimits, doc: string): NumberKnob {
@@ -140,6 +147,24 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
 
   "outer.learningRate": float({ min: 1e-3, max: 2 }, "Step size of the merge along the averaged pseudo-gradient."),
   "outer.momentum": float({ min: 0, max: 0.999 }, "Nesterov momentum of the merge; 0 with rate 1 is plain averaging."),
+  "outer.payload": {
+    ...choice(
+      payloadCodecNames,
+      defaultPayloadCodec,
+      `What miners send to merge: ${payloadCodecNames.map((name) => payloadCodecDocs[name]).join(", or ")}.`,
+    ),
+    omitsDefault: true,
+  },
+  "outer.density": float(
+    {
+      min: densities.least,
+      max: densities.most,
+      unit: "of the values",
+      default: densities.default,
+      omitsDefault: true,
+    },
+    "Share in sparse payloads, twice as many of embeddings.",
+  ),
 
   "data.corpus": {
     kind: "string",

@@ -3,21 +3,41 @@
  * matrix product's and whose softmax is kernels/attention_kernels.ts. No T x T matrix is kept: the backward computes the
  * probabilities again from ln(sum(e^score)) (FlashAttention, arXiv 2205.14135).
  *
- * Sums run over ascending positions, and over the heads of a group in order. Scratch holds the packed matrices of one head.
+ * Sums run over ascending positions, and over the heads of a group in order, so any thread may compute a group. Scratch holds the
+ * packed matrices of one head.
  */
 
 import type { AttentionSizes } from "../attention_sizes.ts";
 import { qkvWidth } from "../attention_sizes.ts";
-import type { AttentionGradientTensors, AttentionTensors, BufferRange } from "../stage_ops.ts";
-import type { Gemm, Operand } from "./gemm.ts";
-import type { CpuKernels } from "./kernels/cpu_kernels.ts";
+import type { AttentionGradientTensors } from "../stage_ops.ts";
+import type { Operand } from "./gemm.ts";
+import type { Hand } from "./jobs/job.ts";
 import { tileColumns, tileRows } from "./kernels/gemm_kernels.ts";
-import type { CpuMemory } from "./memory.ts";
 
-interface Parts {
-  readonly memory: CpuMemory;
-  readonly kernels: CpuKernels;
-  readonly gemm: Gemm;
+/** Of each tensor; 0 where the pass has none. */
+export type AttentionAddresses = Readonly<Record<keyof AttentionGradientTensors, number>>;
+
+/** Units: a sequence's heads of one group, group after group, sequence after sequence. */
+export interface Units {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Floats of a strip, of a packed strip, and of one of the four packed matrices. */
+function roomOf({ length, headWidth }: AttentionSizes) {
+  const columns = Math.ceil(length / tileColumns) * tileColumns;
+  return {
+    columns,
+    strip: tileRows * columns,
+    panel: tileRows * Math.max(columns, headWidth) + 2 * tileRows,
+    matrix: (columns + 2) * Math.ceil(headWidth / tileColumns) * tileColumns,
+  };
+}
+
+/** What a thread's strips and packed matrices take. */
+export function attentionFloats(sizes: AttentionSizes): number {
+  const { strip, panel, matrix } = roomOf(sizes);
+  return Math.ceil((2 * strip + panel + 4 * matrix) / 16) * 16; // whole cache lines
 }
 
 /** The strips and packed matrices of one head. */
@@ -29,7 +49,7 @@ interface Scratch {
 }
 
 export class CpuAttention {
-  readonly #parts: Parts;
+  readonly #hand: Pick<Hand, "kernels" | "gemm">;
   readonly #sizes: AttentionSizes;
   readonly #scratch: Scratch;
   readonly #columns: number; // T, up to whole panels
@@ -38,56 +58,57 @@ export class CpuAttention {
   readonly #outBytes: number; // of a row of the output
   readonly #scale: number;
 
-  constructor(parts: Parts, sizes: AttentionSizes) {
-    this.#parts = parts;
+  /** `scratch`: the address of room for `attentionFloats`. */
+  constructor(hand: Pick<Hand, "kernels" | "gemm">, { sizes, scratch }: { sizes: AttentionSizes; scratch: number }) {
+    this.#hand = hand;
     this.#sizes = sizes;
-    const { length, heads, headWidth } = sizes;
-    this.#columns = Math.ceil(length / tileColumns) * tileColumns;
-    this.#rowBytes = 4 * this.#columns;
+    const { heads, headWidth } = sizes;
+    const { columns, strip, panel, matrix } = roomOf(sizes);
+    this.#columns = columns;
+    this.#rowBytes = 4 * columns;
     this.#qkvBytes = 4 * qkvWidth(sizes);
     this.#outBytes = 4 * heads * headWidth;
     this.#scale = 1 / Math.sqrt(headWidth);
-    const { memory } = parts;
-    const room = (label: string, count: number) => memory.scratch(`attention ${label}`, count).offset;
-    const whole = (this.#columns + 2) * Math.ceil(headWidth / tileColumns) * tileColumns;
+    const packed = scratch + 4 * (2 * strip + panel);
     this.#scratch = {
-      scores: room("scores", tileRows * this.#columns),
-      products: room("products", tileRows * this.#columns),
-      panel: room("panel", tileRows * Math.max(this.#columns, headWidth) + 2 * tileRows),
-      packed: [0, 1, 2, 3].map((index) => room(`matrix ${index}`, whole)),
+      scores: scratch,
+      products: scratch + 4 * strip,
+      panel: scratch + 8 * strip,
+      packed: [0, 1, 2, 3].map((index) => packed + 4 * index * matrix),
     };
   }
 
-  forward({ qkv, output, logSumExp }: AttentionTensors): void {
+  forward({ qkv, output, logSumExp }: AttentionAddresses, units: Units): void {
     const { length, headWidth } = this.#sizes;
     const { scores } = this.#scratch;
     const [keys, values] = this.#scratch.packed as [number, number];
-    for (const { b, head, group, isFirstOfGroup } of this.#heads()) {
+    for (const { b, head, group, isFirstOfGroup } of this.#heads(units)) {
       const { q, k, v } = this.#operands(qkv, { b, head, group });
       if (isFirstOfGroup) {
         this.#packColumns(k, keys);
         this.#packRows(v, values);
       }
-      const sums = logSumExp.offset + 4 * (b * this.#sizes.heads + head) * length;
+      const sums = logSumExp + 4 * (b * this.#sizes.heads + head) * length;
       for (let first = 0; first < length; first += tileRows) {
         const { rows, columns } = this.#strip(first);
         this.#scores(q, { first, rows, columns, matrix: keys, to: scores });
-        this.#parts.kernels.softmax(scores, sums + 4 * first, rows, 4 * columns, this.#rowBytes, first, this.#scale);
+        this.#hand.kernels.softmax(scores, sums + 4 * first, rows, 4 * columns, this.#rowBytes, first, this.#scale);
         this.#mix(scores, {
           ...{ rows, from: 0, columns, matrix: values, adds: false, rowBytes: this.#outBytes },
-          to: output.offset + (b * length + first) * this.#outBytes + 4 * head * headWidth,
+          to: output + (b * length + first) * this.#outBytes + 4 * head * headWidth,
         });
       }
     }
   }
 
   /** dq, and delta = sum(dOut out) of each row, which the keys' gradient needs. */
-  backwardQueries({ qkv, output, logSumExp, outputGradient, delta, qkvGradient }: AttentionGradientTensors): void {
+  backwardQueries(addresses: AttentionAddresses, units: Units): void {
+    const { qkv, output, logSumExp, outputGradient, delta, qkvGradient } = addresses;
     const { length, heads, headWidth } = this.#sizes;
     const { scores, products } = this.#scratch;
     const [keys, values, keyRows] = this.#scratch.packed as [number, number, number];
-    const { kernels } = this.#parts;
-    for (const { b, head, group, isFirstOfGroup } of this.#heads()) {
+    const { kernels } = this.#hand;
+    for (const { b, head, group, isFirstOfGroup } of this.#heads(units)) {
       const { q, k, v } = this.#operands(qkv, { b, head, group });
       const gradient = this.#headOf(outputGradient, { b, head });
       if (isFirstOfGroup) {
@@ -97,29 +118,29 @@ export class CpuAttention {
       }
       const at = 4 * (b * heads + head) * length;
       const own = this.#headOf(output, { b, head }).address;
-      kernels.rowDot(gradient.address, own, delta.offset + at, length, 4 * headWidth, this.#outBytes);
+      kernels.rowDot(gradient.address, own, delta + at, length, 4 * headWidth, this.#outBytes);
       for (let first = 0; first < length; first += tileRows) {
         const { rows, columns } = this.#strip(first);
         this.#scores(q, { first, rows, columns, matrix: keys, to: scores });
         this.#scores(gradient, { first, rows, columns, matrix: values, to: products });
         kernels.queryGradient(
-          ...[scores, products, logSumExp.offset + at + 4 * first, delta.offset + at + 4 * first, rows],
+          ...[scores, products, logSumExp + at + 4 * first, delta + at + 4 * first, rows],
           ...[4 * columns, this.#rowBytes, first, this.#scale],
         );
         this.#mix(scores, {
           ...{ rows, from: 0, columns, matrix: keyRows, adds: false, rowBytes: this.#qkvBytes },
-          to: qkvGradient.offset + (b * length + first) * this.#qkvBytes + 4 * head * headWidth,
+          to: qkvGradient + (b * length + first) * this.#qkvBytes + 4 * head * headWidth,
         });
       }
     }
   }
 
   /** dk and dv. */
-  backwardKeys({ qkv, logSumExp, outputGradient, delta, qkvGradient }: AttentionGradientTensors): void {
+  backwardKeys({ qkv, logSumExp, outputGradient, delta, qkvGradient }: AttentionAddresses, units: Units): void {
     const { length, heads, kvHeads, headWidth } = this.#sizes;
     const { scores, products } = this.#scratch;
     const [queries, gradients, queryRows, gradientRows] = this.#scratch.packed as [number, number, number, number];
-    for (const { b, head, group, isFirstOfGroup } of this.#heads()) {
+    for (const { b, head, group, isFirstOfGroup } of this.#heads(units)) {
       const { q, k, v } = this.#operands(qkv, { b, head, group });
       const gradient = this.#headOf(outputGradient, { b, head });
       this.#packColumns(q, queries);
@@ -132,11 +153,11 @@ export class CpuAttention {
         const from = Math.floor(first / tileColumns) * tileColumns; // earlier queries see none of these keys
         this.#scores(k, { first, rows, from, columns: this.#columns, matrix: queries, to: scores });
         this.#scores(v, { first, rows, from, columns: this.#columns, matrix: gradients, to: products });
-        this.#parts.kernels.keyGradient(
-          ...[scores, products, logSumExp.offset + at, delta.offset + at, rows, 4 * from, 4 * this.#columns],
+        this.#hand.kernels.keyGradient(
+          ...[scores, products, logSumExp + at, delta + at, rows, 4 * from, 4 * this.#columns],
           ...[this.#rowBytes, first, length, this.#scale],
         );
-        const row = qkvGradient.offset + (b * length + first) * this.#qkvBytes;
+        const row = qkvGradient + (b * length + first) * this.#qkvBytes;
         const strip = { rows, from, columns: length, adds: !isFirstOfGroup, rowBytes: this.#qkvBytes };
         this.#mix(scores, { ...strip, matrix: queryRows, to: row + 4 * (heads + group) * headWidth });
         this.#mix(products, { ...strip, matrix: gradientRows, to: row + 4 * (heads + kvHeads + group) * headWidth });
@@ -144,20 +165,19 @@ export class CpuAttention {
     }
   }
 
-  *#heads(): Generator<{ b: number; head: number; group: number; isFirstOfGroup: boolean }> {
-    const { sequences, heads, kvHeads } = this.#sizes;
+  *#heads({ from, to }: Units): Generator<{ b: number; head: number; group: number; isFirstOfGroup: boolean }> {
+    const { heads, kvHeads } = this.#sizes;
     const ofGroup = heads / kvHeads;
-    for (let b = 0; b < sequences; b++) {
-      for (let head = 0; head < heads; head++) {
-        yield { b, head, group: Math.floor(head / ofGroup), isFirstOfGroup: head % ofGroup === 0 };
-      }
+    for (let unit = from; unit < to; unit++) {
+      const [b, group] = [Math.floor(unit / kvHeads), unit % kvHeads];
+      for (let i = 0; i < ofGroup; i++) yield { b, head: group * ofGroup + i, group, isFirstOfGroup: i === 0 };
     }
   }
 
   /** q, k and v of one head, each (T, headWidth). */
-  #operands(qkv: BufferRange, { b, head, group }: { b: number; head: number; group: number }) {
+  #operands(qkv: number, { b, head, group }: { b: number; head: number; group: number }) {
     const { length, heads, kvHeads, headWidth } = this.#sizes;
-    const start = qkv.offset + b * length * this.#qkvBytes;
+    const start = qkv + b * length * this.#qkvBytes;
     const of = (index: number): Operand => ({
       address: start + 4 * index * headWidth,
       rowBytes: this.#qkvBytes,
@@ -166,9 +186,9 @@ export class CpuAttention {
     return { q: of(head), k: of(heads + group), v: of(heads + kvHeads + group) };
   }
 
-  #headOf(range: BufferRange, { b, head }: { b: number; head: number }): Operand {
+  #headOf(start: number, { b, head }: { b: number; head: number }): Operand {
     const { length, headWidth } = this.#sizes;
-    const address = range.offset + b * length * this.#outBytes + 4 * head * headWidth;
+    const address = start + b * length * this.#outBytes + 4 * head * headWidth;
     return { address, rowBytes: this.#outBytes, layout: "lines" };
   }
 
@@ -181,20 +201,20 @@ export class CpuAttention {
   /** A (T, headWidth) matrix whose rows become the product's columns. */
   #packColumns(matrix: Operand, to: number): void {
     const { length, headWidth } = this.#sizes;
-    this.#parts.gemm.pack(matrix, { to, first: 0, count: length, k: 0, depth: headWidth, width: tileColumns });
+    this.#hand.gemm.pack(matrix, { to, first: 0, count: length, k: 0, depth: headWidth, width: tileColumns });
   }
 
   /** A (T, headWidth) matrix whose rows are summed over. */
   #packRows(matrix: Operand, to: number): void {
     const { length, headWidth } = this.#sizes;
     const rows = { ...matrix, layout: "rows" } as const;
-    this.#parts.gemm.pack(rows, { to, first: 0, count: headWidth, k: 0, depth: length, width: tileColumns });
+    this.#hand.gemm.pack(rows, { to, first: 0, count: headWidth, k: 0, depth: length, width: tileColumns });
   }
 
   /** (rows, columns) = own rows times a packed matrix's columns. */
   #scores(own: Operand, strip: Strip & { first: number; from?: number }): void {
     const { first, rows, from = 0, columns, matrix, to } = strip;
-    const { gemm } = this.#parts;
+    const { gemm } = this.#hand;
     const { headWidth } = this.#sizes;
     const { panel } = this.#scratch;
     gemm.pack(own, { to: panel, first, count: rows, k: 0, depth: headWidth, width: tileRows });
@@ -207,7 +227,7 @@ export class CpuAttention {
   /** (rows, headWidth) = or += the strip's columns [from, columns) times the rows of a packed matrix. */
   #mix(strip: number, options: Strip & { from: number; adds: boolean; rowBytes: number }): void {
     const { rows, from, columns, matrix, to, adds, rowBytes } = options;
-    const { gemm } = this.#parts;
+    const { gemm } = this.#hand;
     const { headWidth, length } = this.#sizes;
     const { panel } = this.#scratch;
     const end = Math.min(columns, length);

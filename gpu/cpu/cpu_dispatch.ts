@@ -1,15 +1,22 @@
 /** One operation on the processor: a closure over fixed addresses. */
 
 import type { BufferRange, Dispatch } from "../stage_ops.ts";
+import type { Job } from "./jobs/job.ts";
 import type { CpuKernels } from "./kernels/cpu_kernels.ts";
+import type { Team } from "./threads/team.ts";
 
 export interface CpuDispatch extends Dispatch {
   readonly run: () => void;
 }
 
-/** A call of a kernel whose first arguments are addresses. */
+/** A job that the team's threads share. */
+export function jobDispatch(team: Team, label: string, job: Job): CpuDispatch {
+  return { label, run: () => team.run(job) };
+}
+
+/** A call of a kernel on this thread, too short to be shared. Its first arguments are addresses. */
 export function kernelDispatch(
-  kernels: CpuKernels,
+  { kernels }: Team,
   { name, ranges, numbers }: {
     readonly name: keyof CpuKernels;
     readonly ranges: readonly BufferRange[];

@@ -1,6 +1,6 @@
 /**
  * A stage on the processor: WebAssembly SIMD without relaxed operations, so every machine and every engine computes the same
- * bits. Work is done when a call returns.
+ * bits, on any number of threads (jobs/job.ts). Work is done when a call returns.
  */
 
 import type { StageSpec } from "../../core/model/spec.ts";
@@ -10,17 +10,33 @@ import { createDeviceStage } from "../stage.ts";
 import type { StageDevice } from "../stage_device.ts";
 import type { BufferRange, Dispatch } from "../stage_ops.ts";
 import type { GradientNorm, Update, VectorParts } from "../stage_vectors.ts";
-import { type CpuKernels, cpuKernels } from "./kernels/cpu_kernels.ts";
 import type { CpuDispatch } from "./cpu_dispatch.ts";
 import { CpuMemory } from "./memory.ts";
 import { CpuOps } from "./ops.ts";
+import type { StartHelpers } from "./threads/helper_messages.ts";
+import { startHelpers } from "./threads/helper_threads.ts";
+import { type Sharing, Team } from "./threads/team.ts";
 import { buildGradientNorm, cpuUpdates } from "./updates.ts";
 
 export const cpuAdapter: AdapterDescription = { device: "cpu", name: "processor (WebAssembly SIMD)", isSoftware: true };
 
+/** Where a stage's other threads run, and what they share. */
+export interface Threading {
+  readonly start?: StartHelpers; // @default workers of this thread
+  readonly sharing?: Sharing; // @default what is worth waking a thread for
+}
+
 /** A stage with all parameters zero; load them before use. */
-export function createCpuStage(spec: StageSpec, options: StageOptions = {}): Promise<StageCompute> {
-  return createDeviceStage(new CpuStageDevice(new CpuMemory({ partBytes: options.partBytes })), spec, options);
+export async function createCpuStage(
+  spec: StageSpec,
+  options: StageOptions = {},
+  threading: Threading = {},
+): Promise<StageCompute> {
+  const { partBytes, threads = 1 } = options;
+  const isShared = threads > 1;
+  const mostBytes = isShared ? await bytesOfCpuStage(spec, options) : undefined;
+  const memory = new CpuMemory({ isShared, partBytes, mostBytes });
+  return await createDeviceStage(new CpuStageDevice(memory, { threads, ...threading }), spec, options);
 }
 
 /** What a stage would take, found by building it on paper; throws an OutOfMemoryError if it does not fit. */
@@ -28,8 +44,9 @@ export async function bytesOfCpuStage(
   spec: StageSpec,
   options: StageOptions = {},
 ): Promise<number> {
-  const memory = new CpuMemory({ isPaper: true, partBytes: options.partBytes });
-  await createDeviceStage(new CpuStageDevice(memory), spec, options);
+  const { partBytes, threads = 1 } = options;
+  const memory = new CpuMemory({ isPaper: true, partBytes });
+  await createDeviceStage(new CpuStageDevice(memory, { threads }), spec, options);
   return memory.usedBytes;
 }
 
@@ -37,20 +54,23 @@ class CpuStageDevice implements StageDevice {
   readonly adapter = cpuAdapter;
   readonly buffers: CpuMemory;
   readonly ops: CpuOps;
-  readonly #kernels: CpuKernels;
+  readonly #team: Team;
+  readonly #start: StartHelpers;
 
-  constructor(memory: CpuMemory) {
+  constructor(memory: CpuMemory, { threads, start = startHelpers, sharing }: Threading & { threads: number }) {
     this.buffers = memory;
-    this.#kernels = cpuKernels(this.buffers.memory);
-    this.ops = new CpuOps(this.buffers, this.#kernels);
+    this.#team = new Team(memory, { threads, sharing });
+    this.ops = new CpuOps(memory, this.#team);
+    this.#start = start;
   }
 
   reserveReads(): void {
     // results are copied straight from memory
   }
 
-  warmUp(): Promise<void> {
-    return Promise.resolve(); // the kernels were compiled with their module
+  /** The kernels were compiled with their module. */
+  async warmUp(): Promise<void> {
+    await this.#team.start(this.#start);
   }
 
   buildUpdate(optimizer: OptimizerName, parts: VectorParts): Update {
@@ -62,7 +82,7 @@ class CpuStageDevice implements StageDevice {
   }
 
   check(): void {
-    // a trap in a kernel throws where it happens
+    this.#team.check(); // a trap in a kernel of this thread throws where it happens
   }
 
   run(program: readonly Dispatch[]): void {
@@ -95,10 +115,10 @@ class CpuStageDevice implements StageDevice {
   }
 
   destroy(): void {
-    // the memory goes with its last reference
+    this.#team.close(); // the memory goes with its last reference
   }
 
   #place() {
-    return { memory: this.buffers, kernels: this.#kernels, ops: this.ops };
+    return { memory: this.buffers, team: this.#team, ops: this.ops };
   }
 }

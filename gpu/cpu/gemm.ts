@@ -9,7 +9,6 @@
 
 import type { CpuKernels } from "./kernels/cpu_kernels.ts";
 import { tileColumns, tileRows } from "./kernels/gemm_kernels.ts";
-import type { CpuMemory } from "./memory.ts";
 
 /** A matrix as it lies in memory: `lines` mean that its depth is contiguous, `rows` that its other side is. */
 export interface Operand {
@@ -32,6 +31,14 @@ const blockRows = 128; // of A: with the depth 128 KiB, in the second cache
 const blockColumns = 512; // of B: 512 KiB beside it
 const blockDepth = 256;
 const lowerColumns = 16; // whole panels of both operands
+export const lowerRows = lowerColumns; // a part of a lower half begins and ends at multiples of it
+
+/** What a thread's packed panels take. */
+export const gemmFloats = blockRows * blockDepth + blockColumns * blockDepth + tileRows * tileColumns;
+
+/** Whether B is packed as a whole. */
+export const isOneBlock = ({ columns, depth }: Pick<Product, "columns" | "depth">): boolean =>
+  columns <= blockColumns && depth <= blockDepth;
 
 export class Gemm {
   readonly #kernels: CpuKernels;
@@ -39,20 +46,24 @@ export class Gemm {
   readonly #b: number;
   readonly #edge: number;
 
-  constructor(memory: CpuMemory, kernels: CpuKernels) {
+  /** `scratch`: the address of room for `gemmFloats`. */
+  constructor(kernels: CpuKernels, scratch: number) {
     this.#kernels = kernels;
-    this.#a = memory.scratch("packed a", blockRows * blockDepth).offset;
-    this.#b = memory.scratch("packed b", blockColumns * blockDepth).offset;
-    this.#edge = memory.scratch("edge tile", tileRows * tileColumns).offset;
+    this.#a = scratch;
+    this.#b = this.#a + 4 * blockRows * blockDepth;
+    this.#edge = this.#b + 4 * blockColumns * blockDepth;
   }
 
-  multiply({ a, b, c, rows, columns, depth, adds }: Product): void {
+  /** `isPacked`: the last product was one with the same B, of other rows, so that a B of one block need not be packed again. */
+  multiply({ a, b, c, rows, columns, depth, adds }: Product, { isPacked = false } = {}): void {
+    const isDone = isPacked && isOneBlock({ columns, depth });
     for (let column = 0; column < columns; column += blockColumns) {
       const ownColumns = Math.min(blockColumns, columns - column);
       for (let k = 0; k < depth; k += blockDepth) {
         const ownDepth = Math.min(blockDepth, depth - k);
         const packed = ownDepth + ownDepth % 2;
-        this.pack(b, { to: this.#b, first: column, count: ownColumns, k, depth: ownDepth, width: tileColumns });
+        const ofB = { first: column, count: ownColumns, k, depth: ownDepth, width: tileColumns };
+        if (!isDone) this.pack(b, { ...ofB, to: this.#b });
         for (let row = 0; row < rows; row += blockRows) {
           const ownRows = Math.min(blockRows, rows - row);
           this.pack(a, { to: this.#a, first: row, count: ownRows, k, depth: ownDepth, width: tileRows });
@@ -67,19 +78,19 @@ export class Gemm {
   }
 
   /**
-   * The lower half of a product (side, side), in steps of `lowerColumns`; what lies beyond the diagonal is written in part. Each
-   * value has the bits that `multiply` gives.
+   * Rows [from, to) of the lower half of a product (side, side), in steps of `lowerColumns`; what lies beyond the diagonal is
+   * written in part. Each value has the bits that `multiply` gives.
    */
-  multiplyLower({ a, b, c, side, depth }: LowerProduct): void {
+  multiplyLower({ a, b, c, side, depth, from, to }: LowerRows): void {
     const rowBytes = 4 * side;
-    for (let column = 0; column < side; column += blockColumns) {
-      const ownColumns = Math.min(blockColumns, side - column);
+    for (let column = 0; column < to; column += blockColumns) {
+      const ownColumns = Math.min(blockColumns, to - column);
       for (let k = 0; k < depth; k += blockDepth) {
         const ownDepth = Math.min(blockDepth, depth - k);
         const packed = ownDepth + ownDepth % 2;
         this.pack(b, { to: this.#b, first: column, count: ownColumns, k, depth: ownDepth, width: tileColumns });
-        for (let row = column; row < side; row += blockRows) {
-          const end = Math.min(row + blockRows, side);
+        for (let row = Math.max(column, from); row < to; row += blockRows) {
+          const end = Math.min(row + blockRows, to);
           this.pack(a, { to: this.#a, first: row, count: end - row, k, depth: ownDepth, width: tileRows });
           for (let at = column; at < Math.min(column + ownColumns, end); at += lowerColumns) {
             const first = Math.max(row, at);
@@ -114,12 +125,14 @@ export class Gemm {
   }
 }
 
-export interface LowerProduct {
+export interface LowerRows {
   readonly a: Operand;
   readonly b: Operand;
   readonly c: number;
   readonly side: number; // a multiple of 4
   readonly depth: number; // a multiple of 4 where an operand is in lines
+  readonly from: number; // a multiple of `lowerRows`
+  readonly to: number; // so is this, or it is `side`
 }
 
 export interface PackedPart {

@@ -15,13 +15,20 @@ export class OutOfMemoryError extends Error {
   override name = "OutOfMemoryError";
   readonly usedBytes: number;
 
-  constructor({ label, bytes, usedBytes }: { label: string; bytes: number; usedBytes: number }) {
+  constructor(
+    { label, bytes, usedBytes, mostBytes = mostPages * pageBytes }: {
+      readonly label: string;
+      readonly bytes: number;
+      readonly usedBytes: number;
+      readonly mostBytes?: number;
+    },
+  ) {
     const mebibytes = (count: number) => `${Math.ceil(count / 2 ** 20)} MiB`;
     super(
       `Cannot allocate '${label}' of ${mebibytes(bytes)} beside the stage's ${
         mebibytes(usedBytes)
       } as a stage on the ` +
-        `processor must fit ${mebibytes(mostPages * pageBytes)} and the machine's memory`,
+        `processor must fit ${mebibytes(mostBytes)} and the machine's memory`,
     );
     this.usedBytes = usedBytes;
   }
@@ -29,19 +36,49 @@ export class OutOfMemoryError extends Error {
 
 const alignment = 64;
 
+export interface MemoryOptions {
+  readonly isPaper?: boolean;
+  readonly isShared?: boolean;
+  readonly partBytes?: number | undefined;
+  readonly mostBytes?: number | undefined;
+}
+
 export class CpuMemory implements DeviceBuffers {
   readonly largestBytes: number;
   readonly memory: WebAssembly.Memory;
-  readonly #isPaper: boolean;
+  readonly isPaper: boolean;
+  readonly #mostPages: number;
   readonly #shared = new Map<string, BufferRange>();
   #end = alignment; // nothing lies at address 0
   #storageBytes = 0;
 
-  /** `partBytes`: the most that one part of a vector may have; memory is one, so by default there is no limit. */
-  constructor({ isPaper = false, partBytes = Infinity }: { isPaper?: boolean; partBytes?: number | undefined } = {}) {
-    this.#isPaper = isPaper;
-    this.largestBytes = partBytes;
-    this.memory = new WebAssembly.Memory({ initial: 1, maximum: mostPages });
+  /**
+   * `partBytes`: the most that one part of a vector may have; memory is one, so by default there is no limit. `isShared`: for
+   * several threads; such a memory reserves addresses for `mostBytes`, all that it will ever have.
+   */
+  constructor({ isPaper = false, isShared = false, ...limits }: MemoryOptions = {}) {
+    this.isPaper = isPaper;
+    this.largestBytes = limits.partBytes ?? Infinity;
+    this.#mostPages = Math.min(mostPages, Math.ceil((limits.mostBytes ?? Infinity) / pageBytes));
+    this.memory = this.#made({ isShared: isShared && !isPaper });
+  }
+
+  #made({ isShared }: { isShared: boolean }): WebAssembly.Memory {
+    try {
+      return new WebAssembly.Memory({ initial: 1, maximum: this.#mostPages, shared: isShared });
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      throw new OutOfMemoryError({
+        label: "a stage",
+        bytes: this.#mostBytes,
+        usedBytes: 0,
+        mostBytes: this.#mostBytes,
+      });
+    }
+  }
+
+  get #mostBytes(): number {
+    return this.#mostPages * pageBytes;
   }
 
   storage(label: string, count: number): BufferRange {
@@ -71,13 +108,13 @@ export class CpuMemory implements DeviceBuffers {
   }
 
   upload(range: BufferRange, data: Float32Array | Uint32Array | Uint8Array): void {
-    if (this.#isPaper) return;
+    if (this.isPaper) return;
     assert(data.byteLength <= range.size, `Cannot upload ${data.byteLength} bytes into ${range.size}`);
     this.bytes(range).set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
   }
 
   zero(range: BufferRange): void {
-    if (!this.#isPaper) this.bytes(range).fill(0);
+    if (!this.isPaper) this.bytes(range).fill(0);
   }
 
   /** Valid until the next allocation. */
@@ -97,15 +134,15 @@ export class CpuMemory implements DeviceBuffers {
     const size = bytesOf(count);
     const offset = this.#end;
     const end = Math.ceil((offset + size) / alignment) * alignment;
-    const asked = { label, bytes: size, usedBytes: offset };
-    if (end > mostPages * pageBytes) throw new OutOfMemoryError(asked);
+    const asked = { label, bytes: size, usedBytes: offset, mostBytes: this.#mostBytes };
+    if (end > this.#mostBytes) throw new OutOfMemoryError(asked);
     const pages = Math.ceil(end / pageBytes) - this.memory.buffer.byteLength / pageBytes;
-    if (pages > 0 && !this.#isPaper) this.#grow(pages, asked);
+    if (pages > 0 && !this.isPaper) this.#grow(pages, asked);
     this.#end = end;
     return { buffer: this, offset, size };
   }
 
-  #grow(pages: number, asked: { label: string; bytes: number; usedBytes: number }): void {
+  #grow(pages: number, asked: ConstructorParameters<typeof OutOfMemoryError>[0]): void {
     try {
       this.memory.grow(pages);
     } catch {

@@ -1,10 +1,9 @@
 /**
- * The operations of a stage on the processor (stage_ops.ts has their contract): each a closure over fixed addresses that calls
- * the kernels.
+ * The operations of a stage on the processor (stage_ops.ts has their contract): each a job on fixed addresses (jobs/), which the
+ * team's threads share.
  */
 
 import { assert } from "../../core/assert.ts";
-import { decodeBfloat16, encodeBfloat16 } from "../../core/codec/bfloat16.ts";
 import type { AttentionSizes } from "../attention_sizes.ts";
 import { qkvWidth } from "../attention_sizes.ts";
 import type {
@@ -17,11 +16,16 @@ import type {
   RowSizes,
   StageOps,
 } from "../stage_ops.ts";
-import { CpuAttention } from "./attention.ts";
-import { type CpuDispatch, kernelDispatch } from "./cpu_dispatch.ts";
-import { Gemm, type Operand, type Product } from "./gemm.ts";
-import type { CpuKernels } from "./kernels/cpu_kernels.ts";
+import { attentionFloats } from "./attention.ts";
+import { type CpuDispatch, jobDispatch } from "./cpu_dispatch.ts";
+import type { Operand, Product } from "./gemm.ts";
+import { type AttentionCall, attentionJob } from "./jobs/attention_jobs.ts";
+import { bfloat16Job } from "./jobs/bfloat16_jobs.ts";
+import { type KernelCall, kernelJob } from "./jobs/kernel_job.ts";
+import { productJob } from "./jobs/product_jobs.ts";
+import { embedBackwardJob, embedJob } from "./jobs/token_jobs.ts";
 import type { CpuMemory } from "./memory.ts";
+import type { Team } from "./threads/team.ts";
 
 const lines = ({ offset }: BufferRange, width: number): Operand => ({
   address: offset,
@@ -30,16 +34,18 @@ const lines = ({ offset }: BufferRange, width: number): Operand => ({
 });
 const rowsOf = (range: BufferRange, width: number): Operand => ({ ...lines(range, width), layout: "rows" });
 
+const plainNs = 0.03; // a byte that a kernel reads or writes
+const exponentialNs = 0.7; // a byte of values whose e^x is computed
+const bytesOfUnit = 4096; // of a vector
+const line = 64; // bytes that threads should not share
+
 export class CpuOps implements StageOps {
   readonly #memory: CpuMemory;
-  readonly #kernels: CpuKernels;
-  readonly #gemm: Gemm;
-  #attention: CpuAttention | null = null; // a stage has one shape of attention
+  readonly #team: Team;
 
-  constructor(memory: CpuMemory, kernels: CpuKernels) {
+  constructor(memory: CpuMemory, team: Team) {
     this.#memory = memory;
-    this.#kernels = kernels;
-    this.#gemm = new Gemm(memory, kernels);
+    this.#team = team;
   }
 
   linear(
@@ -47,55 +53,40 @@ export class CpuOps implements StageOps {
     tensors: { input: BufferRange; weight: BufferRange; output: BufferRange; residual?: BufferRange | undefined },
   ): CpuDispatch {
     const { input, weight, output, residual } = tensors;
-    const product = this.#product({
-      ...{
-        a: lines(input, inWidth),
-        b: lines(weight, inWidth),
-        c: { address: output.offset, rowBytes: 4 * outStride },
-      },
+    return this.#product(residual === undefined ? "linear" : "linear and residual", {
+      ...{ a: lines(input, inWidth), b: lines(weight, inWidth) },
+      ...{ c: { address: output.offset, rowBytes: 4 * outStride }, residual: residual?.offset ?? 0 },
       ...{ rows, columns: outWidth, depth: inWidth, adds: residual !== undefined },
     });
-    if (residual === undefined) return { label: "linear", run: product };
-    return {
-      label: "linear and residual",
-      run: () => {
-        const [from, to] = [this.#memory.floats(residual), this.#memory.floats(output)];
-        if (outStride === outWidth) to.set(from.subarray(0, rows * outWidth));
-        else for (let i = 0; i < rows * outStride; i += outStride) to.set(from.subarray(i, i + outWidth), i);
-        product();
-      },
-    };
   }
 
   linearInputGradient(
     { rows, inWidth, outWidth, outStride = outWidth, accumulate = false }: LinearSizes & { accumulate?: boolean },
     { outputGradient, weight, inputGradient }: Record<"outputGradient" | "weight" | "inputGradient", BufferRange>,
   ): CpuDispatch {
-    const run = this.#product({
+    return this.#product("linear input gradient", {
       ...{ a: lines(outputGradient, outStride), b: rowsOf(weight, inWidth) },
-      ...{ c: { address: inputGradient.offset, rowBytes: 4 * inWidth } },
+      ...{ c: { address: inputGradient.offset, rowBytes: 4 * inWidth }, residual: 0 },
       ...{ rows, columns: inWidth, depth: outWidth, adds: accumulate },
     });
-    return { label: "linear input gradient", run };
   }
 
   linearWeightGradient(
     { rows, inWidth, outWidth, outStride = outWidth }: LinearSizes,
     { outputGradient, input, weightGradient }: Record<"outputGradient" | "input" | "weightGradient", BufferRange>,
   ): CpuDispatch {
-    const run = this.#product({
+    return this.#product("linear weight gradient", {
       ...{ a: rowsOf(outputGradient, outStride), b: rowsOf(input, inWidth) },
-      ...{ c: { address: weightGradient.offset, rowBytes: 4 * inWidth } },
+      ...{ c: { address: weightGradient.offset, rowBytes: 4 * inWidth }, residual: 0 },
       ...{ rows: outWidth, columns: inWidth, depth: rows, adds: true },
     });
-    return { label: "linear weight gradient", run };
   }
 
-  #product(product: Product): () => void {
+  #product(label: string, product: Product & { readonly residual: number }): CpuDispatch {
     const { columns, depth, a, b } = product;
     const isWhole = columns % 4 === 0 && (depth % 4 === 0 || (a.layout === "rows" && b.layout === "rows"));
     assert(isWhole, `Cannot multiply as columns ${columns}, depth ${depth} must divide by 4`);
-    return () => this.#gemm.multiply(product);
+    return jobDispatch(this.#team, label, productJob(product));
   }
 
   rmsNorm(
@@ -103,7 +94,11 @@ export class CpuOps implements StageOps {
     tensors: { input: BufferRange; gain: BufferRange; output: BufferRange; inverseRms: BufferRange },
   ): CpuDispatch {
     const { input, gain, output, inverseRms } = tensors;
-    return this.#call("norm", [input, gain, output, inverseRms], [rows, 4 * width, 1 / width, epsilon]);
+    const bytes = 4 * width;
+    return this.#rows("norm", {
+      moving: [[input.offset, bytes], [gain.offset, 0], [output.offset, bytes], [inverseRms.offset, 4]],
+      ...{ rows, rest: [bytes, 1 / width, epsilon], unitNs: 3 * bytes * plainNs },
+    });
   }
 
   rmsNormBackward(
@@ -111,17 +106,28 @@ export class CpuOps implements StageOps {
     { input, gain, inverseRms, outputGradient, inputGradient, gainGradient }: NormGradientTensors,
   ): CpuDispatch[] {
     const bytes = 4 * width;
-    const adds = accumulate ? 1 : 0;
+    const columns = kernelJob({
+      name: "gainGradient",
+      moving: [[input.offset, line], [inverseRms.offset, 0], [outputGradient.offset, line], [
+        gainGradient.offset,
+        line,
+      ]],
+      ...{ count: { total: bytes, ofUnit: line }, rest: [rows, bytes], unitNs: 2 * line * rows * plainNs },
+    });
+    const moving = [[input.offset, bytes], [gain.offset, 0], [inverseRms.offset, 4]] as const;
     return [
-      this.#call("gainGradient", [input, inverseRms, outputGradient, gainGradient], [rows, bytes, bytes]),
-      this.#call("normBackward", [input, gain, inverseRms, outputGradient, inputGradient], [
-        ...[rows, bytes, adds, 1 / width],
-      ]),
+      jobDispatch(this.#team, "gainGradient", columns),
+      this.#rows("normBackward", {
+        moving: [...moving, [outputGradient.offset, bytes], [inputGradient.offset, bytes]],
+        ...{ rows, rest: [bytes, accumulate ? 1 : 0, 1 / width], unitNs: 5 * bytes * plainNs },
+      }),
     ];
   }
 
   swiglu({ rows, width }: RowSizes, { gateUp, activated }: { gateUp: BufferRange; activated: BufferRange }) {
-    return this.#call("swiglu", [gateUp, activated], [rows, 4 * width]);
+    const bytes = 4 * width;
+    const moving = [[gateUp.offset, 2 * bytes], [activated.offset, bytes]] as const;
+    return this.#rows("swiglu", { moving, rows, rest: [bytes], unitNs: bytes * exponentialNs });
   }
 
   swigluBackward(
@@ -129,21 +135,25 @@ export class CpuOps implements StageOps {
     tensors: { gateUp: BufferRange; activatedGradient: BufferRange; gateUpGradient: BufferRange },
   ): CpuDispatch {
     const { gateUp, activatedGradient, gateUpGradient } = tensors;
-    return this.#call("swigluBackward", [gateUp, activatedGradient, gateUpGradient], [rows, 4 * width]);
+    const bytes = 4 * width;
+    return this.#rows("swigluBackward", {
+      moving: [[gateUp.offset, 2 * bytes], [activatedGradient.offset, bytes], [gateUpGradient.offset, 2 * bytes]],
+      ...{ rows, rest: [bytes], unitNs: bytes * exponentialNs },
+    });
   }
 
   boundaryActivation(
     { rows, width, type }: RowSizes & { type: "silu" | "relu" },
     { input, output }: { input: BufferRange; output: BufferRange },
   ): CpuDispatch {
-    return this.#call(type, [input, output], [4 * rows * width]);
+    return this.#bytes(type, [input, output], 4 * rows * width);
   }
 
   boundaryActivationBackward(
     { rows, width, type }: RowSizes & { type: "silu" | "relu" },
     { input, gradient }: { input: BufferRange; gradient: BufferRange },
   ): CpuDispatch {
-    return this.#call(type === "relu" ? "reluBackward" : "siluBackward", [input, gradient], [4 * rows * width]);
+    return this.#bytes(type === "relu" ? "reluBackward" : "siluBackward", [input, gradient], 4 * rows * width);
   }
 
   prefix(
@@ -151,46 +161,28 @@ export class CpuOps implements StageOps {
     { source, target }: { source: BufferRange; target: BufferRange },
   ): CpuDispatch {
     const { rows, columns, sourceWidth, targetWidth, pad } = sizes;
-    return this.#call("prefix", [source, target], [
-      ...[rows, 4 * columns, 4 * sourceWidth, 4 * targetWidth, pad ? 1 : 0],
-    ]);
+    return this.#rows("prefix", {
+      moving: [[source.offset, 4 * sourceWidth], [target.offset, 4 * targetWidth]],
+      ...{ rows, rest: [4 * columns, 4 * sourceWidth, 4 * targetWidth, pad ? 1 : 0] },
+      unitNs: 8 * targetWidth * plainNs,
+    });
   }
 
   embed(
-    { rows, width, firstId, ids: count }: EmbedSizes,
+    sizes: EmbedSizes,
     { tokens, embedding, output }: { tokens: BufferRange; embedding: BufferRange; output: BufferRange },
   ): CpuDispatch {
-    const run = () => {
-      const table = this.#memory.floats(embedding);
-      const out = this.#memory.floats(output);
-      const ids = this.#memory.words(tokens);
-      for (let row = 0; row < rows; row++) {
-        const id = ids[row]! - firstId;
-        if (id >= 0 && id < count) out.set(table.subarray(id * width, (id + 1) * width), row * width);
-      }
-    };
-    return { label: "embed", run };
+    const job = embedJob({ sizes, addresses: [tokens.offset, embedding.offset, output.offset] });
+    return jobDispatch(this.#team, "embed", job);
   }
 
   embedBackward(
-    { rows, width, firstId, ids: count }: EmbedSizes,
+    sizes: EmbedSizes,
     tensors: { index: BufferRange; outputGradient: BufferRange; embeddingGradient: BufferRange },
   ): CpuDispatch {
     const { index, outputGradient, embeddingGradient } = tensors;
-    const bytes = 4 * width;
-    const run = () => {
-      const words = this.#memory.words(index);
-      const [ids, starts, positions] = [1, 1 + rows, 2 + 2 * rows];
-      for (let i = 0; i < words[0]!; i++) {
-        const id = words[ids + i]! - firstId;
-        if (id < 0 || id >= count) continue;
-        const to = embeddingGradient.offset + id * bytes;
-        for (let at = words[starts + i]!; at < words[starts + i + 1]!; at++) {
-          this.#kernels.add(outputGradient.offset + words[positions + at]! * bytes, to, bytes);
-        }
-      }
-    };
-    return { label: "embed backward", run };
+    const addresses = [index.offset, outputGradient.offset, embeddingGradient.offset] as const;
+    return jobDispatch(this.#team, "embed backward", embedBackwardJob({ sizes, addresses }));
   }
 
   crossEntropy(
@@ -198,9 +190,11 @@ export class CpuOps implements StageOps {
     { targets, logits, losses }: { targets: BufferRange; logits: BufferRange; losses: BufferRange },
   ): CpuDispatch {
     const { rows, vocabulary, meanOver, writeGradient } = sizes;
-    return this.#call("crossEntropy", [targets, logits, losses], [
-      ...[rows, 4 * vocabulary, writeGradient ? 1 : 0, 1 / meanOver],
-    ]);
+    const bytes = 4 * vocabulary;
+    return this.#rows("crossEntropy", {
+      moving: [[targets.offset, 4], [logits.offset, bytes], [losses.offset, 4]],
+      ...{ rows, rest: [bytes, writeGradient ? 1 : 0, 1 / meanOver], unitNs: 2 * bytes * exponentialNs },
+    });
   }
 
   rotate(
@@ -208,46 +202,60 @@ export class CpuOps implements StageOps {
     { table, qkv }: { table: BufferRange; qkv: BufferRange },
   ): CpuDispatch {
     const { sequences, length, heads, kvHeads, headWidth, direction } = sizes;
-    return this.#call("rotate", [table, qkv], [
-      ...[sequences * length, length, 4 * qkvWidth(sizes), 2 * headWidth, heads + kvHeads, direction],
-    ]);
+    const rowBytes = 4 * qkvWidth(sizes);
+    return this.#rows("rotate", {
+      moving: [[table.offset, 0], [qkv.offset, rowBytes], [0, 1]],
+      rows: sequences * length,
+      rest: [length, rowBytes, 2 * headWidth, heads + kvHeads, direction],
+      unitNs: 2 * rowBytes * plainNs,
+    });
   }
 
-  attention(sizes: AttentionSizes, tensors: AttentionTensors): CpuDispatch {
-    const attention = this.#attentionOf(sizes);
-    return { label: "attention", run: () => attention.forward(tensors) };
+  attention(sizes: AttentionSizes, { qkv, output, logSumExp }: AttentionTensors): CpuDispatch {
+    const own = { qkv: qkv.offset, output: output.offset, logSumExp: logSumExp.offset };
+    const addresses = { ...own, outputGradient: 0, delta: 0, qkvGradient: 0 };
+    return this.#attention("attention", { operation: "attention", sizes, addresses });
   }
 
   attentionBackward(sizes: AttentionSizes, tensors: AttentionGradientTensors): CpuDispatch[] {
-    const attention = this.#attentionOf(sizes);
+    const { qkv, output, logSumExp, outputGradient, delta, qkvGradient } = tensors;
+    const addresses = {
+      ...{ qkv: qkv.offset, output: output.offset, logSumExp: logSumExp.offset },
+      ...{ outputGradient: outputGradient.offset, delta: delta.offset, qkvGradient: qkvGradient.offset },
+    };
     return [
-      { label: "attention dq", run: () => attention.backwardQueries(tensors) },
-      { label: "attention dkv", run: () => attention.backwardKeys(tensors) },
+      this.#attention("attention dq", { operation: "attentionQueries", sizes, addresses }),
+      this.#attention("attention dkv", { operation: "attentionKeys", sizes, addresses }),
     ];
   }
 
-  #attentionOf(sizes: AttentionSizes): CpuAttention {
-    this.#attention ??= new CpuAttention({ memory: this.#memory, kernels: this.#kernels, gemm: this.#gemm }, sizes);
-    return this.#attention;
+  #attention(label: string, call: Omit<AttentionCall, "scratch">): CpuDispatch {
+    const floats = this.#team.threads * attentionFloats(call.sizes); // a stage has one shape of attention
+    const scratch = this.#memory.scratch("attention", floats).offset;
+    return jobDispatch(this.#team, label, attentionJob({ ...call, scratch }));
   }
 
   bfloat16Encode(count: number, { values, bytes }: { values: BufferRange; bytes: BufferRange }): CpuDispatch {
-    const run = () => {
-      const encoded = encodeBfloat16(this.#memory.floats(values).subarray(0, count));
-      this.#memory.upload(bytes, encoded);
-    };
-    return { label: "bfloat16 encode", run };
+    const job = bfloat16Job("bfloat16Encode", { values: values.offset, bytes: bytes.offset, count });
+    return jobDispatch(this.#team, "bfloat16 encode", job);
   }
 
   bfloat16Decode(count: number, { values, bytes }: { values: BufferRange; bytes: BufferRange }): CpuDispatch {
-    const run = () => {
-      const encoded = this.#memory.bytes({ ...bytes, size: 2 * count });
-      this.#memory.upload(values, decodeBfloat16(encoded));
-    };
-    return { label: "bfloat16 decode", run };
+    const job = bfloat16Job("bfloat16Decode", { values: values.offset, bytes: bytes.offset, count });
+    return jobDispatch(this.#team, "bfloat16 decode", job);
   }
 
-  #call(name: keyof CpuKernels, ranges: readonly BufferRange[], numbers: readonly number[]): CpuDispatch {
-    return kernelDispatch(this.#kernels, { name, ranges, numbers });
+  #rows(name: KernelCall["name"], { rows, ...call }: Omit<KernelCall, "name" | "count"> & { rows: number }) {
+    return jobDispatch(this.#team, name, kernelJob({ name, count: { total: rows, ofUnit: 1 }, ...call }));
+  }
+
+  #bytes(name: KernelCall["name"], ranges: readonly BufferRange[], bytes: number): CpuDispatch {
+    const job = kernelJob({
+      name,
+      moving: ranges.map(({ offset }) => [offset, bytesOfUnit]),
+      count: { total: bytes, ofUnit: bytesOfUnit },
+      unitNs: bytesOfUnit * exponentialNs,
+    });
+    return jobDispatch(this.#team, name, job);
   }
 }

@@ -5,18 +5,23 @@
 
 import type { MatrixSizes, OrthogonalOps, Polynomial } from "../optimizers/orthogonal_ops.ts";
 import type { BufferRange } from "../stage_ops.ts";
-import { type CpuDispatch, kernelDispatch } from "./cpu_dispatch.ts";
-import { Gemm, type Operand } from "./gemm.ts";
+import { type CpuDispatch, jobDispatch, kernelDispatch } from "./cpu_dispatch.ts";
+import type { Operand } from "./gemm.ts";
+import type { Job } from "./jobs/job.ts";
+import { kernelJob } from "./jobs/kernel_job.ts";
+import { type LowerProduct, lowerProductJob } from "./jobs/product_jobs.ts";
 import type { CpuKernels } from "./kernels/cpu_kernels.ts";
-import type { CpuMemory } from "./memory.ts";
+import type { Team } from "./threads/team.ts";
+
+const bytesOfUnit = 4096; // of a vector
+const unitNs = 2_000;
+const mirroredRows = 4; // its blocks' side
 
 export class CpuOrthogonalOps implements OrthogonalOps {
-  readonly #kernels: CpuKernels;
-  readonly #gemm: Gemm;
+  readonly #team: Team;
 
-  constructor(memory: CpuMemory, kernels: CpuKernels) {
-    this.#kernels = kernels;
-    this.#gemm = new Gemm(memory, kernels);
+  constructor(team: Team) {
+    this.#team = team;
   }
 
   nesterov(
@@ -24,7 +29,9 @@ export class CpuOrthogonalOps implements OrthogonalOps {
     tensors: { gradient: BufferRange; momentum: BufferRange; direction: BufferRange; numbers: BufferRange },
   ): CpuDispatch {
     const { gradient, momentum, direction, numbers } = tensors;
-    return this.#call("nesterov", [gradient, momentum, direction, numbers], [4 * count, decay]);
+    return this.#bytes("nesterov", {
+      ...{ vectors: [gradient, momentum, direction], numbers: [numbers], count, rest: [decay] },
+    });
   }
 
   gram(
@@ -34,7 +41,7 @@ export class CpuOrthogonalOps implements OrthogonalOps {
     const isTall = rows > columns;
     const operand: Operand = { address: matrix.offset, rowBytes: 4 * columns, layout: isTall ? "rows" : "lines" };
     const [side, depth] = isTall ? [columns, rows] : [rows, columns];
-    return [this.#symmetric({ side, depth, a: operand, b: operand, output })];
+    return this.#symmetric({ side, depth, a: operand, b: operand, c: output.offset });
   }
 
   symmetricProduct(
@@ -42,7 +49,7 @@ export class CpuOrthogonalOps implements OrthogonalOps {
     { a, b, output }: { a: BufferRange; b: BufferRange; output: BufferRange },
   ): CpuDispatch[] {
     const lines = ({ offset }: BufferRange): Operand => ({ address: offset, rowBytes: 4 * side, layout: "lines" });
-    return [this.#symmetric({ side, depth: side, a: lines(a), b: lines(b), output })];
+    return this.#symmetric({ side, depth: side, a: lines(a), b: lines(b), c: output.offset });
   }
 
   unitTrace(
@@ -64,20 +71,45 @@ export class CpuOrthogonalOps implements OrthogonalOps {
     tensors: { parameters: BufferRange; change: BufferRange; inverse: BufferRange; numbers: BufferRange },
   ): CpuDispatch {
     const { parameters, change, inverse, numbers } = tensors;
-    return this.#call("descend", [parameters, change, inverse, numbers], [4 * count, scale]);
+    return this.#bytes("descend", {
+      ...{ vectors: [parameters, change], numbers: [inverse, numbers], count, rest: [scale] },
+    });
   }
 
-  #symmetric(
-    { side, depth, a, b, output }: { side: number; depth: number; a: Operand; b: Operand; output: BufferRange },
+  #symmetric(product: LowerProduct): CpuDispatch[] {
+    const { c, side } = product;
+    const mirror = kernelJob({
+      name: "mirror",
+      moving: [[c, 0], [0, mirroredRows]],
+      ...{ count: { total: side, ofUnit: mirroredRows }, rest: [side], unitNs: 2 * side },
+    });
+    return [this.#share("symmetric product", lowerProductJob(product)), this.#share("mirror", mirror)];
+  }
+
+  #bytes(
+    name: "nesterov" | "descend",
+    { vectors, numbers, count, rest }: {
+      readonly vectors: readonly BufferRange[];
+      readonly numbers: readonly BufferRange[];
+      readonly count: number;
+      readonly rest: readonly number[];
+    },
   ): CpuDispatch {
-    const run = () => {
-      this.#gemm.multiplyLower({ a, b, side, depth, c: output.offset });
-      this.#kernels.mirror(output.offset, side);
-    };
-    return { label: "symmetric product", run };
+    const moving = [
+      ...vectors.map(({ offset }) => [offset, bytesOfUnit] as const),
+      ...numbers.map(({ offset }) => [offset, 0] as const),
+    ];
+    return this.#share(
+      name,
+      kernelJob({ name, moving, count: { total: 4 * count, ofUnit: bytesOfUnit }, rest, unitNs }),
+    );
+  }
+
+  #share(label: string, job: Job): CpuDispatch {
+    return jobDispatch(this.#team, label, job);
   }
 
   #call(name: keyof CpuKernels, ranges: readonly BufferRange[], numbers: readonly number[]): CpuDispatch {
-    return kernelDispatch(this.#kernels, { name, ranges, numbers });
+    return kernelDispatch(this.#team, { name, ranges, numbers });
   }
 }

@@ -9,31 +9,35 @@ import type { StepOptions } from "../compute.ts";
 import { buildMuon } from "../optimizers/muon.ts";
 import { cutRange } from "../device_vector.ts";
 import type { GradientNorm, Update, VectorParts } from "../stage_vectors.ts";
-import type { CpuDispatch } from "./cpu_dispatch.ts";
-import type { CpuKernels } from "./kernels/cpu_kernels.ts";
+import { type CpuDispatch, jobDispatch } from "./cpu_dispatch.ts";
+import { kernelJob } from "./jobs/kernel_job.ts";
 import type { CpuMemory } from "./memory.ts";
 import type { CpuOps } from "./ops.ts";
 import { CpuOrthogonalOps } from "./orthogonal_ops.ts";
+import type { Team } from "./threads/team.ts";
 
 export interface CpuParts extends VectorParts {
   readonly memory: CpuMemory;
-  readonly kernels: CpuKernels;
+  readonly team: Team;
   readonly ops: CpuOps;
 }
 
 export const cpuUpdates: Readonly<Record<OptimizerName, (parts: CpuParts) => Update>> = {
   adamw: buildAdamw,
   muon: (parts) => {
-    const { memory, kernels } = parts;
-    const orthogonal = new CpuOrthogonalOps(memory, kernels);
+    const { memory, team } = parts;
+    const orthogonal = new CpuOrthogonalOps(team);
     return buildMuon({ ...parts, buffers: memory, orthogonal, rest: buildAdamw(parts) });
   },
 };
 
 const hyperWords = 12;
 const decayAt = 9; // of the learning rate times the weight decay
+const noDecayAt = 10; // a zero
+const bytesOfUnit = 4096;
+const unitNs = 3_000;
 
-function buildAdamw({ memory, kernels, table, vectors }: CpuParts): Update {
+function buildAdamw({ memory, team, table, vectors }: CpuParts): Update {
   const first = present(vectors.state.get("firstMoments"), "AdamW keeps first moments");
   const second = present(vectors.state.get("secondMoments"), "AdamW keeps second moments");
   const hyper = memory.storage("hyper parameters", hyperWords);
@@ -45,17 +49,19 @@ function buildAdamw({ memory, kernels, table, vectors }: CpuParts): Update {
       if (start === end) continue;
       const part = { offset: offset + start, size: end - start };
       const ofState = { offset: stateOffset + start, size: end - start };
-      const addresses = [
-        vectors.parameters.part(part).offset,
-        vectors.gradients.part(part).offset,
-        first.vector.part(ofState).offset,
-        second.vector.part(ofState).offset,
+      const ranges = [
+        vectors.parameters.part(part),
+        vectors.gradients.part(part),
+        first.vector.part(ofState),
+        second.vector.part(ofState),
       ];
-      const run = () => {
-        const decay = decays ? memory.floats(hyper)[decayAt]! : 0;
-        kernels.adamw(...addresses, 4 * part.size, hyper.offset, decay);
-      };
-      dispatches.push({ label: "adamw", run });
+      const job = kernelJob({
+        name: "adamw",
+        moving: ranges.map(({ offset }) => [offset, bytesOfUnit]),
+        count: { total: 4 * part.size, ofUnit: bytesOfUnit },
+        ...{ rest: [hyper.offset, hyper.offset + 4 * (decays ? decayAt : noDecayAt)], unitNs },
+      });
+      dispatches.push(jobDispatch(team, "adamw", job));
     }
     stateOffset += size;
   }
@@ -78,21 +84,25 @@ function hyperValues(options: StepOptions, steps: number): Float32Array {
   );
 }
 
-const chunkFloats = 4096; // four lanes sum up to 1,024 squares each before float64 takes over
+const chunkBytes = 16_384; // four lanes sum up to 1,024 squares each before float64 takes over
+const chunkNs = 2_000;
 
-export function buildGradientNorm({ memory, kernels, table, vectors }: CpuParts): GradientNorm {
-  const chunks = vectors.gradients.pieces({ offset: 0, size: table.length }).flatMap(({ range, size }) =>
-    Array.from({ length: Math.ceil(size / chunkFloats) }, (_, i) => ({
-      address: range.offset + 4 * i * chunkFloats,
-      bytes: 4 * Math.min(chunkFloats, size - i * chunkFloats),
-    }))
+export function buildGradientNorm({ memory, team, table, vectors }: CpuParts): GradientNorm {
+  const pieces = vectors.gradients.pieces({ offset: 0, size: table.length });
+  const chunksOf = (size: number) => Math.ceil(4 * size / chunkBytes);
+  const partialSums = memory.storage(
+    "partial square sums",
+    4 * pieces.reduce((sum, { size }) => sum + chunksOf(size), 0),
   );
-  const partialSums = memory.storage("partial square sums", 4 * chunks.length);
-  const run = () => {
-    for (const [i, { address, bytes }] of chunks.entries()) {
-      kernels.squareSum(address, partialSums.offset + 16 * i, bytes);
-    }
-  };
-  const dispatch: CpuDispatch = { label: "square sum", run };
-  return { dispatches: [dispatch], partialSums };
+  let to = partialSums.offset;
+  const dispatches = pieces.map(({ range, size }) => {
+    const job = kernelJob({
+      name: "squareSum",
+      moving: [[range.offset, chunkBytes], [to, 16]],
+      ...{ count: { total: 4 * size, ofUnit: chunkBytes }, rest: [chunkBytes], unitNs: chunkNs },
+    });
+    to += 16 * chunksOf(size);
+    return jobDispatch(team, "square sum", job);
+  });
+  return { dispatches, partialSums };
 }

@@ -2,6 +2,7 @@
 
 import { defaultOptimizer } from "../../core/train/optimizer_names.ts";
 import { createCpuStage } from "../../gpu/cpu/cpu_stage.ts";
+import { pairedStage } from "../support/paired_stage.ts";
 import { computeSuite, type OpenStage } from "./compute_suite.ts";
 import { type TraceTolerances, trainingSuite } from "./training_suite.ts";
 
@@ -23,3 +24,13 @@ const partBytes = 2 ** 14; // 64 rows of 64: every matrix but those of attention
 computeSuite("cpu, vectors in parts", (spec, optimizer) => createCpuStage(spec, { optimizer, partBytes }), {
   optimizers: [defaultOptimizer],
 });
+
+/** Every operation is shared, however small, and has the bits that one thread gives it. */
+const sharing = { leastNs: 0, leastRangeNs: 0 };
+
+for (const threads of [2, 3]) {
+  computeSuite(`cpu, ${threads} threads as one`, async (spec, optimizer) => {
+    const shared = await createCpuStage(spec, { optimizer, activationBytes, threads }, { sharing });
+    return pairedStage(await open(spec, optimizer), shared);
+  });
+}

@@ -74,6 +74,7 @@ testWhere(noShell, "Binary: one file is all it takes", async (t) => {
     await step("six first starts at a time unpack it once", checkFirstStarts);
     await step("it uses a temporary folder where the cache cannot be written", checkClosedCache);
     await step("it is unpacked again after a crash left empty files", checkCrash);
+    await step("a stage has several threads, with the bits of one", checkThreads);
     await step("it tells when it was cut, and leaves nothing", checkCut);
     await step("it removes old versions that no process runs", checkPruning);
     await step("from curl to a swarm that trains and takes a miner in; signals reach it", checkInstalled);
@@ -107,6 +108,19 @@ async function checkAnswers(build: Build): Promise<void> {
     code: 1,
     says: /127\.0\.0\.1:9/,
   });
+}
+
+async function checkThreads(build: Build): Promise<void> {
+  const env = build.home();
+  const hashOn = async (threads: number) => {
+    const words = ["bench", "step", "--device", "cpu", "--seconds", "0.1", "--threads", String(threads), "--json"];
+    const { code, stdout, stderr } = await build.run(words, env);
+    assertEquals(code, 0, stderr);
+    const summary = JSON.parse(stdout.trim().split("\n").at(-1)!);
+    assertEquals(summary.threads, threads);
+    return summary.hash;
+  };
+  assertEquals(await hashOn(3), await hashOn(1));
 }
 
 async function checkNames(build: Build): Promise<void> {

@@ -81,6 +81,7 @@ const codes: WireFormat = {
     for (let row = 0; row < rows; row++) if (!Number.isFinite(view.getFloat32(row * (4 + width), true))) return false;
     return true;
   },
+  step: 0,
   sums: (bytes, shape) => sumsOf(codes.decode(bytes, shape)),
 };
 
@@ -118,6 +119,7 @@ const largestQuarter: WireFormat = {
     }
     return true;
   },
+  step: 0,
   sums: (bytes, shape) => sumsOf(largestQuarter.decode(bytes, shape)),
 };
 

@@ -9,10 +9,10 @@ import { stateLength } from "../../core/train/optimizer.ts";
 import type { OptimizerName } from "../../core/train/optimizer_names.ts";
 import { optimizers } from "../../core/train/optimizers.ts";
 import type { StepOptions } from "../../gpu/compute.ts";
-import { cpuKernels } from "../../gpu/cpu/kernels/cpu_kernels.ts";
 import { CpuMemory } from "../../gpu/cpu/memory.ts";
 import type { CpuDispatch } from "../../gpu/cpu/cpu_dispatch.ts";
 import { CpuOps } from "../../gpu/cpu/ops.ts";
+import { Team } from "../../gpu/cpu/threads/team.ts";
 import { cpuUpdates } from "../../gpu/cpu/updates.ts";
 import { referenceUpdates } from "../../gpu/reference/updates.ts";
 import { type DeviceVector, type DeviceVectors, storeVectors } from "../../gpu/device_vector.ts";
@@ -53,9 +53,9 @@ const filled = ({ state }: DeviceVectors) => [...state].filter(([, { vector }]) 
 export function steppedByProcessor(run: StepRun): Stepped {
   const { table, optimizer } = run;
   const memory = new CpuMemory();
-  const kernels = cpuKernels(memory.memory);
+  const team = new Team(memory);
   const vectors = storeVectors(memory, { table, state: stateOf(run) });
-  const update = cpuUpdates[optimizer]({ memory, kernels, ops: new CpuOps(memory, kernels), table, vectors });
+  const update = cpuUpdates[optimizer]({ memory, team, ops: new CpuOps(memory, team), table, vectors });
   memory.upload(whole(vectors.parameters), run.parameters);
   run.steps.forEach(({ options, gradients }, i) => {
     memory.upload(whole(vectors.gradients), gradients);

@@ -34,6 +34,7 @@ export interface Arena {
   readonly facts: {
     readonly device: string;
     readonly adapter: string;
+    readonly threads: number | null; // of ours, on the processor; libraries have one
     readonly clock: Clock; // that of the table; a processor's time says nothing of a GPU
     readonly peerVersions: Readonly<Record<string, string>>;
     readonly missingPeers: Readonly<Record<string, string>>;
@@ -57,7 +58,7 @@ export async function inArena(context: CommandContext, use: (arena: Arena) => Pr
   const { output, options } = context;
   const names = chosenLibraries(options.text("peers") ?? "all");
   const signal = context.interruption();
-  const worker = await openDevice(options.text("device"));
+  const worker = await openDevice(options.text("device"), { threads: options.number("threads") ?? 1 });
   output.line(`Computes on ${deviceText(worker)}`);
   const { device, name: adapter, isSoftware } = worker.adapter;
   const libraries = await startLibraries(device === "reference" ? [] : names, {
@@ -70,7 +71,14 @@ export async function inArena(context: CommandContext, use: (arena: Arena) => Pr
     const clock: Clock = isSoftware ? "perCpuSecond" : "perSecond";
     await use({
       ...{ worker, limits, clock },
-      facts: { device, adapter, clock, peerVersions: libraries.versions, missingPeers: libraries.missing },
+      facts: {
+        device,
+        adapter,
+        threads: worker.threads,
+        clock,
+        peerVersions: libraries.versions,
+        missingPeers: libraries.missing,
+      },
       measure: (tasks, unit) =>
         measureTable({ context, worker, limits, clock, signal, others: libraries.contenders }, { tasks, unit }),
     });

@@ -54,6 +54,6 @@ const notFloats = ({ byteLength }: Uint8Array): string =>
   `Cannot average slices as each must have whole floats: current value is ${byteLength} bytes`;
 
 // deno-lint-ignore require-yield -- no copy is made
-function* decodeResult(result: Uint8Array): LongWork<Float32Array | null> {
-  return result.byteLength % vectorBytes(1) === 0 ? floatsOf(result) : null;
+function* decodeResult(result: Uint8Array, most = Infinity): LongWork<Float32Array | null> {
+  return result.byteLength % vectorBytes(1) === 0 && result.byteLength <= vectorBytes(most) ? floatsOf(result) : null;
 }

@@ -4,12 +4,14 @@
  *
  * There are two forms of bytes: a *payload* slice comes from one contributor; a *result* slice comes from the reducers and is
  * read by every replica. They may differ: the mean of sparse payloads is denser than each of them.
- * Invariants of every codec: the same inputs give the same bytes on every machine; `average` sums in the given order in float64
- * and rounds once; a result says how many values it holds, since a replica that applies it knows no layout; unreadable bytes
- * are a return value, never an exception.
+ * Invariants of every codec: the same inputs give the same bytes on every machine; `average` gives the same bytes for any order
+ * of the payloads (integer_sum.ts), except float32's, which sums in the given order in float64 and rounds once; a result says how
+ * many values it holds; unreadable bytes are a return value, never an exception, and no number in them decides how much memory
+ * is taken.
  * Out of scope: the codec of wires (`core/codec`); the bound on an honest payload (`core/orchestrator/merge/payload_check.ts`).
  */
 
+import type { OuterConfig } from "../../config/config.ts";
 import type { Parsed } from "../../fault.ts";
 import type { LongWork } from "../../long_work.ts";
 import type { PayloadStats } from "../payload_stats.ts";
@@ -20,10 +22,17 @@ export interface ByteBounds {
   readonly most: number;
 }
 
+/** The values [start, end) of a slice. */
+export interface ValueRange {
+  readonly start: number;
+  readonly end: number;
+}
+
 export interface EncodeInput {
   readonly values: Float32Array; // of the slice; the codec may overwrite it and return its memory as bytes
   /** The slice of the miner's residual. On entry: what earlier payloads left out. On return: what this one left out. */
   readonly residual: Float32Array | null; // null if the codec keeps none
+  readonly embeddings: readonly ValueRange[]; // values of matrices with a row for each token, ascending
 }
 
 export interface WeightedSlice {
@@ -35,6 +44,9 @@ export interface WeightedSlice {
 export interface PayloadCodec {
   readonly name: string; // its key in the table
   readonly version: number; // of its bytes; changed bytes need a new one
+
+  /** The same codec with a run's settings; absent if it has none. */
+  tuned?(settings: OuterConfig): PayloadCodec;
 
   /** Size limits of a payload slice of this many values. */
   payloadBytes(values: number): ByteBounds;
@@ -55,8 +67,8 @@ export interface PayloadCodec {
   inspect(payload: Uint8Array, values: number): LongWork<PayloadStats>;
   /** The result slice of one payload or more, in merge order. Rejects: weights, lengths and values that have no mean. */
   average(inputs: readonly WeightedSlice[]): LongWork<Parsed<Uint8Array>>;
-  /** The values of a result slice, possibly in the bytes' own memory; null if the bytes are not a result slice. */
-  decodeResult(result: Uint8Array): LongWork<Float32Array | null>;
+  /** The values of a result slice, possibly in the bytes' own memory; null if the bytes are not a result slice of at most `most`. */
+  decodeResult(result: Uint8Array, most: number): LongWork<Float32Array | null>;
 }
 
 export function isWithin({ least, most }: ByteBounds, bytes: number): boolean {

@@ -10,7 +10,7 @@ import { addRowKernels } from "./rows.ts";
 /** Arguments are addresses, sizes and numbers in the order of each kernel's signature. */
 export type Kernel = (...values: readonly number[]) => void;
 
-const names = [
+export const kernelNames = [
   ...["packRows", "packLines", "multiplyTile", "multiplyAddTile", "multiplyBlock"],
   ...["add", "squareSum", "relu", "silu", "reluBackward", "siluBackward", "swiglu", "swigluBackward"],
   ...["prefix", "rotate", "adamw", "norm", "normBackward", "gainGradient", "crossEntropy", "rowDot"],
@@ -18,22 +18,31 @@ const names = [
   ...["nesterov", "unitTrace", "polynomial", "mirror", "descend"],
 ] as const;
 
-export type CpuKernels = Readonly<Record<typeof names[number], Kernel>>;
+export type CpuKernels = Readonly<Record<typeof kernelNames[number], Kernel>>;
 
-let compiled: WebAssembly.Module | null = null;
+const compiled = new Map<boolean, WebAssembly.Module>(); // by whether its memory is shared
 
-export function kernelModule(): Uint8Array<ArrayBuffer> {
+export function kernelModule({ isShared }: { isShared: boolean }): Uint8Array<ArrayBuffer> {
   const module = new ModuleBuilder();
   addGemm(module);
   addElementwise(module);
   addRowKernels(module);
   addAttention(module);
   addMuon(module);
-  return module.build();
+  return module.build({ isShared });
 }
 
-export function cpuKernels(memory: WebAssembly.Memory): CpuKernels {
-  compiled ??= new WebAssembly.Module(kernelModule());
-  const instance = new WebAssembly.Instance(compiled, { host: { memory } });
+/** For threads too: a module that is sent to one is not compiled again. */
+export function compiledKernels(memory: WebAssembly.Memory): WebAssembly.Module {
+  const isShared = !(memory.buffer instanceof ArrayBuffer);
+  const known = compiled.get(isShared);
+  if (known !== undefined) return known;
+  const made = new WebAssembly.Module(kernelModule({ isShared }));
+  compiled.set(isShared, made);
+  return made;
+}
+
+export function cpuKernels(memory: WebAssembly.Memory, module = compiledKernels(memory)): CpuKernels {
+  const instance = new WebAssembly.Instance(module, { host: { memory } });
   return instance.exports as unknown as CpuKernels; // the module exports exactly these
 }

@@ -33,15 +33,22 @@ function addSums(module: ModuleBuilder): void {
       f.run(v128.store(at, f32x4.add(v128.load(at), v128.load(i32.add(from, offset)))));
     });
   });
-  // Four sums of squares, one a lane.
-  module.function("squareSum", integers("from", "to", "bytes"), (f, { from, to, bytes }) => {
-    const sum = f.let(v128.zero());
-    const x = f.local("v128");
-    forVectors(f, bytes, (offset) => {
-      f.set(x, v128.load(i32.add(from, offset)));
-      f.set(sum, f32x4.add(sum, f32x4.mul(x, x)));
+  // Four sums of squares, one a lane, of every `chunkBytes`.
+  module.function("squareSum", integers("from", "to", "bytes", "chunkBytes"), (f, { from, to, bytes, chunkBytes }) => {
+    const [sum, x, end] = [f.local("v128"), f.local("v128"), f.local("i32")];
+    const chunk = f.let(i32.of(0));
+    f.while(i32.isBelow(chunk, bytes), () => {
+      f.set(sum, v128.zero());
+      f.set(end, i32.add(chunk, chunkBytes));
+      f.if(i32.isBelow(bytes, end), () => f.set(end, bytes));
+      f.for({ from: chunk, below: end, by: 16 }, (offset) => {
+        f.set(x, v128.load(i32.add(from, offset)));
+        f.set(sum, f32x4.add(sum, f32x4.mul(x, x)));
+      });
+      f.run(v128.store(to, sum));
+      f.set(to, i32.add(to, i32.of(16)));
+      f.set(chunk, end);
     });
-    f.run(v128.store(to, sum));
   });
 }
 
@@ -127,24 +134,25 @@ function addPrefix(module: ModuleBuilder): void {
 
 /**
  * Rotates pairs (x, y), half a head apart, of `heads` heads in each row, in place. The table holds cosines, then sines, each
- * (length, half); `sign` 1 rotates forward, -1 back.
+ * (length, half); `sign` 1 rotates forward, -1 back. `first` is the number of the first row.
  */
 function addRotate(module: ModuleBuilder): void {
   const signature = {
-    ...integers("table", "values", "rows", "length", "rowBytes", "halfBytes", "heads"),
+    ...integers("table", "values", "first", "rows", "length", "rowBytes", "halfBytes", "heads"),
     ...floats("sign"),
   };
-  module.function("rotate", signature, (f, { table, values, rows, length, rowBytes, halfBytes, heads, sign }) => {
+  module.function("rotate", signature, (f, p) => {
+    const { table, values, first, rows, length, rowBytes, halfBytes, heads, sign } = p;
     const sines = f.let(i32.mul(length, halfBytes));
     const [x, y, cos, sin] = [f.local("v128"), f.local("v128"), f.local("v128"), f.local("v128")];
-    const [angle, first] = [f.local("i32"), f.local("i32")];
+    const [angle, head] = [f.local("i32"), f.local("i32")];
     f.for({ below: rows }, (row) => {
-      f.set(angle, i32.add(table, i32.mul(i32.remainder(row, length), halfBytes)));
-      f.set(first, values);
+      f.set(angle, i32.add(table, i32.mul(i32.remainder(i32.add(first, row), length), halfBytes)));
+      f.set(head, values);
       f.for({ below: heads }, () => {
         forVectors(f, halfBytes, (offset) => {
           const at = f.let(i32.add(angle, offset));
-          const from = f.let(i32.add(first, offset));
+          const from = f.let(i32.add(head, offset));
           const other = f.let(i32.add(from, halfBytes));
           f.set(cos, v128.load(at));
           f.set(sin, f32x4.mul(v128.load(i32.add(at, sines)), f32x4.splat(sign)));
@@ -153,20 +161,21 @@ function addRotate(module: ModuleBuilder): void {
           f.run(v128.store(from, f32x4.sub(f32x4.mul(x, cos), f32x4.mul(y, sin))));
           f.run(v128.store(other, f32x4.add(f32x4.mul(y, cos), f32x4.mul(x, sin))));
         });
-        f.set(first, i32.add(first, i32.shiftLeft(halfBytes, i32.of(1))));
+        f.set(head, i32.add(head, i32.shiftLeft(halfBytes, i32.of(1))));
       });
       f.set(values, i32.add(values, rowBytes));
     });
   });
 }
 
-/** One step; clears the gradient. `hyper` holds the numbers in the order of `adamwNumbers`. */
+/** One step; clears the gradient. `hyper` holds the numbers in the order of ../updates.ts, `decay` is one of them or a zero. */
 function addAdamw(module: ModuleBuilder): void {
-  const signature = { ...integers("parameters", "gradients", "first", "second", "bytes", "hyper"), ...floats("decay") };
+  const signature = integers("parameters", "gradients", "first", "second", "bytes", "hyper", "decay");
   module.function("adamw", signature, (f, { parameters, gradients, first, second, bytes, decay, hyper }) => {
     const number = (index: number) => f.let(f32x4.loadSplat(hyper, 4 * index));
     const [rate, scale, beta1, beta2] = [number(0), number(1), number(2), number(3)];
     const [rest1, rest2, correction1, correction2, epsilon] = [number(4), number(5), number(6), number(7), number(8)];
+    const shrink = f.let(f32x4.loadSplat(decay));
     const [g, m, v, p] = [f.local("v128"), f.local("v128"), f.local("v128"), f.local("v128")];
     forVectors(f, bytes, (offset) => {
       const at = (start: Local<"i32">) => i32.add(start, offset);
@@ -176,7 +185,7 @@ function addAdamw(module: ModuleBuilder): void {
       f.set(p, v128.load(at(parameters)));
       const root = f32x4.add(f32x4.sqrt(f32x4.mul(v, correction2)), epsilon);
       const change = f32x4.mul(rate, f32x4.div(f32x4.mul(m, correction1), root));
-      f.set(p, f32x4.sub(p, f32x4.add(change, f32x4.mul(f32x4.splat(decay), p))));
+      f.set(p, f32x4.sub(p, f32x4.add(change, f32x4.mul(shrink, p))));
       f.run(v128.store(at(parameters), p));
       f.run(v128.store(at(first), m));
       f.run(v128.store(at(second), v));

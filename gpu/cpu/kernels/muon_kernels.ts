@@ -71,12 +71,13 @@ function addPolynomial(module: ModuleBuilder): void {
   });
 }
 
-/** Copies the lower half of a square matrix onto the upper one, in blocks of 4 x 4. */
+/** Copies `rows` rows of a square matrix's lower half, from `first` on, onto the upper one, in blocks of 4 x 4. */
 function addMirror(module: ModuleBuilder): void {
-  module.function("mirror", integers("matrix", "side"), (f, { matrix, side }) => {
+  module.function("mirror", integers("matrix", "first", "rows", "side"), (f, { matrix, first, rows, side }) => {
     const rowBytes = f.let(fourTimes(side));
     const at = (row: I32, column: I32): I32 => i32.add(matrix, i32.add(i32.mul(row, rowBytes), fourTimes(column)));
-    f.for({ below: side, by: 4 }, (row) => {
+    const end = f.let(i32.add(first, rows));
+    f.for({ from: first, below: end, by: 4 }, (row) => {
       f.for({ below: row, by: 4 }, (column) => {
         const from = f.let(at(row, column));
         const lines = [0, 1, 2, 3].map((r) => f.let(v128.load(i32.add(from, i32.mul(rowBytes, i32.of(r))))));

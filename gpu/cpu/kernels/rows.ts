@@ -77,7 +77,7 @@ function addNormBackward(module: ModuleBuilder): void {
 
 /** dg += sum over rows of dy x inverse, of the columns in `bytes`; rows are `rowBytes` long. */
 function addGainGradient(module: ModuleBuilder): void {
-  const signature = integers("from", "inverses", "outGradient", "gainGradient", "rows", "bytes", "rowBytes");
+  const signature = integers("from", "inverses", "outGradient", "gainGradient", "bytes", "rows", "rowBytes");
   module.function("gainGradient", signature, (f, p) => {
     const { from, inverses, outGradient, gainGradient, rows, bytes, rowBytes } = p;
     f.for({ below: rows }, () => {

@@ -80,6 +80,16 @@ export class FunctionBuilder {
     this.#emit([branch, 0, end, end]);
   }
 
+  /** Runs `body` as long as the condition holds before it. */
+  while(condition: Expression<"i32">, body: () => void): void {
+    this.#emit([loop, noResult]);
+    this.if(condition, () => {
+      body();
+      this.#emit([branch, 1]);
+    });
+    this.#emit([end]);
+  }
+
   /** Runs `body` as often as `count` says, at least once; its cheapest form, for inner loops. Changes `count`. */
   countDown(count: Local<"i32">, body: () => void): void {
     this.#emit([loop, noResult]);

@@ -45,13 +45,14 @@ export class ModuleBuilder {
     };
   }
 
-  build(): Uint8Array<ArrayBuffer> {
+  /** `isShared`: its memory is one that several threads have. */
+  build({ isShared = false } = {}): Uint8Array<ArrayBuffer> {
     const types = this.#functions.map(({ parameters }) => [
       0x60,
       ...vector(parameters.map((type) => [typeCodes[type]])),
       ...vector([]), // no result: kernels write to memory
     ]);
-    const limits = [0x01, ...unsigned(1), ...unsigned(mostPages)];
+    const limits = [isShared ? 0x03 : 0x01, ...unsigned(1), ...unsigned(mostPages)];
     const memory = [...name("host"), ...name("memory"), 0x02, ...limits];
     const exports = this.#functions.map((each, index) => [...name(each.name), 0x00, ...unsigned(index)]);
     return Uint8Array.from([

@@ -58,6 +58,7 @@ export function losingWorker(isLost: (call: StageCall) => boolean): ComputeWorke
   };
   return {
     adapter,
+    threads: null,
     reason: null,
     openStage: (spec, options) => lost ? fail() : Promise.resolve(losing(createReferenceStage(spec, options))),
     inspect: () => Promise.resolve(null),

@@ -34,7 +34,7 @@ Deno.test("Changes: what may change is a choice for each setting, and a new sett
       ...["stages", "codec", "bottleneckWidth"].map((key) => `pipeline.${key}`),
       ...["sequencesPerMicrobatch", "microbatchesPerStep", "optimizer", "beta1", "beta2", "epsilon", "weightDecay"]
         .map((key) => `train.${key}`),
-      ...["outer.learningRate", "outer.momentum"],
+      ...["outer.learningRate", "outer.momentum", "outer.payload", "outer.density"],
       ...["data.corpus", "data.heldOutFraction", "data.maxBytes", "validate.heldOutSequences", "chain.netuid"],
     ],
   );

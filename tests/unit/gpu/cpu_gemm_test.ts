@@ -1,7 +1,7 @@
 /** The processor's matrix product against float64, at shapes that no tile and no block divides; its bits do not depend on blocks. */
 
 import { assert, assertEquals } from "@std/assert";
-import { Gemm, type Operand } from "../../../gpu/cpu/gemm.ts";
+import { Gemm, gemmFloats, type Operand } from "../../../gpu/cpu/gemm.ts";
 import { cpuKernels } from "../../../gpu/cpu/kernels/cpu_kernels.ts";
 import { CpuMemory } from "../../../gpu/cpu/memory.ts";
 import { noise } from "../../support/finite_difference.ts";
@@ -28,7 +28,7 @@ const valueAt = (
 
 function multiply({ rows, columns, depth, a, b, adds }: Shape) {
   const memory = new CpuMemory();
-  const gemm = new Gemm(memory, cpuKernels(memory.memory));
+  const gemm = new Gemm(cpuKernels(memory.memory), memory.scratch("panels", gemmFloats).offset);
   const [valuesA, valuesB, start] = [noise("a", rows * depth), noise("b", columns * depth), noise("c", rows * columns)]
     .map((values) => Float32Array.from(values)) as [Float32Array, Float32Array, Float32Array];
   const place = (label: string, values: Float32Array) => {
@@ -90,7 +90,7 @@ Deno.test("CPU product: where both operands lie in rows, any depth will do", () 
 
 Deno.test("CPU product: NaN and infinity reach exactly the outputs they belong to", () => {
   const memory = new CpuMemory();
-  const gemm = new Gemm(memory, cpuKernels(memory.memory));
+  const gemm = new Gemm(cpuKernels(memory.memory), memory.scratch("panels", gemmFloats).offset);
   const [a, b, c] = ["a", "b", "c"].map((label) => memory.storage(label, 36)) as [
     ...[ReturnType<CpuMemory["storage"]>, ReturnType<CpuMemory["storage"]>, ReturnType<CpuMemory["storage"]>],
   ];

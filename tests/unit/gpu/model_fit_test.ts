@@ -27,6 +27,7 @@ function workerWith(isSoftware: boolean): ComputeWorker {
   const unused = () => Promise.reject(new Error("not asked for here"));
   return {
     adapter: { device: "webgpu", name: "paper", isSoftware },
+    threads: null,
     reason: null,
     openStage: unused,
     inspect: () => Promise.resolve({ limits, features: [] }),

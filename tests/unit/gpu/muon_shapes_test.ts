@@ -5,7 +5,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import type { ParameterTable } from "../../../core/model/spec.ts";
-import { Gemm, type Operand } from "../../../gpu/cpu/gemm.ts";
+import { Gemm, gemmFloats, type Operand } from "../../../gpu/cpu/gemm.ts";
 import { cpuKernels } from "../../../gpu/cpu/kernels/cpu_kernels.ts";
 import { CpuMemory } from "../../../gpu/cpu/memory.ts";
 import { hardwareKernels, softwareKernels } from "../../../gpu/webgpu/ops.ts";
@@ -65,7 +65,7 @@ Deno.test("CPU product: the mirrored lower half of a Gram matrix has the bits of
     for (const layout of ["lines", "rows"] as const) {
       const memory = new CpuMemory();
       const kernels = cpuKernels(memory.memory);
-      const gemm = new Gemm(memory, kernels);
+      const gemm = new Gemm(kernels, memory.scratch("panels", gemmFloats).offset);
       const matrix = memory.storage("matrix", side * depth);
       memory.upload(matrix, Float32Array.from(noise("matrix", side * depth)));
       const rowBytes = 4 * (layout === "lines" ? depth : side);
@@ -73,8 +73,8 @@ Deno.test("CPU product: the mirrored lower half of a Gram matrix has the bits of
       const [whole, half] = [memory.storage("whole", side * side), memory.storage("half", side * side)];
       const c = { address: whole.offset, rowBytes: 4 * side };
       gemm.multiply({ a, b: a, c, rows: side, columns: side, depth, adds: false });
-      gemm.multiplyLower({ a, b: a, c: half.offset, side, depth });
-      kernels.mirror(half.offset, side);
+      gemm.multiplyLower({ a, b: a, c: half.offset, side, depth, from: 0, to: side });
+      kernels.mirror(half.offset, 0, side, side);
       assertEquals(memory.floats(half), memory.floats(whole), `side ${side}, depth ${depth}, ${layout}`);
     }
   }

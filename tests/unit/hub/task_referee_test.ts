@@ -7,9 +7,11 @@ import { microbatchId, stageIndex, taskId } from "../../../core/ids.ts";
 import { initialParameters } from "../../../core/model/initial.ts";
 import { parameterTable, stageSpecs } from "../../../core/model/spec.ts";
 import { splitLayers } from "../../../core/model/stages.ts";
-import { taskOutput } from "../../../core/model/stage_wires.ts";
+import { stageWires, taskOutput } from "../../../core/model/stage_wires.ts";
 import type { OrchestratorEvent } from "../../../core/orchestrator/event.ts";
+import { createCpuStage } from "../../../gpu/cpu/cpu_stage.ts";
 import { createReferenceStage } from "../../../gpu/reference/stage.ts";
+import { ComputeError } from "../../../gpu/worker_client.ts";
 import { countingBatches, referenceHost } from "../../support/swarm/local_swarm.ts";
 import { tinyConfig } from "../../support/tiny_model.ts";
 
@@ -80,4 +82,62 @@ Deno.test("Task referee: what it cannot repeat is an answer, never a failure of 
   const closed = refereeWith();
   closed.close();
   assertMatch(await why(closed, task, [tokens, wire]), /is ending/);
+});
+
+Deno.test("Task referee: a device that could not be opened, or has stopped, is opened again", async () => {
+  const { tokens, wire } = await made();
+  const stopped = () => Promise.reject(new ComputeError("WorkerStopped", "out of memory"));
+  const openings = [
+    () => Promise.reject(new Error("no thread")),
+    () => Promise.resolve({ ...referenceHost(), openStage: stopped }),
+    () => Promise.resolve(referenceHost()),
+  ];
+  const referee = refereeWith({ openReferee: () => openings.shift()!() });
+  const details: string[] = [];
+  for (let i = 0; i < 3; i++) details.push(answerOf(await referee.repeat(task, [tokens, wire])).detail);
+  assertEquals(details, ["no thread", "out of memory", ""]);
+});
+
+/**
+ * Row 0 of a wire and its gradient as a head and a tail made them that want the replica between them expelled. The wire is so
+ * large that the stage changes no value of the gradient by as much as a bfloat16 shows, but for one, which lies so near the
+ * middle of two that the processor and the reference round it differently.
+ */
+const madeUp = {
+  wire: [-456, -460, 482, -444, -524, 544, -464, -560, 556, 494, 500, 580, -460, -448, 462, -450],
+  signs: [1, -1, -1, 1, 1, 1, -1, 1, 1, 1, -1, 1, -1, 1, 1, 1],
+};
+
+Deno.test("Task referee: wires made up so that honest devices round differently prove nothing against them", async () => {
+  const iota = tinyConfig({ pipeline: { codec: "iota" } });
+  const layers = splitLayers(iota);
+  const specs = stageSpecs(iota, layers);
+  const middle = specs[1]!;
+  const { input, outputGradient, inputGradient } = stageWires(middle);
+  const values = new Float32Array(input!.rows * input!.width);
+  values.set(madeUp.wire);
+  const gradients = new Float32Array(values.length);
+  gradients.set(madeUp.signs.map((sign) => sign / 64));
+  const wire = encodeWire(input!, values);
+  const gradient = encodeWire(outputGradient!, gradients);
+  const outputs: Uint8Array[] = [];
+  for (const compute of [await createCpuStage(middle), createReferenceStage(middle)]) {
+    await compute.loadParameters(initialParameters(parameterTable(middle), iota.seed));
+    await compute.zeroGradients();
+    outputs.push((await compute.backward({ type: "wire", wire }, gradient))!);
+    compute.close();
+  }
+  const [processor, reference] = outputs.map((bytes) => decodeWire(inputGradient!, bytes));
+  assertEquals(
+    processor!.filter((value, i) => value !== reference![i]).length,
+    1,
+    "the devices round one value differently",
+  );
+  const options = { config: iota, stages: specs, layersOfStages: layers };
+  const work: RefereeTask = { ...task, stage: stageIndex(1), direction: "backward" };
+  const { found } = answerOf(await refereeWith(options).repeat(work, [wire, gradient, outputs[0]!]));
+  assertEquals(found!.innovationError, 0);
+  const flipped = encodeWire(inputGradient!, processor!.map((value) => -value));
+  const liar = answerOf(await refereeWith(options).repeat(work, [wire, gradient, flipped])).found!;
+  assert(liar.innovationError > 1, JSON.stringify(liar));
 });

@@ -1,0 +1,24 @@
+/**
+ * The names of payload codecs, which people type and a run's configuration carries, with what each is. They stand apart from
+ * the records (payload_codecs.ts), because the configuration and the command line need the names alone.
+ */
+
+export const payloadCodecDocs = {
+  float32: "4 bytes a value",
+  bf16: "2 bytes",
+  int8: "1 byte",
+  sparse: "few values in 2 bits",
+} as const;
+
+export type PayloadCodecName = keyof typeof payloadCodecDocs;
+
+export const payloadCodecNames = Object.keys(payloadCodecDocs) as readonly PayloadCodecName[]; // it has no other keys
+
+/** Also of a configuration that names none. */
+export const defaultPayloadCodec: PayloadCodecName = "float32";
+
+/**
+ * The share of values in a sparse payload: 64 of 4096, as SparseLoCo (arXiv 2508.15706). A coordinate then waits for 64 rounds on
+ * average, so a run of few rounds needs more (tests/bench/LOG.md).
+ */
+export const densities = { least: 1 / 4096, most: 1 / 4, default: 1 / 64 } as const;

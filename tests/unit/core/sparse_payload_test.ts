@@ -1,0 +1,234 @@
+/** Sparse payloads: exact codes, bits per value, error feedback, embeddings, and bytes that no encoder writes. */
+
+import { assert, assertEquals, assertLess } from "@std/assert";
+import { atOnce } from "../../../core/long_work.ts";
+import { BitReader, BitWriter } from "../../../core/merge/payload/bit_stream.ts";
+import { embeddingRanges } from "../../../core/merge/payload/embedding_ranges.ts";
+import {
+  type ChunkLayout,
+  KeptValues,
+  mostBits,
+  readHead,
+  readKept,
+  writeKept,
+} from "../../../core/merge/payload/kept_values.ts";
+import { chooseLargest } from "../../../core/merge/payload/largest_values.ts";
+import { isWithin, type PayloadCodec, type ValueRange } from "../../../core/merge/payload/payload_codec.ts";
+import { payloadCodecOf } from "../../../core/merge/payload/payload_codecs.ts";
+import { sparse } from "../../../core/merge/payload/sparse.ts";
+import { unreadable } from "../../../core/merge/payload_stats.ts";
+import { embeddingName, headName, parameterTable, stageSpecs } from "../../../core/model/spec.ts";
+import { gaussOf } from "../../support/small_gauss.ts";
+import { prngOf } from "../../support/small_prng.ts";
+import { tinyConfig } from "../../support/tiny_model.ts";
+
+const headBits = 13 + 4 + 2 * 16;
+const levels = [0x3f80, 0x4000];
+
+/** Distinct places, ascending. */
+function drawKept(draw: (below: number) => number, { values, count }: { values: number; count: number }): KeptValues {
+  const kept = new KeptValues();
+  const places = new Set<number>();
+  while (places.size < count) places.add(draw(values));
+  kept.places.set([...places].sort((a, b) => a - b));
+  kept.count = count;
+  for (let i = 0; i < count; i++) kept.codes[i] = draw(4);
+  return kept;
+}
+
+function written(kept: KeptValues): Uint8Array {
+  const writer = new BitWriter();
+  writeKept(writer, { kept, levels, codeBits: 2 });
+  return writer.finish();
+}
+
+Deno.test("Sparse payload: 10,000 random chunks are read back exactly, within their bound", () => {
+  const draw = prngOf(1);
+  for (let round = 0; round < 10_000; round++) {
+    const values = 1 + draw(4096);
+    const mostKept = 1 + draw(Math.min(values, 160));
+    const sent = drawKept(draw, { values, count: draw(mostKept + 1) });
+    const bytes = written(sent);
+    const layout: ChunkLayout = { values, mostKept, codeBits: 2, levels: 2 };
+    assert(8 * (bytes.length - 1) < mostBits(layout), `${bytes.length} bytes`);
+    const reader = new BitReader(bytes);
+    const head = readHead(reader, layout)!;
+    const kept = new KeptValues();
+    assert(readKept(reader, { head, layout, kept }) && reader.isAtEnd);
+    assertEquals(head.levels, sent.count === 0 ? [] : levels);
+    assertEquals(kept.places.slice(0, kept.count), sent.places.slice(0, sent.count));
+    assertEquals(kept.codes.slice(0, kept.count), sent.codes.slice(0, sent.count));
+  }
+});
+
+Deno.test("Sparse payload: gap and code take at most 9.6 bits at the default density", () => {
+  const draw = prngOf(2);
+  const chunks = 2000;
+  const writer = new BitWriter();
+  for (let chunk = 0; chunk < chunks; chunk++) {
+    writeKept(writer, { kept: drawKept(draw, { values: 4096, count: 64 }), levels, codeBits: 2 });
+  }
+  const bits = (8 * writer.finish().length - chunks * headBits) / (chunks * 64);
+  assert(bits <= 9.6, `${bits} bits`);
+  assert(bits > 7.36 + 2, `${bits} bits, fewer than random places have`);
+});
+
+Deno.test("Sparse payload: the largest magnitudes are chosen, the lower place first where they are equal", () => {
+  const draw = prngOf(3);
+  for (let round = 0; round < 500; round++) {
+    const values = Float32Array.from({ length: 1 + draw(300) }, () => (draw(9) - 4) * 2 ** (draw(60) - 30));
+    const wanted = 1 + draw(values.length);
+    const expected = [...values.keys()].filter((i) => values[i] !== 0)
+      .sort((a, b) => Math.abs(values[b]!) - Math.abs(values[a]!) || a - b).slice(0, wanted).sort((a, b) => a - b);
+    const places = new Uint16Array(values.length);
+    const count = chooseLargest(values, wanted, places);
+    assertEquals([...places.subarray(0, count)], expected);
+  }
+});
+
+const gaussian = (seed: number, length: number): Float32Array => {
+  const gauss = gaussOf(seed);
+  return Float32Array.from({ length }, () => 1e-3 * gauss());
+};
+
+interface Encoding {
+  readonly codec?: PayloadCodec;
+  readonly residual?: Float32Array;
+  readonly embeddings?: readonly ValueRange[];
+}
+
+function encode(
+  values: Float32Array,
+  { codec = sparse, residual = new Float32Array(values.length), embeddings = [] }: Encoding = {},
+): Uint8Array {
+  return atOnce(codec.encode({ values: values.slice(), residual, embeddings }));
+}
+
+/** What a payload says, with the result's rounding to 8 bits of a chunk's largest. */
+function meanOfOne(payload: Uint8Array, values: number, codec = sparse): Float32Array {
+  const mean = atOnce(codec.average([{ payload, weight: 1, scale: 1 }]));
+  assert(mean.ok);
+  return atOnce(codec.decodeResult(mean.value, values))!;
+}
+
+Deno.test("Sparse payload: what is sent and what is left are the values and 0.95 of what was left before", () => {
+  const length = 2 * 4096 + 640;
+  const residual = new Float32Array(length);
+  const [sent, meant] = [new Float64Array(length), new Float64Array(length)];
+  const rounds = 40;
+  for (let round = 0; round < rounds; round++) {
+    const values = gaussian(round, length);
+    const payload = encode(values, { residual });
+    const decoded = meanOfOne(payload, length);
+    for (let i = 0; i < length; i++) {
+      sent[i] = 0.95 * sent[i]! + decoded[i]!;
+      meant[i] = 0.95 * meant[i]! + values[i]!;
+    }
+  }
+  let [error, size] = [0, 0];
+  for (let i = 0; i < length; i++) {
+    error = Math.max(error, Math.abs(sent[i]! + residual[i]! - meant[i]!));
+    size = Math.max(size, Math.abs(meant[i]!));
+  }
+  assertLess(error / size, 0.02); // the rounding of results; without feedback it is 1
+  const silent = new Float32Array(length);
+  for (let round = 0; round < 200; round++) encode(silent, { residual });
+  assertLess(residual.reduce((sum, each) => Math.max(sum, Math.abs(each)), 0), 1e-3 * size);
+});
+
+Deno.test("Sparse payload: what is sent is 64 values of two levels, and what is left is the rest", () => {
+  const values = gaussian(7, 4096);
+  const residual = new Float32Array(4096);
+  const { squareSum, largest } = atOnce(sparse.inspect(encode(values, { residual }), 4096));
+  const sent = values.map((value, i) => value - residual[i]!);
+  const kept = sent.filter((value) => value !== 0);
+  assertEquals(kept.length, 64);
+  const magnitudes = new Set(kept.map((value) => Number(Math.abs(value).toPrecision(5))));
+  assertEquals(magnitudes.size, 2, "two levels");
+  assert(Math.abs(squareSum / sent.reduce((sum, value) => sum + value * value, 0) - 1) < 1e-5);
+  assert(Math.abs(largest / Math.max(...magnitudes) - 1) < 1e-4);
+});
+
+Deno.test("Sparse payload: a non-finite value spoils one payload, not the next ones", () => {
+  const values = gaussian(8, 640);
+  values[5] = NaN;
+  values[9] = Infinity;
+  const residual = new Float32Array(640);
+  assertEquals(atOnce(sparse.inspect(encode(values, { residual }), 640)), unreadable);
+  assert(atOnce(sparse.inspect(encode(gaussian(9, 640), { residual }), 640)).isFinite);
+});
+
+Deno.test("Sparse payload: embeddings keep twice as many values, and the density is the run's", () => {
+  const values = gaussian(10, 3 * 4096);
+  const countOf = (payload: Uint8Array) =>
+    meanOfOne(payload, values.length, dense).filter((value) => value !== 0).length;
+  const { outer } = tinyConfig();
+  const dense = payloadCodecOf({ outer: { ...outer, payload: "sparse", density: 1 / 16 } });
+  assertEquals(countOf(encode(values)), 3 * 64);
+  assertEquals(countOf(encode(values, { embeddings: [{ start: 0, end: 4096 }] })), 4 * 64);
+  assertEquals(countOf(encode(values, { embeddings: [{ start: 2048, end: 3 * 4096 }] })), 96 + 4 * 64);
+  assertEquals(countOf(encode(values, { codec: dense })), 3 * 256);
+  const all = encode(values, { codec: dense, embeddings: [{ start: 0, end: values.length }] });
+  assertEquals(countOf(all), 6 * 256);
+  assert(isWithin(dense.payloadBytes(values.length), all.length));
+  assertEquals(atOnce(sparse.inspect(all, values.length)), unreadable, "more than the run's density allows");
+});
+
+Deno.test("Sparse payload: embedding and head are where the stage's table has them", () => {
+  const config = tinyConfig();
+  const tables = stageSpecs(config, [1, 1, 1]).map(parameterTable);
+  const found = tables.map((table) => embeddingRanges(table, { offset: 0, size: table.length }));
+  const rangeOf = (stage: number, name: string) => {
+    const { offset, size } = tables[stage]!.tensors.find((tensor) => tensor.name === name)!;
+    return [{ start: offset, end: offset + size }];
+  };
+  assertEquals(found, [rangeOf(0, embeddingName), [], rangeOf(2, headName)]);
+  const [{ start, end } = { start: 0, end: 0 }] = found[2]!;
+  assertEquals(embeddingRanges(tables[2]!, { offset: start - 64, size: 128 }), [{ start: 64, end: 128 }]);
+  assertEquals(embeddingRanges(tables[2]!, { offset: end, size: 64 }), []);
+});
+
+/** A payload of one chunk, bit by bit. */
+function crafted(parts: readonly (readonly [value: number, bits: number])[], values = 4096): Uint8Array {
+  const writer = new BitWriter();
+  writer.write32(values);
+  for (const [value, bits] of parts) writer.write(value, bits);
+  return writer.finish();
+}
+
+Deno.test("Sparse payload: no count, table, place or padding that an encoder does not write is read", () => {
+  const one = (level: readonly [number, number], tail: readonly (readonly [number, number])[] = [[1, 1], [0, 2]]) =>
+    crafted([[1, 13], [0, 4], [level[0], 16], [level[1], 16], ...tail]);
+  assert(atOnce(sparse.inspect(one([0x3f80, 0x4000]), 4096)).isFinite, "the one beside all wrong ones");
+  const wrong: Record<string, Uint8Array> = {
+    "more values than the density allows": crafted([[129, 13], ...Array(60).fill([0, 24])]),
+    "a giant count": crafted([[8191, 13], ...Array(60).fill([0, 24])]),
+    "a Rice parameter beyond a chunk": crafted([[1, 13], [13, 4], [1, 16], [1, 16], [1, 1], [0, 15]]),
+    "an infinite level": one([0x3f80, 0x7f80]),
+    "a NaN": one([0x3f80, 0x7fc0]),
+    "a NaN in the lower level": one([0x7fc0, 0x4000]),
+    "a negative level": one([0x8000, 0xbf80]),
+    "levels in the wrong order": one([0x4000, 0x3f80]),
+    "a place beyond the chunk": one([1, 1], [...Array(171).fill([0, 24]), [1, 24]]),
+    "no end of a gap": one([1, 1], [[0, 3]]),
+    "padding": one([1, 1], [[1, 1], [0, 2], [7, 3]]),
+    "bytes after the end": one([1, 1], [[1, 1], [0, 2], [0, 24]]),
+    "a giant number of values": crafted([[0, 13]], 2 ** 32 - 1),
+  };
+  for (const [name, payload] of Object.entries(wrong)) {
+    const values = name.includes("number of values") ? 2 ** 32 - 1 : 4096;
+    assertEquals(atOnce(sparse.inspect(payload, values)), unreadable, name);
+    const mean = atOnce(sparse.average([{ payload, weight: 1, scale: 1 }]));
+    assert(!mean.ok && mean.fault.code === "badNumbers", name);
+    assertEquals(atOnce(sparse.decodeResult(payload, 4096)), null, name);
+  }
+});
+
+Deno.test("Sparse result: codes of nothing, of no value and of more than float32 holds are not read", () => {
+  const one = (scale: number, code: number) => crafted([[1, 13], [0, 4], [scale, 16], [1, 1], [code, 8]]);
+  assertEquals(atOnce(sparse.decodeResult(one(0x3f80, 255), 4096))?.[0], 127);
+  assertEquals(atOnce(sparse.decodeResult(one(0x3f80, 255), 4095)), null, "more values than wanted");
+  for (const [scale, code] of [[0x3f80, 128], [0x3f80, 0], [0x7f00, 255], [0x7fc0, 255], [0xbf80, 255]] as const) {
+    assertEquals(atOnce(sparse.decodeResult(one(scale, code), 4096)), null, `${scale} ${code}`);
+  }
+});
