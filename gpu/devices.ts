@@ -11,9 +11,11 @@ import type { AdapterDescription, StageCompute, StageOptions } from "./compute.t
 import { measureCpuAdapter } from "./cpu/cpu_adapter_speed.ts";
 import { measureCpuAttention, measureCpuGemm } from "./cpu/cpu_speed.ts";
 import { cpuAdapter, createCpuStage } from "./cpu/cpu_stage.ts";
+import type { AdapterSpeed } from "./speed/adapter_speed.ts";
+import type { AttentionRequest } from "./speed/attention_speed.ts";
+import type { BatchSpeed } from "./speed/batch_speed.ts";
+import type { GemmRequest, GemmSpeed } from "./speed/gemm_speed.ts";
 import type { StartHelpers } from "./cpu/threads/helper_messages.ts";
-import type { DeviceSpeeds } from "./speed/device_speeds.ts";
-import type { GemmSpeed } from "./speed/gemm_speed.ts";
 import type { FitAdapter } from "./stage_fit.ts";
 import { planStage, type StagePlan } from "./stage_plan.ts";
 import { TooLittleMemoryError } from "./too_large.ts";
@@ -24,12 +26,16 @@ import { Kernels } from "./webgpu/kernel.ts";
 import { createWebGpuStage } from "./webgpu/webgpu_stage.ts";
 import type { DeviceRequest } from "./worker_protocol.ts";
 
-export interface ComputeDevice extends DeviceSpeeds {
+export interface ComputeDevice {
   readonly adapter: AdapterDescription;
   readonly threads: number | null; // of the processor; null: another device
   readonly reason: string | null; // why `auto` chose it
   facts(): DeviceFacts | null; // null: it has no limits of its own
   createStage(spec: StageSpec, options: StageOptions): Promise<StageCompute>;
+  // null: not built for speed
+  measureGemm(request: GemmRequest): Promise<GemmSpeed | null>;
+  measureAttention(request: AttentionRequest): Promise<BatchSpeed | null>;
+  measureAdapter(budgetMs: number): Promise<AdapterSpeed | null>;
 }
 
 const probeMs = 250; // of each candidate

@@ -2,20 +2,20 @@
  * The near end of a compute worker: `StageCompute` over messages.
  *
  * Owns the worker and the calls in flight. A call that fails in the worker rejects with the worker's text; a worker that
- * stops rejects all calls, now and later. Arguments are copied, so callers keep their arrays; whole vectors travel in parts, so
- * that the caller's thread is never busy with one for long and neither side holds a second copy.
+ * stops rejects all calls, now and later. Arguments are copied, so callers keep their arrays.
  */
 
 import { unreachable } from "../core/assert.ts";
 import { parameterTable, type StageSpec } from "../core/model/spec.ts";
-import type { OptimizerState } from "../core/train/optimizer.ts";
-import type { AdapterDescription, PassOptions, StageCompute, StageOptions, StepOptions } from "./compute.ts";
-import type { StageInput, StageVector, Turnaround } from "./compute.ts";
+import type { AdapterDescription, StageCompute, StageOptions } from "./compute.ts";
 import type { HelperOrder } from "./cpu/threads/helper_messages.ts";
 import { HelperThreads } from "./cpu/threads/helper_threads.ts";
 import { ThreadError } from "./cpu/threads/job_board.ts";
 import { type DeviceFacts, DeviceLostError } from "./webgpu/device.ts";
-import type { DeviceSpeeds } from "./speed/device_speeds.ts";
+import type { AdapterSpeed } from "./speed/adapter_speed.ts";
+import type { AttentionRequest } from "./speed/attention_speed.ts";
+import type { BatchSpeed } from "./speed/batch_speed.ts";
+import type { GemmRequest, GemmSpeed } from "./speed/gemm_speed.ts";
 import { VectorTable } from "./vector_table.ts";
 import { OutOfMemoryError } from "./cpu/memory.ts";
 import { TooLargeError, TooLittleMemoryError } from "./too_large.ts";
@@ -28,6 +28,7 @@ import type {
   StageResult,
 } from "./worker_protocol.ts";
 import { ownedCopy, type StageArguments } from "./worker_protocol.ts";
+import { type StageLink, WorkerStage } from "./worker_stage.ts";
 
 /** What went wrong in the worker. `kind` is the name of the error there, e.g. `NoAdapterError` or `GpuFailure`. */
 export class ComputeError extends Error {
@@ -62,7 +63,7 @@ export function isTooLarge(error: unknown): error is Error {
 
 const tooLargeErrors = [TooLargeError, TooLittleMemoryError, OutOfMemoryError];
 
-export interface ComputeWorker extends DeviceSpeeds {
+export interface ComputeWorker {
   readonly adapter: AdapterDescription;
   readonly threads: number | null; // of each stage; null: the device is not the processor
   readonly reason: string | null; // why `auto` chose this device
@@ -70,6 +71,12 @@ export interface ComputeWorker extends DeviceSpeeds {
   openStage(spec: StageSpec, options?: StageOptions): Promise<StageCompute>;
   /** Null: the processor and the reference have no limits but memory. */
   inspect(): Promise<DeviceFacts | null>;
+  /** A matrix product that stages use, at its best within the budget. Null of the reference. */
+  measureGemm(request: GemmRequest): Promise<GemmSpeed | null>;
+  /** The same of a stage's attention, in FLOPs. */
+  measureAttention(request: AttentionRequest): Promise<BatchSpeed | null>;
+  /** What the device can do at most. Null of the reference. */
+  measureAdapter(budgetMs: number): Promise<AdapterSpeed | null>;
   /**
    * Lets calls in flight finish and refuses later ones: the way out for a process that is about to exit. Measured on llvmpipe:
    * of 112 processes that terminated the worker or destroyed its device just before exit 12 ended with a segmentation fault in
@@ -103,9 +110,10 @@ export async function openComputeWorker(
         });
       },
       inspect: () => link.inspect(),
-      measureGemm: (request) => link.measure({ type: "measureGemm", ...request }),
-      measureAttention: (request) => link.measure({ type: "measureAttention", ...request }),
-      measureAdapter: (budgetMs) => link.measure({ type: "measureAdapter", budgetMs }),
+      measureGemm: (request) => link.measure({ type: "measureGemm", ...request }) as Promise<GemmSpeed | null>,
+      measureAttention: (request) =>
+        link.measure({ type: "measureAttention", ...request }) as Promise<BatchSpeed | null>,
+      measureAdapter: (budgetMs) => link.measure({ type: "measureAdapter", budgetMs }) as Promise<AdapterSpeed | null>,
       finish: () => link.finish(),
       close: () => link.stop("the compute worker was closed"),
     };
@@ -114,8 +122,6 @@ export async function openComputeWorker(
     throw error;
   }
 }
-
-const partFloats = 2 ** 20; // 4 MiB: copied in 2 ms, and as much as one read-back of the device
 
 const restMs = 3_000; // a device that hangs is not waited for longer
 
@@ -130,7 +136,7 @@ type Unnumbered<T> = T extends { id: number } ? Omit<T, "id"> : never;
 
 type OpenedDevice = Pick<ComputeWorker, "adapter" | "threads" | "reason">;
 
-class WorkerLink {
+class WorkerLink implements StageLink {
   /** WebGPU needs no right of Deno's, so the thread that computes on strangers' bytes gets none. */
   readonly #worker = new Worker(workerUrl(), { type: "module", name: "compute", deno: { permissions: "none" } });
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
@@ -170,8 +176,8 @@ class WorkerLink {
   }
 
   /** What the worker answers to the request of this type. */
-  measure<T>(request: Extract<Unnumbered<ComputeRequest>, { type: `measure${string}` }>): Promise<T> {
-    return this.#request(request) as Promise<T>;
+  measure(request: Extract<Unnumbered<ComputeRequest>, { type: `measure${string}` }>): Promise<unknown> {
+    return this.#request(request);
   }
 
   async finish(): Promise<void> {
@@ -228,122 +234,5 @@ class WorkerLink {
       default:
         return unreachable(response);
     }
-  }
-}
-
-class WorkerStage implements StageCompute {
-  readonly spec: StageSpec;
-  readonly adapter: AdapterDescription;
-  readonly #link: WorkerLink;
-  readonly #stage: number;
-  readonly #vectors: VectorTable;
-
-  constructor(
-    link: WorkerLink,
-    options: { stage: number; spec: StageSpec; adapter: AdapterDescription; vectors: VectorTable },
-  ) {
-    this.#link = link;
-    this.#stage = options.stage;
-    this.spec = options.spec;
-    this.adapter = options.adapter;
-    this.#vectors = options.vectors;
-  }
-
-  async loadParameters(parameters: Float32Array): Promise<void> {
-    await this.#write("parameters", parameters);
-    await this.#call("zeroGradients");
-  }
-
-  readParameters(): Promise<Float32Array> {
-    return this.#read("parameters");
-  }
-
-  async loadOptimizer(state: OptimizerState): Promise<void> {
-    for (const [name, values] of this.#vectors.valuesOf(state)) await this.#write(name, values);
-    await this.#call("setSteps", state.steps);
-  }
-
-  async readOptimizer(): Promise<OptimizerState> {
-    const vectors: Record<string, Float32Array> = {};
-    for (const { name } of this.#vectors.state) vectors[name] = await this.#read(name);
-    return { vectors, steps: await this.countSteps() };
-  }
-
-  writePart(vector: StageVector, part: { offset: number; values: Float32Array }): Promise<void> {
-    return this.#call("writePart", vector, part);
-  }
-
-  readPart(vector: StageVector, part: { offset: number; length: number }): Promise<Float32Array> {
-    return this.#call("readPart", vector, part);
-  }
-
-  countSteps(): Promise<number> {
-    return this.#call("countSteps");
-  }
-
-  setSteps(steps: number): Promise<void> {
-    return this.#call("setSteps", steps);
-  }
-
-  forward(input: StageInput, options?: PassOptions): Promise<Uint8Array> {
-    return this.#call("forward", input, options);
-  }
-
-  backward(input: StageInput, gradient: Uint8Array, options?: PassOptions): Promise<Uint8Array | null> {
-    return this.#call("backward", input, gradient, options);
-  }
-
-  turnaround(input: StageInput, targets: Uint32Array): Promise<Turnaround> {
-    return this.#call("turnaround", input, targets);
-  }
-
-  evaluate(input: StageInput, targets: Uint32Array): Promise<Float32Array> {
-    return this.#call("evaluate", input, targets);
-  }
-
-  logitsAt(input: StageInput, position: number): Promise<Float32Array> {
-    return this.#call("logitsAt", input, position);
-  }
-
-  zeroGradients(): Promise<void> {
-    return this.#call("zeroGradients");
-  }
-
-  gradientSquareSum(): Promise<number> {
-    return this.#call("gradientSquareSum");
-  }
-
-  readGradients(): Promise<Float32Array> {
-    return this.#call("readGradients");
-  }
-
-  step(options: StepOptions): Promise<void> {
-    return this.#call("step", options);
-  }
-
-  close(): void {
-    this.#link.closeStage(this.#stage).catch(() => {
-      // a worker that stopped meanwhile has freed the stage with everything else
-    });
-  }
-
-  async #write(vector: StageVector, values: Float32Array): Promise<void> {
-    this.#vectors.checkWhole(vector, values);
-    for (let offset = 0; offset < values.length; offset += partFloats) {
-      await this.writePart(vector, { offset, values: values.subarray(offset, offset + partFloats) });
-    }
-  }
-
-  async #read(vector: StageVector): Promise<Float32Array> {
-    const values = new Float32Array(this.#vectors.lengthOf(vector));
-    for (let offset = 0; offset < values.length; offset += partFloats) {
-      const length = Math.min(partFloats, values.length - offset);
-      values.set(await this.readPart(vector, { offset, length }), offset);
-    }
-    return values;
-  }
-
-  #call<M extends StageMethod>(method: M, ...args: StageArguments<M>): Promise<StageResult<M>> {
-    return this.#link.callStage(this.#stage, method, args);
   }
 }

@@ -42,7 +42,7 @@ export const command: Command = {
   ],
   options: [
     deviceOption,
-    threadsOption,
+    { ...threadsOption, defaultText: "1, as other libraries have; one for each core when bench runs alone" },
     memoryOption,
     {
       name: "orchestrator",

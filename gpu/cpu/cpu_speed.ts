@@ -1,4 +1,4 @@
-/** The speed of the processor's matrix product and attention (../speed), on as many threads as its stages take. */
+/** The speed of the processor's matrix product and attention (../speed), on as many threads as its stages have. */
 
 import { type AttentionRequest, measureAttention } from "../speed/attention_speed.ts";
 import type { BatchSpeed } from "../speed/batch_speed.ts";
@@ -11,26 +11,28 @@ import { CpuOps } from "./ops.ts";
 import type { StartHelpers } from "./threads/helper_messages.ts";
 import { Team } from "./threads/team.ts";
 
+const width = 256; // one product takes about a millisecond
+const square = { kind: "forward", rows: width, inWidth: width, outWidth: width } as const;
+
 interface Threads {
   readonly threads: number;
   readonly start: StartHelpers;
 }
 
-const width = 256; // one product takes about a millisecond
-const square = { kind: "forward", rows: width, inWidth: width, outWidth: width } as const;
-
-export function measureCpuGemm({ budgetMs, task = square }: GemmRequest, threads: Threads): Promise<GemmSpeed> {
-  return onTeam(threads, (place) => measureGemm(place, { task, budgetMs }));
+export function measureCpuGemm({ budgetMs, task = square }: GemmRequest, own: Threads): Promise<GemmSpeed> {
+  return onPlace(own, (place) => measureGemm(place, { task, budgetMs }));
 }
 
-export function measureCpuAttention(request: AttentionRequest, threads: Threads): Promise<BatchSpeed> {
-  return onTeam(threads, (place) => measureAttention(place, request));
+export function measureCpuAttention(request: AttentionRequest, own: Threads): Promise<BatchSpeed> {
+  return onPlace(own, (place) => measureAttention(place, request));
 }
 
-async function onTeam<T>({ threads, start }: Threads, measure: (place: KernelPlace) => Promise<T>): Promise<T> {
+async function onPlace<T>(
+  { threads, start }: Threads,
+  measure: (place: KernelPlace) => Promise<T>,
+): Promise<T> {
   const buffers = new CpuMemory({ isShared: threads > 1 });
   const team = new Team(buffers, { threads });
-  const ops = new CpuOps(buffers, team);
   const run = (program: readonly Dispatch[], times: number) => {
     for (let i = 0; i < times; i++) {
       for (const dispatch of program) (dispatch as CpuDispatch).run(); // it is of this device
@@ -38,7 +40,7 @@ async function onTeam<T>({ threads, start }: Threads, measure: (place: KernelPla
     return Promise.resolve();
   };
   try {
-    return await measure({ ops, buffers, warmUp: () => team.start(start), run });
+    return await measure({ ops: new CpuOps(buffers, team), buffers, warmUp: () => team.start(start), run });
   } finally {
     team.close();
   }

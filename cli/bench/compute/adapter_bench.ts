@@ -23,7 +23,7 @@ const shaderFolders = ["MESA_SHADER_CACHE_DIR", "MESA_GLSL_CACHE_DIR", "__GL_SHA
 export async function runAdapterBench(context: CommandContext): Promise<number> {
   const { output, options } = context;
   const signal = context.interruption();
-  const worker = await openDevice(options.text("device"), { threads: options.number("threads") });
+  const worker = await openDevice(options.text("device"), { threads: 1 });
   output.line(`Measures ${deviceText(worker)}`);
   try {
     const { device, name: adapter, isSoftware } = worker.adapter;
@@ -95,7 +95,7 @@ export async function runCompile(device: string): Promise<number> {
   if (!resolved.ok) throw new Error(`size ${compiledSize} must be a whole model in one stage`);
   const { config } = resolved;
   const [spec] = stageSpecs(config, [config.model.layers]) as [StageSpec];
-  const worker = await openDevice(device);
+  const worker = await openDevice(device, { threads: 1 });
   const startedMs = performance.now();
   await worker.openStage(spec);
   console.log(JSON.stringify({ openMs: performance.now() - startedMs }));

@@ -34,7 +34,7 @@ export interface Arena {
   readonly facts: {
     readonly device: string;
     readonly adapter: string;
-    readonly threads: number | null; // of the processor; null: another device
+    readonly threads: number | null; // of ours, on the processor; libraries have one
     readonly clock: Clock; // that of the table; a processor's time says nothing of a GPU
     readonly peerVersions: Readonly<Record<string, string>>;
     readonly missingPeers: Readonly<Record<string, string>>;
@@ -58,7 +58,7 @@ export async function inArena(context: CommandContext, use: (arena: Arena) => Pr
   const { output, options } = context;
   const names = chosenLibraries(options.text("peers") ?? "all");
   const signal = context.interruption();
-  const worker = await openDevice(options.text("device"), { threads: options.number("threads") });
+  const worker = await openDevice(options.text("device"), { threads: options.number("threads") ?? 1 });
   output.line(`Computes on ${deviceText(worker)}`);
   const { device, name: adapter, isSoftware } = worker.adapter;
   const libraries = await startLibraries(device === "reference" ? [] : names, {

@@ -44,7 +44,14 @@ export async function runWorthBench(context: CommandContext): Promise<number> {
     output.line(link.words);
     const { device, name, isSoftware } = worker.adapter;
     const { memoryBytes } = memory;
-    const facts = { device, adapter: name, isSoftware, memoryBytes: memoryBytes === Infinity ? null : memoryBytes };
+    const { threads } = worker;
+    const facts = {
+      device,
+      adapter: name,
+      threads,
+      isSoftware,
+      memoryBytes: memoryBytes === Infinity ? null : memoryBytes,
+    };
     output.summary(output.mode === "json" ? { ...facts, link: link.facts, sizes } : facts);
   } finally {
     await worker.finish(); // never terminated just before the exit: see its contract
