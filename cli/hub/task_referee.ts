@@ -10,6 +10,8 @@ import type { RunConfig } from "../../core/config/config.ts";
 import { present } from "../../core/assert.ts";
 import type { OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
 import type { StageSpec } from "../../core/model/spec.ts";
+import { replayWork } from "../../core/validator/replay_work.ts";
+import type { RefereedRepetition } from "../../core/score/verdict.ts";
 import { bytesOfCpuStage } from "../../gpu/cpu/cpu_stage.ts";
 import { type Segment, segmentBytes } from "../../net/messages/frame.ts";
 import { ComputeError } from "../../gpu/worker_client.ts";
@@ -55,22 +57,19 @@ export class TaskReferee {
     this.#device?.then((device) => device.finish(), () => {});
   }
 
-  async #repeat({ round, stage, direction, losses, source }: RefereeTask, contents: readonly Segment[]) {
+  async #repeat(task: RefereeTask, contents: readonly Segment[]): Promise<RefereedRepetition> {
+    const { stage } = task;
     const { config, stages, layersOfStages, blobs } = this.#options;
     const bytes = await bytesOfCpuStage(present(stages[stage], "the task's stage"), { optimizer: null });
     if (bytes > mostBytes) throw new Error(`stage ${stage} takes ${bytes} bytes; at most ${mostBytes} are given to it`);
     const segments = byteSegments();
     const refs = contents.map((content) => segments.hold(segmentBytes(content)));
-    const input = present(refs[0], "a task has an input");
-    const claimed = present(refs.at(-1), "a task has an output");
-    const second = refs.length > 2 ? present(refs[1], "targets or a gradient") : null;
     const host = new ValidatorHost({ device: await this.#opened(), blobs, segments });
     try {
-      const replay = { type: "replay", round, stage, direction, source, losses, input, second, claimed } as const;
-      const result = await host.perform({ config, layersOfStages, work: replay });
+      const result = await host.perform({ config, layersOfStages, work: replayWork(task, refs) });
       if (result.type !== "replay") throw new Error("it was not repeated");
-      const { innovationError, equalShare, lossError } = result;
-      return { innovationError, equalShare, lossError };
+      const { innovationError, equalShare, lossError, rounding } = result;
+      return { innovationError, equalShare, lossError, rounding };
     } finally {
       host.close();
     }

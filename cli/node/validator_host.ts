@@ -120,6 +120,7 @@ export class ValidatorHost {
       type: "replay",
       innovationError: compared.error,
       equalShare: compared.equalShare,
+      rounding: compared.rounding,
       lossError: losses === null || work.losses === null ? null : largestDifference(losses, work.losses),
     };
   }

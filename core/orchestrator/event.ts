@@ -12,7 +12,7 @@ import type { BlobHash, BlobRef, Direction, MicrobatchId, NodeId, StageIndex, Ta
 import type { PayloadStats } from "../merge/payload_stats.ts";
 import type { HubMessage, NodeMessage, ParameterSource, Role, Slice, WeightedPayload } from "../protocol/message.ts";
 import type { RunRecord } from "../protocol/record.ts";
-import type { Repetition } from "../score/verdict.ts";
+import type { RefereedRepetition } from "../score/verdict.ts";
 import type { MergePhase } from "./merge/merge_state.ts";
 
 export type OrchestratorEvent =
@@ -110,7 +110,7 @@ export type OrchestratorEvent =
   | {
     readonly type: "taskRefereed";
     readonly task: TaskId;
-    readonly found: Repetition | null;
+    readonly found: RefereedRepetition | null;
     readonly detail: string;
   }
   /** The state was restored from the journal: the last process's sessions and the hub's own work are gone. */

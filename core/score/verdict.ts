@@ -23,6 +23,11 @@ export interface Repetition {
   readonly lossError: number | null; // largest of all sequences, in nats; null: the task has no losses
 }
 
+/** What the hub found when it repeated a task. */
+export interface RefereedRepetition extends Repetition {
+  readonly rounding: number; // see innovation.ts
+}
+
 /**
  * none: nothing follows. withholdPay: the miner keeps `score` of its pay while the round is in a validator's window; today only
  * in the book of the validator that found it, because one validator's claim proves nothing to the others. expel: proven to all;
@@ -45,18 +50,26 @@ export interface Verdict extends AuditedTask {
 const provenError = 0.5;
 
 /**
- * A task passes if neither its output nor its losses exceed the run's tolerance. `isReferee`: the hub has repeated it, so a large
- * error is proof; a validator's word is none.
+ * A miner can put its error so near the tolerance that rounding decides on which side of it a validator finds it. An
+ * accusation is false only where the error is less than the tolerance by far more than that.
  */
+const clearly = 2;
+
+/** What the hub makes of a task that it has repeated itself, so a large error is proof; a validator's word is none. */
+export function judgeAsReferee(
+  { innovationError, lossError, rounding }: RefereedRepetition,
+  tolerance: number,
+): "madeUp" | "honest" | "unclear" {
+  const [surely, atMost] = [innovationError - rounding, innovationError + rounding];
+  if (Math.max(surely, lossError ?? 0) > Math.max(provenError, tolerance)) return "madeUp";
+  return Math.max(atMost, lossError ?? 0) <= tolerance / clearly ? "honest" : "unclear";
+}
+
+/** A task passes if neither its output nor its losses exceed the run's tolerance. */
 export function judgeRepetition(
   { round, miner, stage, task }: AuditedTask,
-  { found: { innovationError, equalShare, lossError }, tolerance, isReferee = false }: {
-    found: Repetition;
-    tolerance: number;
-    isReferee?: boolean;
-  },
+  { found: { innovationError, equalShare, lossError }, tolerance }: { found: Repetition; tolerance: number },
 ): Verdict {
-  const isProven = isReferee && Math.max(innovationError, lossError ?? 0) > Math.max(provenError, tolerance);
   const passed = innovationError <= tolerance && (lossError === null || lossError <= tolerance);
   const off = lossError === null ? `${innovationError}` : `${innovationError}, its losses by ${lossError}`;
   return {
@@ -67,7 +80,7 @@ export function judgeRepetition(
     task,
     reason: `The output of ${task} is off by ${off}; the tolerance is ${tolerance}`,
     score: passed ? 1 : 0,
-    action: passed ? "none" : isProven ? "expel" : "withholdPay",
+    action: passed ? "none" : "withholdPay",
     evidence: { innovationError, equalShare, lossError, tolerance },
   };
 }

@@ -35,6 +35,7 @@ export type ValidatorResult =
     readonly innovationError: number;
     readonly equalShare: number;
     readonly lossError: number | null;
+    readonly rounding: number; // only the hub needs it
   };
 
 export type ValidatorEvent =

@@ -12,6 +12,7 @@ import type { Machine } from "../protocol/machine.ts";
 import type { Evaluate, HubMessage, NodeMessage, Replay } from "../protocol/message.ts";
 import { judgeRepetition, type Verdict, verdictFacts } from "../score/verdict.ts";
 import { bookVerdict, bookWork, openWorkBook, scoresOf, type WorkBook } from "../score/work_score.ts";
+import { replayWork } from "./replay_work.ts";
 import type { ValidatorEffect, ValidatorEvent, ValidatorRecord, ValidatorResult, ValidatorWork } from "./event.ts";
 
 type Request = Evaluate | Replay;
@@ -179,10 +180,7 @@ function workOf({ request, segments }: { request: Request; segments: readonly Bl
     const { round, sources } = request;
     return { type: "evaluate", round, sources, inputs: segment(0), targets: segment(1) };
   }
-  const { round, stage, direction, source, losses } = request;
-  const second = direction === "forward" ? null : segment(1);
-  const claimed = segment(segments.length - 1);
-  return { type: "replay", round, stage, direction, source, losses, input: segment(0), second, claimed };
+  return replayWork(request, segments);
 }
 
 function finishRunning(state: ValidatorState, job: number): NonNullable<ValidatorState["running"]> | null {

@@ -4,14 +4,14 @@ import { assert, assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
 import { dropReplays } from "../../core/orchestrator/audit/auditing.ts";
 import type { OrchestratorEffect } from "../../core/orchestrator/event.ts";
-import type { Repetition } from "../../core/score/verdict.ts";
+import type { RefereedRepetition } from "../../core/score/verdict.ts";
 import { commit } from "../support/swarm/scripted_merge.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 
 type RefereeTask = Extract<OrchestratorEffect, { type: "refereeTask" }>;
 
-const right: Repetition = { innovationError: 1e-6, equalShare: 0.9, lossError: null };
-const wrong: Repetition = { innovationError: 2, equalShare: 0, lossError: null };
+const right: RefereedRepetition = { rounding: 0, innovationError: 1e-6, equalShare: 0.9, lossError: null };
+const wrong: RefereedRepetition = { rounding: 0, innovationError: 2, equalShare: 0, lossError: null };
 
 /** Two stages of two replicas and two validators; the first of three steps of the round is closed. */
 function audited({ replaysPerMiner = 1 } = {}) {
@@ -59,7 +59,7 @@ function accuse(
 const asked = (hub: ScriptedOrchestrator): RefereeTask[] =>
   hub.effects.filter((effect): effect is RefereeTask => effect.type === "refereeTask");
 
-function answer(hub: ScriptedOrchestrator, found: Repetition | null, detail = ""): void {
+function answer(hub: ScriptedOrchestrator, found: RefereedRepetition | null, detail = ""): void {
   const { task } = asked(hub).at(-1)!;
   hub.step({ type: "taskRefereed", task, found, detail });
 }

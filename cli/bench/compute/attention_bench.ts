@@ -7,8 +7,7 @@
 
 import type { AttentionPass } from "../../../gpu/speed/attention_speed.ts";
 import type { CommandContext } from "../../command.ts";
-import { bothClocks, byName, type Figure, inArena } from "./compute_bench.ts";
-import { OwnDevice } from "./own_device.ts";
+import { benchFlops } from "./flops_bench.ts";
 
 const shapes = [
   { sequences: 8, length: 128, heads: 4, headWidth: 32 }, // the model of 0.92 M parameters
@@ -16,7 +15,6 @@ const shapes = [
   { sequences: 1, length: 1024, heads: 8, headWidth: 64 },
 ];
 const passes: readonly AttentionPass[] = ["forward", "backward"];
-const scale = 1e9; // FLOP in a GFLOP
 
 export async function runAttentionBench(context: CommandContext): Promise<number> {
   const budgetMs = 1000 * (context.options.number("seconds") ?? 3) / 2; // of each pass
@@ -24,25 +22,8 @@ export async function runAttentionBench(context: CommandContext): Promise<number
     passes.map((pass) => {
       const shape = `${sizes.sequences}x${sizes.length}x${sizes.heads}x${sizes.headWidth}`; // B, T, heads, head width
       const task = { type: "attention", pass, ...sizes, kvHeads: sizes.heads } as const;
-      return { shape, label: `${shape} ${pass}`, task };
+      return { fields: { shape, pass }, label: `${shape} ${pass}`, task };
     })
   );
-  await inArena(context, async ({ measure, facts, limits }) => {
-    const unit = { title: "GFLOP", scale, limitOf: (of: NonNullable<typeof limits>) => of.multiplyAdds, budgetMs };
-    const figures = await measure(tasks, { ...unit, ours: (worker) => new OwnDevice(worker) });
-    const rows = tasks.map(({ shape, task }, i) => rowOf(figures[i]!, { shape, pass: task.pass }));
-    const limit = limits === null ? {} : { limit: bothClocks("gflops", { speed: limits.multiplyAdds, scale }) };
-    context.output.summary(context.output.mode === "json" ? { ...facts, ...limit, rows } : facts);
-  });
-  return 0;
-}
-
-function rowOf({ ours, peers, missing }: Figure, named: { shape: string; pass: AttentionPass }) {
-  return {
-    ...named,
-    ...bothClocks("gflops", { speed: ours, scale }),
-    peers: byName(peers, { clock: "perCpuSecond", scale }),
-    peersPerSecond: byName(peers, { clock: "perSecond", scale }),
-    missing,
-  };
+  return await benchFlops(context, { tasks, budgetMs });
 }

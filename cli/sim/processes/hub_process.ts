@@ -38,6 +38,7 @@ import type { Network } from "../network/network.ts";
 import type { HubEnd } from "../network/network_peer.ts";
 import { QueueTimers } from "../queue_timers.ts";
 import { SymbolicHubWork } from "./symbolic_hub_work.ts";
+import { replayWork } from "../../../core/validator/replay_work.ts";
 import { symbolicReplay } from "./symbolic_replay.ts";
 import { blobsOfSource } from "./symbolic_stage.ts";
 import { largestOf } from "./symbolic_numbers.ts";
@@ -184,14 +185,10 @@ export class HubProcess implements HubEnd {
 
   #refereed(work: RefereeTask, contents: readonly BlobRef[]): OrchestratorEvent {
     const { shape, blobs } = this.#options;
-    const { task, round, stage, direction, losses, source } = work;
-    const missing = blobs.missing(blobsOfSource(source));
+    const { task } = work;
+    const missing = blobs.missing(blobsOfSource(work.source));
     if (missing !== null) return { type: "taskRefereed", task, found: null, detail: `no blob ${missing.hash}` };
-    const input = present(contents[0], "a task has an input");
-    const claimed = present(contents.at(-1), "a task has an output");
-    const second = contents.length > 2 ? present(contents[1], "targets or a gradient") : null;
-    const replay = { type: "replay", round, stage, direction, source, losses, input, second, claimed } as const;
-    return { type: "taskRefereed", task, found: symbolicReplay(shape, replay), detail: "" };
+    return { type: "taskRefereed", task, found: symbolicReplay(shape, replayWork(work, contents)), detail: "" };
   }
 
   // ------------------------------------------------------------------------------------------------------- crash

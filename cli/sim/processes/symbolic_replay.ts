@@ -1,14 +1,12 @@
 /** A task repeated on symbolic tensors, by a validator or by the hub: right to the last bit, or wrong. */
 
 import { present } from "../../../core/assert.ts";
-import type { Repetition } from "../../../core/score/verdict.ts";
-import type { ValidatorWork } from "../../../core/validator/event.ts";
+import type { RefereedRepetition } from "../../../core/score/verdict.ts";
+import type { ReplayWork } from "../../../core/validator/replay_work.ts";
 import type { SwarmShape } from "../swarm_shape.ts";
 import { taskResult, vectorsOf } from "./symbolic_stage.ts";
 
-export type Replay = Extract<ValidatorWork, { type: "replay" }>;
-
-export function symbolicReplay(shape: SwarmShape, work: Replay): Repetition {
+export function symbolicReplay(shape: SwarmShape, work: ReplayWork): RefereedRepetition {
   const { parameters } = vectorsOf(work.source, { shape, stage: work.stage });
   const { output, losses } = taskResult({
     spec: present(shape.stages[work.stage], "the replayed stage exists"),
@@ -20,5 +18,5 @@ export function symbolicReplay(shape: SwarmShape, work: Replay): Repetition {
   const lossError = losses === null || work.losses === null
     ? null
     : Math.max(...losses.map((loss, i) => Math.abs(loss - (work.losses?.[i] ?? Infinity))));
-  return { innovationError: isEqual ? 0 : 1, equalShare: isEqual ? 1 : 0, lossError };
+  return { innovationError: isEqual ? 0 : 1, equalShare: isEqual ? 1 : 0, lossError, rounding: 0 };
 }

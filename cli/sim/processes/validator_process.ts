@@ -9,7 +9,8 @@ import { openValidator, validator, type ValidatorState } from "../../../core/val
 import { NodeRuntime } from "../../node/node_runtime.ts";
 import { watchedNode } from "../checks/watched_machine.ts";
 import { NodeProcess, type NodeServices } from "./node_process.ts";
-import { type Replay, symbolicReplay } from "./symbolic_replay.ts";
+import type { ReplayWork } from "../../../core/validator/replay_work.ts";
+import { symbolicReplay } from "./symbolic_replay.ts";
 import type { SwarmShape } from "../swarm_shape.ts";
 
 export class ValidatorProcess extends NodeProcess {
@@ -56,7 +57,7 @@ export class ValidatorProcess extends NodeProcess {
     });
   }
 
-  #replay(work: Replay): ValidatorResult {
+  #replay(work: ReplayWork): ValidatorResult {
     const { shape } = this.services;
     for (const ref of [work.input, work.second, work.claimed]) if (ref !== null) this.segments.get(ref);
     return { type: "replay", ...symbolicReplay(shape, work) };

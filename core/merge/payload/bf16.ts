@@ -3,7 +3,7 @@
  * at most 0.4 % of its own value, so no residual is kept.
  */
 
-import { bfloat16, encodeBfloat16 } from "../../codec/bfloat16.ts";
+import { bfloat16, decodeBfloat16, encodeBfloat16 } from "../../codec/bfloat16.ts";
 import { type Parsed, parsed, refused } from "../../fault.ts";
 import { inUnits, type LongWork } from "../../long_work.ts";
 import { joinStats, noValues, type PayloadStats, unreadable } from "../payload_stats.ts";
@@ -135,12 +135,12 @@ function largestPattern(payload: Uint16Array, { start, count }: { start: number;
 
 function* decodeResult(result: Uint8Array, most: number): LongWork<Float32Array | null> {
   if (result.byteLength % valueBytes !== 0 || result.byteLength > valueBytes * most) return null;
-  const payload = halves(result);
-  const patterns = new Uint32Array(payload.length);
+  const values = new Float32Array(result.byteLength / valueBytes);
   let isFinite = true;
-  yield* inUnits({ total: payload.length, unit: valuesInUnit }, (start, end) => {
-    isFinite &&= largestPattern(payload, { start, count: end - start }) < 0x7f80;
-    for (let i = start; i < end; i++) patterns[i] = payload[i]! << 16;
+  yield* inUnits({ total: values.length, unit: valuesInUnit }, (start, end) => {
+    const part = result.subarray(valueBytes * start, valueBytes * end);
+    isFinite &&= bfloat16.isFinite(part, { rows: 1, width: end - start });
+    values.set(decodeBfloat16(part), start);
   });
-  return isFinite ? new Float32Array(patterns.buffer) : null;
+  return isFinite ? values : null;
 }

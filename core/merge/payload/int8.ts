@@ -11,7 +11,7 @@ import { type Parsed, parsed, refused } from "../../fault.ts";
 import { inUnits, type LongWork } from "../../long_work.ts";
 import { type PayloadStats, unreadable } from "../payload_stats.ts";
 import { type Shares, sharesOf, stepFor, termBits, toInteger } from "./integer_sum.ts";
-import { isLevel, levelAbove, valueOfLevel } from "./level.ts";
+import { isLevel, largestFloat, levelAbove, valueOfLevel } from "./level.ts";
 import type { ByteBounds, EncodeInput, PayloadCodec, WeightedSlice } from "./payload_codec.ts";
 
 const blockValues = 64;
@@ -20,7 +20,6 @@ const blockBytes = scaleBytes + blockValues;
 const largestCode = 127;
 const largestRead = 128; // no encoder writes -128, but it is a number like the others
 const codeBits = 7;
-const largestFloat = 2 ** 128 - 2 ** 104;
 const blocksInUnit = 2 ** 13; // a few milliseconds
 
 export const int8: PayloadCodec = {

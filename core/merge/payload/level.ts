@@ -7,6 +7,7 @@ const one = new Float32Array(1); // scratch: a number and its pattern
 const pattern = new Uint32Array(one.buffer);
 
 export const levelBits = 16;
+export const largestFloat = 2 ** 128 - 2 ** 104; // of float32
 const firstNonFinite = 0x7f80; // also of a set sign bit: larger
 
 /** The nearest level, ties to even. Of a non-finite value a non-finite level. */

@@ -21,13 +21,12 @@ import {
   readKept,
   writeKept,
 } from "./kept_values.ts";
-import { isLevel, levelAbove, valueOfLevel } from "./level.ts";
+import { isLevel, largestFloat, levelAbove, valueOfLevel } from "./level.ts";
 import { type ByteBounds, isWithin, type WeightedSlice } from "./payload_codec.ts";
 
 const headBytes = 4;
 const largestCode = 127;
 const zeroCode = 128;
-const largestFloat = 2 ** 128 - 2 ** 104;
 const chunksInUnit = 64; // a few milliseconds
 const densest = 17 + 16; // bits of a chunk's head; each value then takes at most 9
 

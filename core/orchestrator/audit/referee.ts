@@ -14,7 +14,7 @@
 import { present } from "../../assert.ts";
 import { fault } from "../../fault.ts";
 import type { NodeId, TaskId } from "../../ids.ts";
-import { judgeRepetition, type Repetition } from "../../score/verdict.ts";
+import { judgeAsReferee, judgeRepetition, type RefereedRepetition } from "../../score/verdict.ts";
 import { blame, convict } from "../members/blame.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
 import type { OrchestratorState } from "../state.ts";
@@ -58,7 +58,7 @@ export function refereeAgain({ audit }: OrchestratorState): void {
 /** `found`: null if the hub could not compute the task, `detail` says why. */
 export function onTaskRefereed(
   state: OrchestratorState,
-  { task, found, detail }: { task: TaskId; found: Repetition | null; detail: string },
+  { task, found, detail }: { task: TaskId; found: RefereedRepetition | null; detail: string },
 ): OrchestratorEffect[] {
   const { audit } = state;
   const refereed = audit.refereed.get(task);
@@ -79,32 +79,30 @@ function dropVain(state: OrchestratorState): void {
   dropRefereed(state, ({ task, miner }) => isGone(miner) || (refereed.get(task)?.accusers ?? []).every(isGone));
 }
 
-/**
- * A miner can put its error so near the tolerance that rounding decides on which side of it a validator finds it. An
- * accusation is false only where the error is less than the tolerance by far more than that.
- */
-const clearly = 2;
-
 function settle(
   state: OrchestratorState,
   { replay, accusers }: RefereedTask,
-  found: Repetition,
+  found: RefereedRepetition,
 ): OrchestratorEffect[] {
   const { tolerance } = state.config.validate;
-  const verdict = judgeRepetition(replay, { found, tolerance, isReferee: true });
-  if (verdict.action === "expel") {
-    const reason = `${verdict.reason}, as the orchestrator found by repeating it`;
-    convict(state, { node: replay.miner, reason });
-    const isInWires = found.innovationError > tolerance; // false losses alone spoil nothing
-    if (isInWires && replay.round === state.round) state.restartBecause = reason;
-    return [];
+  const { reason } = judgeRepetition(replay, { found, tolerance });
+  switch (judgeAsReferee(found, tolerance)) {
+    case "madeUp": {
+      const proven = `${reason}, as the orchestrator found by repeating it`;
+      convict(state, { node: replay.miner, reason: proven });
+      const isInWires = found.innovationError - found.rounding > tolerance; // false losses alone spoil nothing
+      if (isInWires && replay.round === state.round) state.restartBecause = proven;
+      return [];
+    }
+    case "honest": {
+      const detail =
+        `Cannot accept that ${replay.task} of ${replay.miner} is wrong as the orchestrator repeated it: ${reason}`;
+      return accusers.filter((node) => state.members.has(node))
+        .flatMap((node) => blame(state, { node, fault: fault("badNumbers", detail) }));
+    }
+    case "unclear":
+      return [];
   }
-  const isClear = judgeRepetition(replay, { found, tolerance: tolerance / clearly }).type === "passed";
-  if (!isClear) return [];
-  const detail =
-    `Cannot accept that ${replay.task} of ${replay.miner} is wrong as the orchestrator repeated it: ${verdict.reason}`;
-  return accusers.filter((node) => state.members.has(node))
-    .flatMap((node) => blame(state, { node, fault: fault("badNumbers", detail) }));
 }
 
 /** The tasks can no longer be repeated. Returns how many. */

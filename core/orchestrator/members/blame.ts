@@ -109,7 +109,10 @@ function noteLapse(state: OrchestratorState, node: NodeId): void {
  * The member had no link when an answer was due, or was lost while it owed one. That is bad luck unless it also happened in
  * another recent round: otherwise work that is in no merge would earn a whole round's pay.
  */
-export function noteAbsence(state: OrchestratorState, { node, duty }: { node: NodeId; duty: MergeDuty }): void {
+export function noteAbsence(
+  state: OrchestratorState,
+  { node, duty }: { node: NodeId; duty: Exclude<Duty, "tasks"> },
+): void {
   const standing = standingOf(state, node);
   const { absentRound } = standing;
   standing.absentRound = state.round;

@@ -268,6 +268,8 @@ export function loseNode(
   if (member === undefined) return [];
   setAway(state, member, nowMs);
   if (member.leases.size > 0 || member.stepTasks.length > 0) noteReturn(state, member);
+  const { work } = state;
+  if (work?.asked.has(node) === true && !work.sealed.has(node)) noteAbsence(state, { node, duty: "confirming" });
   const tasksKept = departSealed(state, member);
   const tasksReissued = reissueWorkOf(state, member);
   const merge = state.merge?.stages.find((stage) => stage.participants.has(node));
