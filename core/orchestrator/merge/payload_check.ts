@@ -12,7 +12,7 @@
 
 import { present } from "../../assert.ts";
 import { fault } from "../../fault.ts";
-import type { NodeId, StageIndex } from "../../ids.ts";
+import type { NodeId } from "../../ids.ts";
 import { parameterTable } from "../../model/spec.ts";
 import { payloadCodecOf } from "../../merge/payload/payload_codecs.ts";
 import { blame, noteWithheld, suspect } from "../members/blame.ts";
