@@ -43,8 +43,13 @@ testAttacks("payloads", rows);
 /** Within every bound for a payload by itself; its shape and direction among its peers tell (payload_weights.ts). */
 const plausible = (): readonly Row[] => [
   { name: "zeros", steps: 24, miners: [{ stage: 2, hostile: commitsPayload(allOf(0)) }] },
-  { name: "the wrong sign", steps: 24, miners: [{ stage: 2, hostile: commitsPayload(times(-1)) }] },
-  { name: "nearly twice the wrong sign", steps: 24, miners: [{ stage: 2, hostile: commitsPayload(times(-1.95)) }] },
+  { name: "the wrong sign", miners: [{ stage: 1, hostile: commitsPayload(times(-1)) }] },
+  ...[-1, -1.95].map((factor): Row => ({
+    name: `${factor} times its payload, one of four`,
+    replicas: 4,
+    steps: 24,
+    miners: [{ stage: 2, hostile: commitsPayload(times(factor)) }],
+  })),
   ...[0, 1, 2].map((stage): Row => ({
     name: `its whole length in the norm gains of stage ${stage}`,
     steps: 24,

@@ -117,6 +117,7 @@ export function weighPayloads(state: OrchestratorState, merge: StageMerge): void
     merge.scales.set(node, most * reference / length);
     if (isOwn) suspect(state, node);
   }
+  if (!isOwn) return; // what the others made is no measure
   const { tensors } = parameterTable(present(state.stages[merge.stage], "every stage has a spec"));
   const sizes = tensors.map(({ size }) => size);
   for (const [node, { scale, isOdd }] of countPayloads(weighedPayloads(merge), sizes)) {

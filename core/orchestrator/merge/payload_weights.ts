@@ -1,16 +1,16 @@
 /**
- * How much each payload counts in a merge, by its shape among its peers': rules that one liar among three replicas or more cannot
- * get around with any numbers.
+ * How much each payload counts in a merge, by its shape among its peers': rules that hold whatever numbers one liar among three
+ * replicas or more commits.
  *
  * - In no tensor is it more than `mostOfTensor` times as long as the middle of all: up to twice that all of it is scaled down,
  *   beyond it is left out. A length within every other limit that goes into a few hundred norm gains ruins a model.
- * - It goes where the others go, as far as they agree, and never against them; otherwise it is left out.
+ * - It goes where the others go, as far as they agree, and never against them; otherwise it is left out. Not of three: there two
+ *   liars would make the honest one the odd one out, and drive the stage backwards alone.
  * - It is not far shorter than its work lets expect; otherwise it is left out, or it would only hold the others back.
  *
  * Honest payloads of small models (tests/bench/LOG.md): at most 1.5 times the middle in a tensor, cosines of 0.4 to 0.9 with the
  * others' mean, which agree to 0.35 or more, or less than half of both with sparse payloads. Being left out is no punishment: the
- * pay stays, since with two liars of three the honest one is the odd one out. Suspicion is noted. Of two payloads neither is a
- * majority: nothing is done. Cf. the robust rules in Karimireddy et al., arXiv 2012.10333. Out of scope: bounds that hold for
+ * pay stays. Of two payloads neither is a majority: nothing is done. Cf. the robust rules in Karimireddy et al., arXiv 2012.10333. Out of scope: bounds that hold for
  * any payload by itself (payload_check.ts), and the weight of work (core/merge/average.ts).
  */
 
@@ -27,13 +27,14 @@ export interface WeighedPayload {
 
 export interface Counted {
   readonly scale: number; // 0: left out
-  readonly isOdd: boolean; // left out or scaled down for its shape
+  readonly isOdd: boolean; // far longer in a tensor than its peers
 }
 
 const fewest = 3; // payloads that have a middle
 const mostOfTensor = 2;
 const farAbove = 2; // times that
 const leastLength = 1 / 8;
+const fewestOthers = 3; // that may judge a direction
 /** The least cosine with the others' mean, by how much they agree among each other. A sketch is off by 0.06. */
 const leastCosines = [
   { agreement: 0.35, cosine: 0.1 },
@@ -55,7 +56,7 @@ export function countPayloads(payloads: readonly WeighedPayload[], sizes: readon
     const scale = middles === null ? 1 : tensorScale(payload, middles);
     counted.set(node, {
       scale: isShort || isAway ? 0 : scale,
-      isOdd: isAway || scale < 1,
+      isOdd: scale < 1,
     });
   }
   return counted;
@@ -85,7 +86,7 @@ function tensorScale({ shape }: WeighedPayload, middles: readonly number[]): num
 
 function pointsAway({ node, shape }: WeighedPayload, payloads: readonly WeighedPayload[]): boolean {
   const others = payloads.flatMap((other) => other.node === node || other.shape === null ? [] : [other.shape.sketch]);
-  if (shape === null || others.length < fewest - 1) return false;
+  if (shape === null || others.length < fewestOthers) return false;
   const directions = others.map(unit);
   const mean = directions[0]!.map((_, i) => sum(directions.map((direction) => direction[i]!)));
   const agreement = agreementOf(directions);

@@ -16,12 +16,12 @@ function payload(name: string, own: PayloadShape | null, { weight = 9, length = 
   return { node: nodeId(name), weight, length, shape: own };
 }
 
-const honest = [payload("a", shape(0)), payload("b", shape(0.8, [2.5, 1.3]))];
+const honest = [payload("a", shape(0)), payload("b", shape(0.8, [2.5, 1.3])), payload("d", shape(0.5, [2.8, 1.1]))];
 
-/** What becomes of a payload beside two honest ones, which keep all they have. */
+/** What becomes of a payload beside three honest ones, which keep all they have. */
 function counted(own: PayloadShape | null, options: { weight?: number; length?: number } = {}) {
   const all = countPayloads([...honest, payload("c", own, options)], sizes);
-  for (const node of ["a", "b"]) assertEquals(all.get(nodeId(node)), { scale: 1, isOdd: false });
+  for (const node of ["a", "b", "d"]) assertEquals(all.get(nodeId(node)), { scale: 1, isOdd: false });
   return all.get(nodeId("c"))!;
 }
 
@@ -47,13 +47,18 @@ Deno.test("Payload weights: where peers have nothing in a tensor, average values
 
 Deno.test("Payload weights: against its peers, or apart from peers that agree, it is left out", () => {
   for (const angle of [Math.PI, Math.PI + 0.4, Math.PI / 2 + 0.5, -1.3]) {
-    assertEquals(counted(shape(angle)), { scale: 0, isOdd: true }, `${angle}`);
+    assertEquals(counted(shape(angle)), { scale: 0, isOdd: false }, `${angle}`);
   }
 });
 
+Deno.test("Payload weights: of three, two that go the other way do not push out the third", () => {
+  const three = [payload("a", shape(0)), payload("b", shape(Math.PI)), payload("c", shape(Math.PI))];
+  assertEquals([...countPayloads(three, sizes).values()].map(({ scale }) => scale), [1, 1, 1]);
+});
+
 Deno.test("Payload weights: peers that do not agree are no measure of a direction", () => {
-  const apart = [payload("a", shape(0)), payload("b", shape(Math.PI / 2)), payload("c", shape(Math.PI))];
-  assertEquals([...countPayloads(apart, sizes).values()].map(({ scale }) => scale), [1, 1, 1]);
+  const apart = [0, Math.PI / 2, Math.PI, -Math.PI / 2].map((angle, i) => payload(`node ${i}`, shape(angle)));
+  assertEquals([...countPayloads(apart, sizes).values()].map(({ scale }) => scale), [1, 1, 1, 1]);
 });
 
 Deno.test("Payload weights: far shorter than its work lets expect, it is left out and nothing is noted; after little work it is not", () => {
