@@ -97,7 +97,8 @@ function settle(
     case "honest": {
       const detail =
         `Cannot accept that ${replay.task} of ${replay.miner} is wrong as the orchestrator repeated it: ${reason}`;
-      return accusers.filter((node) => state.members.has(node))
+      // Also of one that has left since: else it would leave after each accusation and join again.
+      return accusers.filter((node) => !state.expelled.has(node))
         .flatMap((node) => blame(state, { node, fault: fault("badNumbers", detail) }));
     }
     case "unclear":
