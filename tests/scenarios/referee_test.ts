@@ -111,7 +111,7 @@ Deno.test("Referee: leaving before the hub has repeated the task, and coming bac
 });
 
 Deno.test("Referee: an error that rounding might explain, or a task the hub cannot repeat, costs nobody anything", () => {
-  for (const found of [{ ...wrong, innovationError: 0.3 }, null]) {
+  for (const found of [{ ...wrong, innovationError: 0.3, rounding: 0.26 }, null]) {
     const { hub, judges } = audited();
     const miner = accuse(hub, judges[0]!);
     answer(hub, found, "no room");
