@@ -96,7 +96,7 @@ export interface Standing {
   readonly withheld: Record<"tasks" | "confirming", number>; // recently; for tasks, in a row
   lapses: number; // rounds in which it withheld a merge duty, less what later rounds made up for
   lapsedRound: number | null; // the last of these
-  absentRound: number | null; // round in which it was last away while owing the merge an answer
+  absentRound: number | null; // round in which it last owed an answer, or took gradients away, by being away
   refused: number; // messages of this round
   late: number; // of these, results that came too late
   round: number; // of the newest entry

@@ -96,8 +96,22 @@ Deno.test("Referee: a validator whose accusations are all wrong is blamed, and l
   assertEquals([hub.state.step, hub.count("mergeRetaken")], [1, 0]);
 });
 
+Deno.test("Referee: leaving before the hub has repeated the task, and coming back, spares no false accuser", () => {
+  const { hub, judges: [liar, honest], nodes } = audited();
+  for (let i = 1; i <= 3; i++) {
+    accuse(hub, liar!);
+    hub.tell(liar!, { type: "leaving", reason: "bye" });
+    hub.inbox(liar!).length = 0; // its open requests go to others
+    answer(hub, right);
+    assertEquals([hub.count("blamed"), hub.state.expelled.has(liar!)], [i, i === 3]);
+    hub.validator(liar!);
+  }
+  assert(!hub.state.members.has(liar!), "the last time it is refused");
+  assert([...nodes, honest!].every((node) => hub.state.members.has(node)), "nobody else leaves");
+});
+
 Deno.test("Referee: an error that rounding might explain, or a task the hub cannot repeat, costs nobody anything", () => {
-  for (const found of [{ ...wrong, innovationError: 0.3 }, null]) {
+  for (const found of [{ ...wrong, innovationError: 0.3, rounding: 0.26 }, null]) {
     const { hub, judges } = audited();
     const miner = accuse(hub, judges[0]!);
     answer(hub, found, "no room");

@@ -159,6 +159,14 @@ export const leavesInsteadOf = (type: NodeMessage["type"]): Hostile => ({
   say: ({ message }) => message.type === type ? [{ type: "leaving", reason: "bye" }, joinsAnew] : [message],
 });
 
+/** Confirms its gradient of such a step, and takes it away: what it did counts, and is in no payload. */
+export const leavesConfirmed = (isMeant: (step: number) => boolean): Hostile => ({
+  say: ({ message }) =>
+    message.type === "stepSealed" && isMeant(message.step)
+      ? [message, { type: "leaving", reason: "bye" }, joinsAnew]
+      : [message],
+});
+
 /** Like a miner that was killed and started again. */
 export const joinsInsteadOf = (type: NodeMessage["type"]): Hostile => ({
   say: ({ message }) => message.type === type ? [joinsAnew] : [message],

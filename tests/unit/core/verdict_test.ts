@@ -33,10 +33,13 @@ Deno.test("Verdict: the hub's repetition proves a lie, or that there was none, o
       [0.025, 0.025, 0, "honest"],
       [0.015, null, 0.011, "unclear"], // rounding may have brought it above half the tolerance, or a validator's
       [0.026, null, 0, "unclear"],
-      [0.5, 0.5, 0, "unclear"],
-      [0.51, null, 0, "madeUp"],
-      [0, 0.51, 1e6, "madeUp"],
-      [1, null, 0.5, "unclear"],
+      [0.05, 0.05, 0, "unclear"],
+      [0.051, null, 0, "madeUp"],
+      [0.48, null, 0.1, "madeUp"],
+      [0.48, null, 0.44, "unclear"],
+      [0, 0.051, 1e6, "madeUp"],
+      [1, null, 0.5, "madeUp"],
+      [1, null, 0.96, "unclear"],
       [1e6, null, 1e6, "unclear"], // the stage changed nothing
       [NaN, null, 0, "unclear"],
     ] as const
