@@ -68,6 +68,6 @@ export const bfloat16: WireFormat = {
   encode: encodeBfloat16,
   decode: decodeBfloat16,
   isFinite: (bytes) => haveFiniteExponents(bytes, bytesPerValue),
-  step: 2 ** -7, // between neighbours: a value between two is rounded to either
+  rounding: { ofValue: 2 ** -7, ofRow: 0, valuesHit: 1 }, // between neighbours: a value between two is rounded to either
   sums,
 };

@@ -6,6 +6,9 @@
 export const codecDocs = {
   none: "float32 residual stream",
   iota: "bf16 bottleneck",
+  q4block: "4-bit bottleneck",
+  q5block: "5-bit bottleneck",
+  q6block: "6-bit bottleneck",
 } as const;
 
 export type Codec = keyof typeof codecDocs;

@@ -45,6 +45,6 @@ export const float32: WireFormat = {
   encode,
   decode,
   isFinite: (bytes) => haveFiniteExponents(bytes, bytesPerValue),
-  step: 2 ** -20, // eight neighbours: each addition to the residual stream rounds
+  rounding: { ofValue: 2 ** -20, ofRow: 0, valuesHit: 1 }, // eight neighbours: each addition to the residual stream rounds
   sums,
 };

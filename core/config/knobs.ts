@@ -95,7 +95,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   ),
   "pipeline.bottleneckWidth": int(
     { min: 8, max: 4096, multipleOf: 8, unit: "values per token" },
-    "Width of the wire with codec iota.",
+    "Width of the wire with a bottleneck codec.",
   ),
 
   "train.sequencesPerMicrobatch": int({ min: 1, max: 1024, unit: "sequences" }, "Sequences in one task."),
