@@ -87,7 +87,8 @@ export async function runLab(options: LabOptions): Promise<LabResult> {
       miners.push(await startMiner({ link, device, blobs, ownState: null, onRecord: () => {} }));
     }
     let isOver = false;
-    orchestrator.finished.finally(() => isOver = true).catch(() => {}); // awaited below
+    const over = () => isOver = true;
+    orchestrator.finished.then(over, over);
     await clock.run(() => isOver, mostMs);
     const { finished } = await orchestrator.finished;
     signal.throwIfAborted();
