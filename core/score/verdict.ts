@@ -25,7 +25,8 @@ export interface Repetition {
 
 /** What the hub found when it repeated a task. */
 export interface RefereedRepetition extends Repetition {
-  readonly rounding: number; // see innovation.ts
+  readonly beyondRounding: number; // see innovation.ts
+  readonly rounding: number;
 }
 
 /**
@@ -55,12 +56,11 @@ const clearly = 2;
  * above the tolerance without a consequence would be where a liar places its error.
  */
 export function judgeAsReferee(
-  { innovationError, lossError, rounding }: RefereedRepetition,
+  { innovationError, lossError, beyondRounding, rounding }: RefereedRepetition,
   tolerance: number,
 ): "madeUp" | "honest" | "unclear" {
-  const [surely, atMost] = [innovationError - rounding, innovationError + rounding];
-  if (Math.max(surely, lossError ?? 0) > tolerance) return "madeUp";
-  return Math.max(atMost, lossError ?? 0) <= tolerance / clearly ? "honest" : "unclear";
+  if (Math.max(beyondRounding, lossError ?? 0) > tolerance) return "madeUp";
+  return Math.max(innovationError + rounding, lossError ?? 0) <= tolerance / clearly ? "honest" : "unclear";
 }
 
 /** A task passes if neither its output nor its losses exceed the run's tolerance. */

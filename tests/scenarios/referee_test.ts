@@ -10,8 +10,20 @@ import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts"
 
 type RefereeTask = Extract<OrchestratorEffect, { type: "refereeTask" }>;
 
-const right: RefereedRepetition = { rounding: 0, innovationError: 1e-6, equalShare: 0.9, lossError: null };
-const wrong: RefereedRepetition = { rounding: 0, innovationError: 2, equalShare: 0, lossError: null };
+const right: RefereedRepetition = {
+  rounding: 0,
+  beyondRounding: 0,
+  innovationError: 1e-6,
+  equalShare: 0.9,
+  lossError: null,
+};
+const wrong: RefereedRepetition = {
+  rounding: 0,
+  beyondRounding: 2,
+  innovationError: 2,
+  equalShare: 0,
+  lossError: null,
+};
 
 /** Two stages of two replicas and two validators; the first of three steps of the round is closed. */
 function audited({ replaysPerMiner = 1 } = {}) {
@@ -111,7 +123,7 @@ Deno.test("Referee: leaving before the hub has repeated the task, and coming bac
 });
 
 Deno.test("Referee: an error that rounding might explain, or a task the hub cannot repeat, costs nobody anything", () => {
-  for (const found of [{ ...wrong, innovationError: 0.3, rounding: 0.26 }, null]) {
+  for (const found of [{ ...wrong, innovationError: 0.3, beyondRounding: 0.04, rounding: 0.26 }, null]) {
     const { hub, judges } = audited();
     const miner = accuse(hub, judges[0]!);
     answer(hub, found, "no room");

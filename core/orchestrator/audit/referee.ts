@@ -90,7 +90,7 @@ function settle(
     case "madeUp": {
       const proven = `${reason}, as the orchestrator found by repeating it`;
       convict(state, { node: replay.miner, reason: proven });
-      const isInWires = found.innovationError - found.rounding > tolerance; // false losses alone spoil nothing
+      const isInWires = found.beyondRounding > tolerance; // false losses alone spoil nothing
       if (isInWires && replay.round === state.round) state.restartBecause = proven;
       return [];
     }
