@@ -54,6 +54,7 @@ export interface Refusal {
   readonly fault: Fault;
   readonly found: Challenger | null; // the one that answered instead
   readonly rememberedIn: string | null; // the file that names the expected one
+  readonly isOtherRun: boolean; // the hub is right, but serves another run than the one named
   readonly wallet: NodeWallet;
 }
 
@@ -63,9 +64,12 @@ export function refusedError(refusal: Refusal): UserError {
   if (code === "tooLarge") return tooLargeError(detail);
   if (code === "unauthenticated" && found !== null && rememberedIn !== null) {
     return new UserError(
-      `${detail}; another orchestrator or run was met at '${url}' before (remembered in ${rememberedIn})`,
-      { next: `If the run's owner confirms the change, join the new one: ${joinWords({ url, role, found })}` },
+      `${detail}; another orchestrator was met at '${url}' before (remembered in ${rememberedIn})`,
+      { next: `If the run's owner confirms the change, join the new one: ${joinWords({ url, role, found, wallet })}` },
     );
+  }
+  if (code === "unauthenticated" && found !== null && refusal.isOtherRun) {
+    return new UserError(detail, { next: `Join the run that it serves: ${joinWords({ url, role, found, wallet })}` });
   }
   const what = code === "unauthenticated"
     ? `The hello with the orchestrator at '${url}' failed`
@@ -103,8 +107,23 @@ function nextOf({ fault: { code, detail }, wallet }: Refusal): string {
   return "If its owner confirms the change, start again with the invite that it prints: --orchestrator 'iota://…'";
 }
 
-function joinWords({ url, role, found }: { url: string; role: Role; found: Challenger }): string {
+/** What a node does whose user named a run that its hub does not serve any more. */
+export function otherRunCure(answer: JoinAnswer): string {
+  return `to join that run, stop this node and type: ${joinWords(answer)}`;
+}
+
+interface JoinAnswer {
+  readonly url: string;
+  readonly role: Role;
+  readonly found: Challenger;
+  readonly wallet: NodeWallet;
+}
+
+function joinWords({ url, role, found, wallet: { wallet, hotkey, walletPath } }: JoinAnswer): string {
   const command = `iota ${role === "miner" ? "miner" : "validate"} --orchestrator`;
   const invite = inviteText({ socket: url, ...found });
-  return invite === null ? `${command} ${shellWords([url, ...pinWords(found)])}` : `${command} ${quotedInvite(invite)}`;
+  const hub = invite === null ? shellWords([url, ...pinWords(found)]) : quotedInvite(invite);
+  const named = wallet === "default" ? null : wallet;
+  const key = [...wordsOf("--wallet", named), ...wordsOf("--hotkey", hotkey), ...wordsOf("--wallet-path", walletPath)];
+  return [command, hub, ...key.length === 0 ? [] : [shellWords(key)]].join(" ");
 }
