@@ -9,6 +9,7 @@ import type { NodeId } from "../../core/ids.ts";
 import type { Role } from "../../core/protocol/message.ts";
 import type { Challenger } from "../../net/auth/hello.ts";
 import { displacedText } from "../../net/links/hub.ts";
+import { isLoopbackHost } from "../orchestrate/public_address.ts";
 import { UserError } from "../output/errors.ts";
 import { inviteText, quotedInvite } from "../find/invite.ts";
 import { duration } from "../screen/format.ts";
@@ -60,7 +61,7 @@ export interface Refusal {
 
 export function refusedError(refusal: Refusal): UserError {
   const { url, role, fault: { code }, found, rememberedIn, wallet } = refusal;
-  const detail = withWallet(refusal.fault.detail, wallet);
+  const detail = inNodeWords(refusal.fault.detail, { wallet, url });
   if (code === "tooLarge") return tooLargeError(detail);
   if (code === "unauthenticated" && found !== null && rememberedIn !== null) {
     return new UserError(
@@ -77,9 +78,10 @@ export function refusedError(refusal: Refusal): UserError {
   return new UserError(`${what} (${code}): ${detail}`, { next: nextOf(refusal) });
 }
 
-/** The wallet of this node, as its command line names it. */
+/** The wallet of this node, as its command line names it, and the chain. */
 export interface NodeWallet {
   readonly address: NodeId;
+  readonly network: string | null; // of the chain that this node reads; null: only the orchestrator has named one
   readonly wallet: string;
   readonly hotkey: string | null; // null: not typed
   readonly walletPath: string | null;
@@ -90,6 +92,21 @@ export function withWallet(text: string, { address, wallet, hotkey, walletPath }
   const words = ["--wallet", wallet, ...wordsOf("--hotkey", hotkey), ...wordsOf("--wallet-path", walletPath)];
   return text.replaceAll(`--hotkey ${address}`, shellWords(words));
 }
+
+/** An orchestrator's commands as they work on this machine: with this node's wallet and the chain as it is reached from here. */
+export function inNodeWords(text: string, { wallet, url }: { wallet: NodeWallet; url: string }): string {
+  const own = withWallet(text, wallet);
+  const { network } = wallet;
+  if (network !== null) return own.replace(/--endpoint \S+/, shellWords(["--endpoint", network]));
+  const host = URL.parse(url)?.hostname ?? "";
+  const isElsewhere = host !== "" && !isLoopbackHost(host.replace(/^\[(.*)\]$/, "$1"));
+  if (!isElsewhere || !own.includes("--endpoint local ")) return own;
+  const there = `ws://${host}:${ownChainPort}`;
+  return `${own.replace("--endpoint local ", `--endpoint ${there} `)} ` +
+    `('local' is the chain on the orchestrator's machine, which must listen at ${there}: if it does not, ask the run's owner)`;
+}
+
+const ownChainPort = 9944;
 
 const wordsOf = (name: string, value: string | null): string[] => value === null ? [] : [name, value];
 

@@ -30,11 +30,11 @@ import type { Pinned } from "./hub_pin.ts";
 import { HubWait, type Waiting } from "./hub_wait.ts";
 import {
   gaveUpError,
+  inNodeWords,
   type NodeWallet,
   otherRunCure,
   refusedError,
   sessionLostText,
-  withWallet,
 } from "./link_errors.ts";
 import { byteSegments } from "../roles/segments.ts";
 
@@ -204,7 +204,7 @@ export class NodeRole<State, Event, Effect extends NodeEffect, Result> {
 
   get #wallet(): NodeWallet {
     const { signer: { address }, wallet } = this.#link;
-    return { address, ...wallet ?? { wallet: "default", hotkey: null, walletPath: null } };
+    return { address, ...wallet ?? { wallet: "default", hotkey: null, walletPath: null, network: null } };
   }
 
   #onDisconnected(event: Extract<NodeEvent<HubMessage>, { type: "disconnected" }>): void {
@@ -213,7 +213,7 @@ export class NodeRole<State, Event, Effect extends NodeEffect, Result> {
     const cure = this.#isOtherRun(found)
       ? otherRunCure({ url, role: this.#role, found, wallet: this.#wallet })
       : event.cure;
-    const reason = withWallet(said, this.#wallet);
+    const reason = inNodeWords(said, { wallet: this.#wallet, url });
     const nowMs = timers.steadyMs();
     if (this.#runtime.hasLink) {
       this.#wait.begin(nowMs);

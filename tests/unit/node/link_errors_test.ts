@@ -10,7 +10,13 @@ import { testSigner } from "../../support/net/test_keys.ts";
 
 const [wanted, other] = [testSigner(1).address, testSigner(2).address];
 const url = "ws://10.0.0.5:9009";
-const wallet: NodeWallet = { address: testSigner(3).address, wallet: "hot", hotkey: null, walletPath: null };
+const wallet: NodeWallet = {
+  address: testSigner(3).address,
+  wallet: "hot",
+  hotkey: null,
+  walletPath: null,
+  network: null,
+};
 
 function refusal(rememberedIn: string | null) {
   const random = countingRandom(1);
@@ -81,20 +87,19 @@ Deno.test("Link errors: a hotkey that a second process uses leads to the command
   );
 });
 
-Deno.test("Link errors: a command that an orchestrator suggests names this node's wallet", () => {
+Deno.test("Link errors: a command that an orchestrator suggests names this node's wallet and chain", () => {
   const detail =
     `Cannot admit it; register it: iota chain register --netuid 9 --endpoint local --hotkey ${wallet.address}`;
-  const { message } = refusedError({
-    ...{
-      url,
-      role: "miner",
-      fault: fault("notAdmitted", detail),
-      found: null,
-      rememberedIn: null,
-      isOtherRun: false,
-      wallet,
-    },
-  });
-  assertMatch(message, /iota chain register --netuid 9 --endpoint local --wallet hot$/);
+  const command = (at: string, network: string | null) =>
+    refusedError({
+      ...{ url: at, role: "miner", fault: fault("notAdmitted", detail), found: null, rememberedIn: null },
+      ...{ isOtherRun: false, wallet: { ...wallet, network } },
+    }).message.replace(/^.*register it: /, "");
+  const register = (endpoint: string) => `iota chain register --netuid 9 --endpoint ${endpoint} --wallet hot`;
+  assertEquals(command("ws://127.0.0.1:9009", null), register("local"));
+  assertEquals(command(url, "ws://10.0.0.7:9944"), register("ws://10.0.0.7:9944"));
+  const [there, note] = command(url, null).split(" (");
+  assertEquals(there, register("ws://10.0.0.5:9944"), "the orchestrator's 'local' is on its own machine");
+  assertMatch(note!, /^'local' is the chain on the orchestrator's machine.*ask the run's owner\)$/);
   assertEquals(withWallet("--hotkey 5Another", wallet), "--hotkey 5Another");
 });
