@@ -130,7 +130,7 @@ export const commonOptions: readonly OptionSpec[] = [
     defaultText: "your user data folder",
     doc: "the folder for everything iota writes",
   },
-  { name: "json", kind: "boolean", doc: "print JSON lines, the summary last; logs go to stderr" },
+  { name: "json", kind: "boolean", doc: "print JSON lines, the summary or an error last; logs go to stderr" },
   { name: "quiet", kind: "boolean", doc: "print only warnings, errors and the summary" },
   { name: "verbose", kind: "boolean", doc: "print debug logs, and the stack of unexpected errors" },
   { name: "no-color", kind: "boolean", doc: "print without colours, as with the variable NO_COLOR" },

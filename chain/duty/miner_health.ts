@@ -21,6 +21,7 @@ export interface MinerHealthInput {
   readonly hotkey: Address;
   readonly metagraph: Metagraph;
   readonly parameters: SubnetParameters;
+  readonly support: number | null; // share of the validators' stake that weighs it (validator_support.ts); null: not read
 }
 
 const hourMs = 3_600_000;
@@ -41,7 +42,7 @@ export function minerHealth(input: MinerHealthInput): MinerHealth {
     ? `uid ${uid} earned ${alpha(emissionRao)} alpha in the last epoch, ${
       (100 * incentiveShare).toFixed(1)
     } % of the miners' share`
-    : `uid ${uid} earned nothing in the last epoch: no validator has set a weight for it yet`;
+    : `uid ${uid} earned nothing in the last epoch${unpaidText(input.support)}`;
   const { isAtRisk, text } = place(input, own);
   const sentences = isAtRisk ? [text, earns] : [earns, text];
   return {
@@ -51,6 +52,14 @@ export function minerHealth(input: MinerHealthInput): MinerHealth {
     emissionRao,
     incentiveShare,
   };
+}
+
+/** Why it earns nothing, as far as the weights tell. */
+function unpaidText(support: number | null): string {
+  if (support === null) return "";
+  if (support === 0) return ": no validator has set a weight for it yet";
+  const by = `: validators with ${(100 * support).toFixed(1)} % of the stake weigh it`;
+  return support > 0.5 ? `${by}, which the next epoch counts` : `${by}; consensus needs more than half`;
 }
 
 /** Whether this neuron loses its place to the next newcomer. */

@@ -10,7 +10,8 @@ import { WalletError } from "./wallet_error.ts";
 import { assert } from "../../core/assert.ts";
 
 const maxFileBytes = 64 * 1024;
-const refusedCodes: readonly unknown[] = ["EACCES", "EPERM", "EROFS", "ENOSPC", "EDQUOT", "ENOTSUP", "EOPNOTSUPP"];
+const refusedCodes: readonly unknown[] = ["EACCES", "EPERM", "EROFS", "ENOTSUP", "EOPNOTSUPP"];
+const fullCodes: readonly unknown[] = ["ENOSPC", "EDQUOT"];
 
 export async function keyFileExists(path: string): Promise<boolean> {
   try {
@@ -96,7 +97,11 @@ export function fileError(error: unknown, path: string): unknown {
     return new WalletError("missing", `Cannot load a key as its file must exist: there is none at ${path}`);
   }
   if (error instanceof Deno.errors.AlreadyExists) return existsError(path);
-  if (error instanceof Error && refusedCodes.includes(errorCode(error))) {
+  if (!(error instanceof Error)) return error;
+  if (fullCodes.includes(errorCode(error))) {
+    return new WalletError("diskFull", `Cannot write ${path} as the disk must have room: it is full`);
+  }
+  if (refusedCodes.includes(errorCode(error))) {
     return new WalletError("unreadable", `Cannot open ${path} as the system refuses: ${error.message}`);
   }
   return error;

@@ -9,7 +9,8 @@ export type WalletErrorCode =
   | "malformed" // not a key file, or a key of another kind
   | "mismatch" // the secret gives an address other than the file's
   | "badName" // a name that would point outside the wallet folder
-  | "unreadable"; // a file system error
+  | "diskFull" // or this user's quota is used up
+  | "unreadable"; // another file system error
 
 export class WalletError extends Error {
   override name = "WalletError";

@@ -9,6 +9,7 @@
 import { type Genesis, type GenesisOptions, localGenesis, mainnetGenesis } from "../../chain/local/genesis.ts";
 import type { LocalBlock } from "../../chain/local/ledger.ts";
 import { LocalLedger } from "../../chain/local/local_ledger.ts";
+import { isAnyAddress, type NetworkAddress, publicUrl } from "../orchestrate/public_address.ts";
 import { ChainStoreError } from "../../chain/local/state/chain_store.ts";
 import type { CommandContext, OptionValues } from "../command.ts";
 import { attempting, UsageError, UserError } from "../output/errors.ts";
@@ -33,7 +34,8 @@ export async function runLocalChain(context: CommandContext): Promise<number> {
     const live = await serveLedger({ ledger, host, port: options.number("port") ?? 0, metadata });
     try {
       const firstBlock = ledger.head().number;
-      introduce(output, { url: live.url, genesis: ledger.genesis, folder });
+      const url = dialledUrl(live.url, { host, interfaces: Deno.networkInterfaces() });
+      introduce(output, { url, genesis: ledger.genesis, folder });
       const unlisten = ledger.onBlock((block) => showBlock(output, ledger, block));
       const relay = new DrandRelay({
         ...{ ledger, server: drandServer(options), fetchText: fetchSmallText },
@@ -45,7 +47,7 @@ export async function runLocalChain(context: CommandContext): Promise<number> {
       relay.close();
       const { number, hash } = ledger.head();
       output.summary({
-        endpoint: live.url,
+        endpoint: url,
         block: number,
         hash: `0x${hash.toHex()}`,
         blocksMade: number - firstBlock,
@@ -58,6 +60,12 @@ export async function runLocalChain(context: CommandContext): Promise<number> {
   } finally {
     ledger.close();
   }
+}
+
+/** The address for others, where `served` is all addresses of this machine. */
+export function dialledUrl(served: string, by: { host: string; interfaces: readonly NetworkAddress[] }): string {
+  if (!isAnyAddress(by.host)) return served;
+  return publicUrl({ ...by, port: Number(new URL(served).port), isTls: false, publicAddress: null });
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -65,7 +65,7 @@ export const command: Command = {
       doc: "serve this SCALE metadata instead of our own description",
     },
   ],
-  rights: { read: "any", write: "any", net: "any", env: "any" },
+  rights: { read: "any", write: "any", net: "any", env: "any", sys: ["networkInterfaces"] },
   async run(context) {
     return await (await import("../chain/run_local_chain.ts")).runLocalChain(context);
   },

@@ -2,6 +2,7 @@
 
 import type { Command } from "../command.ts";
 import { chainOptions } from "../duty/chain_options.ts";
+import { tlsAuthorityOption } from "../options/node_options.ts";
 
 export const command: Command = {
   name: "runs",
@@ -26,8 +27,9 @@ export const command: Command = {
       default: 5,
       doc: "how long an orchestrator may take to answer",
     },
+    tlsAuthorityOption,
   ],
-  rights: { net: "any" },
+  rights: { read: ["--tls-ca"], net: "any" },
   async run(context) {
     return await (await import("../find/list_runs.ts")).listRuns(context);
   },

@@ -11,6 +11,7 @@ import { type ConfigFile, parseConfigFile, placeProblems, readConfigFile } from 
 import { UsageError, UserError } from "../output/errors.ts";
 import { optionProblems } from "../options/option_file.ts";
 import { resolveRunFile } from "../options/run_file.ts";
+import { shellWord } from "../shell_words.ts";
 import { printable } from "../screen/format.ts";
 import { type FilePurpose, filePurposes, isRunFile } from "./file_kind.ts";
 import { namedFileProblems, walletNote } from "./named_files.ts";
@@ -23,10 +24,10 @@ export interface CheckedFile {
 }
 
 export async function checkConfig(context: CommandContext): Promise<number> {
-  const { output, environment, positionals: [typed] } = context;
+  const { output, options, environment, positionals: [typed] } = context;
   if (typed === undefined) {
     throw new UsageError("Cannot check a configuration as its FILE must be given: it is missing", {
-      next: "For example: iota config check run.toml",
+      next: `Type: iota config check ${shellWord(options.text("config") ?? "run.toml")}`,
     });
   }
   const path = expandHome(typed, environment);

@@ -10,6 +10,7 @@ import { resolve } from "node:path";
 import * as v from "valibot";
 import { endOfTextToken } from "../../core/tokenizer/words.ts";
 import { attempting, UserError } from "../output/errors.ts";
+import { shellWord, shellWords } from "../shell_words.ts";
 import { loadSpeeches } from "./speeches.ts";
 
 export interface CorpusDocument {
@@ -67,7 +68,9 @@ async function readText(name: string): Promise<string> {
     throw refusal(path, {
       rule: "be UTF-8 text",
       found: `byte ${firstBadByte(bytes)} is not`,
-      next: "Convert it first, for example with: iconv -f latin1 -t utf-8",
+      next: `Convert it first, for example with: ${shellWords(["iconv", "-f", "latin1", "-t", "utf-8", path])} > ${
+        shellWord(`${path}.utf8`)
+      }`,
     });
   }
   return text.replaceAll("\r\n", "\n");

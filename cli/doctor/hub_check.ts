@@ -6,6 +6,7 @@
  * before they are shown.
  */
 
+import { reachProblem } from "../find/reach_problem.ts";
 import { boundedText, readStatus, type RunStatus } from "../find/run_status.ts";
 import { hubAddress } from "../roles/addresses.ts";
 import type { HubTrust } from "../node/hub_trust.ts";
@@ -110,33 +111,8 @@ function unreachable(url: string, { error, deadlineMs }: { error: unknown; deadl
     const fix = "Check the address, and that firewalls on the way let the port through";
     return wrong(`${url} does not answer within ${deadlineMs / 1000} s`, fix, { url });
   }
-  return wrong(
-    `${url} cannot be reached${reasonOf(error)}`,
-    "Check the address, and that the orchestrator is running",
-    {
-      url,
-    },
-  );
-}
-
-/** The useful part of the system's message; without the address, which could contain any word. */
-function reasonOf(error: unknown): string {
-  const causes = error instanceof Error ? [error, error.cause] : [];
-  const message = causes.map((each) => each instanceof Error ? each.message : "").join(" ").replace(
-    /\(\w+:[^)]*\)/,
-    "",
-  );
-  if (/blocked/i.test(message)) return ": that port is blocked for this use";
-  if (/refused/i.test(message)) return ": nothing listens there";
-  if (/not valid for|NotValidForName/i.test(message)) return ": its certificate does not name that address";
-  if (/dns|lookup|resolve|not known/i.test(message)) return ": the name does not exist";
-  if (/InvalidContentType/i.test(message)) return ": it speaks without TLS, so its address begins with ws://";
-  if (/invalid HTTP|unexpected.*message|parse|connection closed before/i.test(message)) {
-    return ": it does not speak plain HTTP; with TLS its address begins with wss://";
-  }
-  if (/certificate|tls/i.test(message)) return ": its certificate is not trusted here (--tls-ca FILE trusts it)";
-  if (/unreachable/i.test(message)) return ": no route to it";
-  return "";
+  const { text, fix } = reachProblem(error);
+  return wrong(`${url} cannot be reached${text === "" ? "" : `: ${text}`}`, fix, { url });
 }
 
 async function opensSocket(url: string, { signal, trust }: Way): Promise<boolean> {

@@ -8,6 +8,7 @@
 
 import { type Chain, ChainError } from "../../chain/chain.ts";
 import { type MinerHealth, minerHealth } from "../../chain/duty/miner_health.ts";
+import { validatorSupport } from "../../chain/duty/validator_support.ts";
 import { nextEpochBlock } from "../../chain/epochs/epochs.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
@@ -81,7 +82,11 @@ export class MinerChain {
         chain.parameters(),
         chain.epochState(),
       ]);
-      const health = minerHealth({ hotkey: this.#options.hotkey, metagraph, parameters });
+      const { hotkey } = this.#options;
+      const own = metagraph.neurons.find((neuron) => neuron.hotkey === hotkey);
+      const isUnpaid = own !== undefined && own.emissionRao === 0n;
+      const support = isUnpaid ? await validatorSupport(chain, { own, metagraph, parameters }) : null;
+      const health = minerHealth({ hotkey, metagraph, parameters, support });
       const epochBlock = nextEpochBlock(epoch) ?? block + parameters.tempoBlocks;
       this.#lookAtBlock = health.uid === null ? block + unregisteredBlocks : Math.max(epochBlock, block) + 1;
       this.#say(health, metagraph.block);

@@ -86,7 +86,7 @@ export async function findHub(
   const { chain, announcement: { invite } } = found;
   return {
     place: placeOf(context, { socket: invite.socket, lookUp: () => announcedSocket(chain, invite) }),
-    pin: { hub: invite.hub, run: invite.run },
+    pin: { hub: invite.hub, run: typed.run },
     chain,
   };
 }
@@ -123,7 +123,7 @@ function placeOf(
   });
 }
 
-/** The address that the chain announces for this run of this hub. */
+/** The address that the chain announces for this run of this hub, or for the hub's next run. */
 async function announcedSocket(
   { network, netuid }: NamedChain,
   { run, hub }: { run: string; hub: string },
@@ -131,7 +131,8 @@ async function announcedSocket(
   const chain = await searchWorld.openChain({ network, netuid });
   try {
     const { runs } = await readAnnouncements(chain, { isPublic: searchWorld.isPublic(network) });
-    return runs.find(({ invite }) => invite.run === run && invite.hub === hub)?.invite.socket ?? null;
+    const own = runs.filter(({ invite }) => invite.hub === hub);
+    return (own.find(({ invite }) => invite.run === run) ?? own[0])?.invite.socket ?? null;
   } finally {
     await chain.close();
   }

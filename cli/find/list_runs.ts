@@ -11,6 +11,7 @@ import { ChainError } from "../../chain/chain.ts";
 import { systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
 import { givenChain, type NamedChain } from "../duty/chain_options.ts";
+import { hubTrust } from "../node/hub_trust.ts";
 import { UsageError } from "../output/errors.ts";
 import { hubAddress } from "../roles/addresses.ts";
 import { decimal, padEnd, plural, printable, shortAddress, tokens } from "../screen/format.ts";
@@ -19,28 +20,32 @@ import { explainChain, searchWorld } from "./find_hub.ts";
 import { inviteText } from "./invite.ts";
 import { joinCommand } from "./join_command.ts";
 import { ownNetwork, usualChain } from "./run_search.ts";
-import { askStatus, type RunStatus } from "./run_status.ts";
+import { askAnyStatus, type RunStatus } from "./run_status.ts";
 
 export interface ShownRun {
   readonly announcement: Announcement;
-  readonly status: RunStatus | null; // null: no answer
-  readonly answers: "itself" | "another" | "nobody"; // at the announced address, by its own words
+  readonly status: RunStatus | null; // null: no answer that can be read
+  /** Who answers at the announced address, by its own words; `untrusted`: someone with an untrusted certificate. */
+  readonly answers: "itself" | "another" | "nobody" | "untrusted";
 }
 
 export async function listRuns(context: CommandContext): Promise<number> {
   const { options, output } = context;
   const timeoutMs = 1_000 * (options.number("timeout") ?? 5);
+  const authorityFile = options.text("tls-ca") ?? null;
+  const { http: trust } = await hubTrust(authorityFile ?? undefined);
   const place = await placeOf(context);
   const { network, netuid } = place;
   const found = await announcementsOf(place, timeoutMs);
   const runs = await Promise.all(found.runs.map(async (announcement): Promise<ShownRun> => {
     const { http } = hubAddress(announcement.invite.socket);
-    const status = await askStatus({ http, deadlineMs: timeoutMs });
-    return { announcement, status, answers: answererOf(announcement, status) };
+    const found = await askAnyStatus({ http, deadlineMs: timeoutMs, ...trust });
+    const status = found === "untrusted" ? null : found;
+    return { announcement, status, answers: status === found ? answererOf(announcement, status) : "untrusted" };
   }));
   for (const run of runs) {
     output.event({ type: "run", ...fieldsOf(run) });
-    for (const line of linesOf(run)) output.line(line);
+    for (const line of linesOf(run, { authorityFile })) output.line(line);
   }
   for (const { hotkey, by, why } of found.unusable) {
     output.event({ type: "unusableRun", announcedBy: hotkey, by, why });
@@ -104,7 +109,10 @@ export function fieldsOf({ announcement, status: anyones, answers }: ShownRun): 
   };
 }
 
-export function linesOf({ announcement, status, answers }: ShownRun): string[] {
+export function linesOf(
+  { announcement, status, answers }: ShownRun,
+  { authorityFile = null }: { authorityFile?: string | null } = {},
+): string[] {
   const { invite, hotkey, by, stakeRao, block } = announcement;
   const row = (name: string, value: string) => `  ${padEnd(name, 10)}${value}`;
   const who = by === "owner"
@@ -116,12 +124,17 @@ export function linesOf({ announcement, status, answers }: ShownRun): string[] {
     row("key", shortAddress(invite.hub)),
     row("announced", `by ${who}, in block ${block}`),
     row("now", printable(stateText(status, answers))),
-    row("join", joinCommand(invite)),
+    row("join", joinCommand(invite, { authorityFile: isTls(invite.socket) ? authorityFile : null })),
     "",
   ];
 }
 
+const isTls = (socket: string): boolean => socket.startsWith("wss:");
+
 function stateText(status: RunStatus | null, answers: ShownRun["answers"]): string {
+  if (answers === "untrusted") {
+    return "answers with a certificate that is not trusted here: with the run's certificate, --tls-ca cert.pem asks it";
+  }
   if (status === null) return "does not answer";
   const { run, runId, phase, step, steps, nodes } = status;
   if (answers === "another") {

@@ -4,6 +4,9 @@
  * Foreign answers are read up to a limit and checked field by field.
  */
 
+import type { HubTrust } from "../node/hub_trust.ts";
+import { reachProblem } from "./reach_problem.ts";
+
 export interface RunStatus {
   readonly run: string; // its name
   readonly runId: string | null; // null: an orchestrator of an older version, which does not say it
@@ -17,16 +20,28 @@ export interface RunStatus {
 
 const maxAnswerBytes = 64 * 1024;
 
-/** Null: no answer in time, or another program answers. `http`: the orchestrator's address. */
-export async function askStatus(
-  { http, deadlineMs }: { http: string; deadlineMs: number },
-): Promise<RunStatus | null> {
+export interface StatusQuestion {
+  readonly http: string; // the orchestrator's address
+  readonly deadlineMs: number;
+  readonly fetch?: HubTrust["http"]["fetch"]; // default: the system's trust
+}
+
+/** Null: no answer in time, or another program answers. */
+export async function askStatus(question: StatusQuestion): Promise<RunStatus | null> {
+  const status = await askAnyStatus(question);
+  return status === "untrusted" ? null : status;
+}
+
+/** `untrusted`: it answers with a certificate that is not trusted here. */
+export async function askAnyStatus(
+  { http, deadlineMs, fetch: ask = fetch }: StatusQuestion,
+): Promise<RunStatus | "untrusted" | null> {
   try {
-    const response = await fetch(`${http}/status`, { signal: AbortSignal.timeout(deadlineMs), redirect: "manual" });
+    const response = await ask(`${http}/status`, { signal: AbortSignal.timeout(deadlineMs), redirect: "manual" });
     const text = await boundedText(response);
     return response.status === 200 ? readStatus(text) : null;
-  } catch {
-    return null; // whatever the error, there is no orchestrator to query
+  } catch (error) {
+    return reachProblem(error).isUntrusted ? "untrusted" : null; // otherwise there is no orchestrator to query
   }
 }
 

@@ -69,8 +69,11 @@ export async function sampleRun(
   const found = await latestCheckpoint(`${request.run}/checkpoints`, warn);
   if (found === null) {
     const outer = runAround(request.run);
+    const isFile = await Deno.stat(request.run).then((info) => info.isFile, () => false);
     throw new UserError(`Cannot generate as '${request.run}' must hold a whole checkpoint`, {
-      next: outer === undefined
+      next: isFile
+        ? "That is a file: name the folder of a run, which iota swarm and iota orchestrate print and fill"
+        : outer === undefined
         ? `Train one: iota swarm --data ${shellWord(request.run)}`
         : `Name the run's own folder: --run ${shellWord(outer)}`,
     });

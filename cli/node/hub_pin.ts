@@ -1,9 +1,10 @@
 /**
- * Which orchestrator and run a node accepts at an address: those typed or announced, or those proven at the first contact.
+ * Which orchestrator and run a node accepts at an address: those typed or announced, or the hub proven at the first contact.
  *
  * Trust on first use, as with SSH host keys: an invite, the chain's announcement, or `--hub` and `--run` name them from
  * the start. Without these the first hub to answer is remembered in the data folder, and no other is accepted at that
- * address until it is named. At a loopback address, where only this machine listens and runs follow each other, the
+ * address until it is named. The key is what is trusted: a hub that proves it may begin another run, which the node joins
+ * unless its user named one. At a loopback address, where only this machine listens and runs follow each other, the
  * remembered hub is replaced with a warning and never causes a refusal. Owns: one file per address, and which source
  * takes precedence. Out of scope: checking (net/auth/hello.ts). A torn or foreign file counts as none.
  */
@@ -15,10 +16,9 @@ import type { OptionValues } from "../command.ts";
 import { UsageError } from "../output/errors.ts";
 import { isLoopbackHost } from "../orchestrate/public_address.ts";
 
-/** Null: the first that proves one. */
 export interface Pinned {
-  readonly hub: NodeId | null;
-  readonly run: string | null;
+  readonly hub: NodeId | null; // null: the first that proves one
+  readonly run: string | null; // null: any of that hub
 }
 
 export class HubPin implements Pinned {
@@ -26,8 +26,9 @@ export class HubPin implements Pinned {
   readonly #path: string;
   readonly #typed: Pinned;
   #remembered: Pinned;
+  readonly run: string | null;
   hub: NodeId | null;
-  run: string | null;
+  #hasMet = false; // in this process
 
   private constructor(place: { folder: string; socket: string }, remembered: Pinned, typed: Pinned) {
     this.#folder = `${place.folder}/hubs`;
@@ -35,9 +36,8 @@ export class HubPin implements Pinned {
     this.#typed = typed;
     this.#remembered = remembered;
     const binding = isLoopbackSocket(place.socket) ? nobody : remembered;
-    const isOther = typed.hub !== null && typed.hub !== binding.hub; // then its run is another one too
     this.hub = typed.hub ?? binding.hub;
-    this.run = typed.run ?? (isOther ? null : binding.run);
+    this.run = typed.run;
   }
 
   /** `socket`: the orchestrator's address. */
@@ -46,26 +46,27 @@ export class HubPin implements Pinned {
     return new HubPin(place, bytes === null ? nobody : parsePin(new TextDecoder().decode(bytes)), typed);
   }
 
-  /** The file whose remembered hub or run conflicts with this one; null: the typed one does. */
-  rememberedIn(found: { hub: NodeId; run: string }): string | null {
-    const typed = found.hub === this.hub ? this.#typed.run : this.#typed.hub;
-    return typed === null ? this.#path : null;
+  /** The file whose remembered hub conflicts with this one; null: what was typed does. */
+  rememberedIn(found: { hub: NodeId }): string | null {
+    const isOther = this.hub !== null && this.hub !== found.hub;
+    return isOther && this.#typed.hub === null ? this.#path : null;
   }
 
   /**
-   * These were proven, and from now on no others are accepted. Returns a warning if they replace remembered ones that
-   * were not typed.
+   * These were proven, and from now on no other hub is accepted. Returns a warning if they replace remembered ones that
+   * were not typed, unless this process has met the hub before: then its new run has been announced to the user.
    */
   async met({ hub, run }: { hub: NodeId; run: string }): Promise<string | null> {
     this.hub = hub;
-    this.run = run;
+    const wasMet = this.#hasMet;
+    this.#hasMet = true;
     const before = this.#remembered;
     if (before.hub === hub && before.run === run) return null;
     this.#remembered = { hub, run };
     const text = `${JSON.stringify({ hub, run })}\n`;
     await realDisk.createFolder(this.#folder);
     await writeAtomically(this.#path, { disk: realDisk, chunks: [new TextEncoder().encode(text)] });
-    const isMeant = before.hub === hub ? this.#typed.run === run : this.#typed.hub === hub;
+    const isMeant = before.hub === hub ? wasMet || this.#typed.run === run : this.#typed.hub === hub;
     if (before.hub === null || isMeant) return null;
     const other = before.hub === hub ? `run ${before.run}` : `another orchestrator, ${before.hub},`;
     return `Previously, this address led to ${other} (remembered in ${this.#path}); now ${hub} with run ${run} is remembered`;

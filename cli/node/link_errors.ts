@@ -9,6 +9,7 @@ import type { NodeId } from "../../core/ids.ts";
 import type { Role } from "../../core/protocol/message.ts";
 import type { Challenger } from "../../net/auth/hello.ts";
 import { displacedText } from "../../net/links/hub.ts";
+import { isLoopbackHost } from "../orchestrate/public_address.ts";
 import { UserError } from "../output/errors.ts";
 import { inviteText, quotedInvite } from "../find/invite.ts";
 import { duration } from "../screen/format.ts";
@@ -54,18 +55,22 @@ export interface Refusal {
   readonly fault: Fault;
   readonly found: Challenger | null; // the one that answered instead
   readonly rememberedIn: string | null; // the file that names the expected one
+  readonly isOtherRun: boolean; // the hub is right, but serves another run than the one named
   readonly wallet: NodeWallet;
 }
 
 export function refusedError(refusal: Refusal): UserError {
   const { url, role, fault: { code }, found, rememberedIn, wallet } = refusal;
-  const detail = withWallet(refusal.fault.detail, wallet);
+  const detail = inNodeWords(refusal.fault.detail, { wallet, url });
   if (code === "tooLarge") return tooLargeError(detail);
   if (code === "unauthenticated" && found !== null && rememberedIn !== null) {
     return new UserError(
-      `${detail}; another orchestrator or run was met at '${url}' before (remembered in ${rememberedIn})`,
-      { next: `If the run's owner confirms the change, join the new one: ${joinWords({ url, role, found })}` },
+      `${detail}; another orchestrator was met at '${url}' before (remembered in ${rememberedIn})`,
+      { next: `If the run's owner confirms the change, join the new one: ${joinWords({ url, role, found, wallet })}` },
     );
+  }
+  if (code === "unauthenticated" && found !== null && refusal.isOtherRun) {
+    return new UserError(detail, { next: `Join the run that it serves: ${joinWords({ url, role, found, wallet })}` });
   }
   const what = code === "unauthenticated"
     ? `The hello with the orchestrator at '${url}' failed`
@@ -73,9 +78,10 @@ export function refusedError(refusal: Refusal): UserError {
   return new UserError(`${what} (${code}): ${detail}`, { next: nextOf(refusal) });
 }
 
-/** The wallet of this node, as its command line names it. */
+/** The wallet of this node, as its command line names it, and the chain. */
 export interface NodeWallet {
   readonly address: NodeId;
+  readonly network: string | null; // of the chain that this node reads; null: only the orchestrator has named one
   readonly wallet: string;
   readonly hotkey: string | null; // null: not typed
   readonly walletPath: string | null;
@@ -86,6 +92,21 @@ export function withWallet(text: string, { address, wallet, hotkey, walletPath }
   const words = ["--wallet", wallet, ...wordsOf("--hotkey", hotkey), ...wordsOf("--wallet-path", walletPath)];
   return text.replaceAll(`--hotkey ${address}`, shellWords(words));
 }
+
+/** An orchestrator's commands as they work on this machine: with this node's wallet and the chain as it is reached from here. */
+export function inNodeWords(text: string, { wallet, url }: { wallet: NodeWallet; url: string }): string {
+  const own = withWallet(text, wallet);
+  const { network } = wallet;
+  if (network !== null) return own.replace(/--endpoint \S+/, shellWords(["--endpoint", network]));
+  const host = URL.parse(url)?.hostname ?? "";
+  const isElsewhere = host !== "" && !isLoopbackHost(host.replace(/^\[(.*)\]$/, "$1"));
+  if (!isElsewhere || !own.includes("--endpoint local ")) return own;
+  const there = `ws://${host}:${ownChainPort}`;
+  return `${own.replace("--endpoint local ", `--endpoint ${there} `)} ` +
+    `('local' is the chain on the orchestrator's machine, which must listen at ${there}: if it does not, ask the run's owner)`;
+}
+
+const ownChainPort = 9944;
 
 const wordsOf = (name: string, value: string | null): string[] => value === null ? [] : [name, value];
 
@@ -103,8 +124,23 @@ function nextOf({ fault: { code, detail }, wallet }: Refusal): string {
   return "If its owner confirms the change, start again with the invite that it prints: --orchestrator 'iota://…'";
 }
 
-function joinWords({ url, role, found }: { url: string; role: Role; found: Challenger }): string {
+/** What a node does whose user named a run that its hub does not serve any more. */
+export function otherRunCure(answer: JoinAnswer): string {
+  return `to join that run, stop this node and type: ${joinWords(answer)}`;
+}
+
+interface JoinAnswer {
+  readonly url: string;
+  readonly role: Role;
+  readonly found: Challenger;
+  readonly wallet: NodeWallet;
+}
+
+function joinWords({ url, role, found, wallet: { wallet, hotkey, walletPath } }: JoinAnswer): string {
   const command = `iota ${role === "miner" ? "miner" : "validate"} --orchestrator`;
   const invite = inviteText({ socket: url, ...found });
-  return invite === null ? `${command} ${shellWords([url, ...pinWords(found)])}` : `${command} ${quotedInvite(invite)}`;
+  const hub = invite === null ? shellWords([url, ...pinWords(found)]) : quotedInvite(invite);
+  const named = wallet === "default" ? null : wallet;
+  const key = [...wordsOf("--wallet", named), ...wordsOf("--hotkey", hotkey), ...wordsOf("--wallet-path", walletPath)];
+  return [command, hub, ...key.length === 0 ? [] : [shellWords(key)]].join(" ");
 }

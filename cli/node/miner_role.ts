@@ -50,12 +50,12 @@ export interface RunningRole {
   stop(reason: string): void;
 }
 
-export interface RunningMiner extends RunningRole {
+export interface RunningNode extends RunningRole {
   /** Frees the device's memory when it has finished, for a process that continues. */
   close(): void;
 }
 
-export async function startMiner(options: MinerRoleOptions): Promise<RunningMiner> {
+export async function startMiner(options: MinerRoleOptions): Promise<RunningNode> {
   const { link, device, blobs, ownState, peers = null, activationBytes = 0, onRecord, machine = miner } = options;
   const state = openMiner({
     adapter: device.adapter.name,

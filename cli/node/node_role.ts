@@ -28,7 +28,14 @@ import {
 } from "./node_runtime.ts";
 import type { Pinned } from "./hub_pin.ts";
 import { HubWait, type Waiting } from "./hub_wait.ts";
-import { gaveUpError, type NodeWallet, refusedError, sessionLostText, withWallet } from "./link_errors.ts";
+import {
+  gaveUpError,
+  inNodeWords,
+  type NodeWallet,
+  otherRunCure,
+  refusedError,
+  sessionLostText,
+} from "./link_errors.ts";
 import { byteSegments } from "../roles/segments.ts";
 
 export interface NodeLink {
@@ -54,6 +61,9 @@ export interface NodeLink {
   readonly onConnected: (ticket: HeldTicket) => void;
 }
 
+/** The hub has begun another run: the role ends, and the next life joins that one. */
+export const newRunReason = "its orchestrator has begun another run";
+
 export interface NodeRoleOptions<State, Event, Effect, Result> {
   readonly role: Role;
   readonly link: NodeLink;
@@ -76,6 +86,7 @@ export class NodeRole<State, Event, Effect extends NodeEffect, Result> {
   #reject!: (error: unknown) => void;
   readonly #wait: HubWait;
   #keepTrying: Cancel = () => {}; // ends the countdown to giving up
+  #run: string | null = null; // of the first contact
 
   constructor(options: NodeRoleOptions<State, Event, Effect, Result>) {
     const { role, link, machine, state, report } = options;
@@ -152,6 +163,8 @@ export class NodeRole<State, Event, Effect extends NodeEffect, Result> {
     switch (event.type) {
       case "connected":
         this.#keepTrying();
+        if (this.#run !== null && this.#run !== event.run) return this.#leaveFor(event.run);
+        this.#run = event.run;
         this.#link.onConnected(event.ticket);
         return this.#runtime.take(event);
       case "disconnected":
@@ -168,22 +181,39 @@ export class NodeRole<State, Event, Effect extends NodeEffect, Result> {
     }
   }
 
+  /** What this role holds belongs to the run it was in. */
+  #leaveFor(run: string): void {
+    this.#link.onOffline(`The orchestrator serves run '${run}' now, no longer '${this.#run}': joining it`);
+    this.#runtime.close();
+    this.#finish({ finished: false, reason: newRunReason });
+  }
+
   #onRefused({ fault, found }: Extract<NodeEvent<HubMessage>, { type: "refused" }>): void {
     const { url, rememberedIn } = this.#link;
     const wallet = this.#wallet;
     const file = found === null ? null : rememberedIn?.(found) ?? null;
-    this.fail(refusedError({ url, role: this.#role, fault, found, rememberedIn: file, wallet }));
+    const isOtherRun = this.#isOtherRun(found);
+    this.fail(refusedError({ url, role: this.#role, fault, found, rememberedIn: file, isOtherRun, wallet }));
+  }
+
+  /** The named or known hub answers, but not with the named run. */
+  #isOtherRun(found: Challenger | null): found is Challenger {
+    const { hub, run } = this.#link.pin ?? { hub: null, run: null };
+    return found !== null && (hub === null || hub === found.hub) && run !== null && run !== found.run;
   }
 
   get #wallet(): NodeWallet {
     const { signer: { address }, wallet } = this.#link;
-    return { address, ...wallet ?? { wallet: "default", hotkey: null, walletPath: null } };
+    return { address, ...wallet ?? { wallet: "default", hotkey: null, walletPath: null, network: null } };
   }
 
   #onDisconnected(event: Extract<NodeEvent<HubMessage>, { type: "disconnected" }>): void {
-    const { reason: said, cure } = event;
-    const reason = withWallet(said, this.#wallet);
     const { url, timers, onOffline, onWaiting } = this.#link;
+    const { reason: said, found } = event;
+    const cure = this.#isOtherRun(found)
+      ? otherRunCure({ url, role: this.#role, found, wallet: this.#wallet })
+      : event.cure;
+    const reason = inNodeWords(said, { wallet: this.#wallet, url });
     const nowMs = timers.steadyMs();
     if (this.#runtime.hasLink) {
       this.#wait.begin(nowMs);

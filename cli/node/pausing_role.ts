@@ -1,13 +1,14 @@
 /**
  * A role that pauses while its rules say so: it leaves the run, which hands its leases to others, and later joins again
- * with the same identity. A role that lost its stage with its device joins again at once.
+ * with the same identity. A role that lost its stage with its device, or whose hub has begun another run, joins again at once.
  *
  * Owns: successive lives of the role on a device that stays open and whose memory is freed in between. It ends with the
  * run or on request. Out of scope: deciding when to pause (cli/idle).
  */
 
 import { running, type Verdict } from "../idle/rules.ts";
-import { type RunningMiner, type RunningRole, stageLostReason } from "./miner_role.ts";
+import { type RunningNode, type RunningRole, stageLostReason } from "./miner_role.ts";
+import { newRunReason } from "./node_role.ts";
 import type { Finished } from "./node_runtime.ts";
 
 /** Whether the role may run. */
@@ -20,7 +21,7 @@ export const alwaysOpen: PauseGate = { verdict: running, onChange: () => {} };
 
 export interface PausingOptions {
   readonly gate: PauseGate;
-  readonly start: () => Promise<RunningMiner>;
+  readonly start: () => Promise<RunningNode>;
   readonly onPaused: (pause: { cause: string; reason: string }) => void;
   readonly onResumed: () => void;
 }
@@ -28,7 +29,7 @@ export interface PausingOptions {
 export class PausingRole implements RunningRole {
   readonly finished: Promise<Finished>;
   readonly #options: PausingOptions;
-  #role: RunningMiner | null = null;
+  #role: RunningNode | null = null;
   #stopReason: string | null = null;
   #wasPaused = false; // the last verdict
   #wake: () => void = () => {};
@@ -88,4 +89,4 @@ export class PausingRole implements RunningRole {
 
 const pausedReason = "its own rules tell it to pause";
 
-const passing: ReadonlySet<string> = new Set([pausedReason, stageLostReason]);
+const passing: ReadonlySet<string> = new Set([pausedReason, stageLostReason, newRunReason]);

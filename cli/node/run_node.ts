@@ -11,7 +11,7 @@ import { showPass } from "../../net/auth/peer_pass.ts";
 import { type Authorize, createAuthorize } from "../../net/auth/request_auth.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { CommandContext, OptionValues } from "../command.ts";
-import type { NamedChain } from "../duty/chain_options.ts";
+import { givenChain, type NamedChain } from "../duty/chain_options.ts";
 import { byteOption } from "../options/byte_text.ts";
 import { durationOption } from "../options/duration_text.ts";
 import { Stopped, Terminated } from "../output/errors.ts";
@@ -77,7 +77,7 @@ export async function openNode(
     giveUpAfterMs,
     pin,
     rememberedIn: (found) => pin.rememberedIn(found),
-    wallet: nodeWallet(options),
+    wallet: nodeWallet(options, chain),
     onOffline: (text) => output.log.warn(text),
     onWaiting: ({ reason, waitedMs }) => {
       output.event({ type: "waiting", url: place.socket, reason, waitedMs: Math.round(waitedMs) });
@@ -139,7 +139,7 @@ async function openLastingDevice({ options, output }: CommandContext, signer: Ho
 /** Being asked to stop meanwhile ends as a node's own end does, with a summary. */
 async function findRun(context: CommandContext, options: Omit<FindOptions, "inWords">): Promise<FoundHub> {
   const { address } = options.signer;
-  const wallet = { address, ...nodeWallet(context.options) };
+  const wallet = { address, ...nodeWallet(context.options, givenChain(context)) };
   try {
     return await findHub(context, { ...options, inWords: (text) => withWallet(text, wallet) });
   } catch (error) {
@@ -148,9 +148,11 @@ async function findRun(context: CommandContext, options: Omit<FindOptions, "inWo
   }
 }
 
-function nodeWallet(options: OptionValues): Omit<NodeWallet, "address"> {
+function nodeWallet(options: OptionValues, chain: NamedChain | null): Omit<NodeWallet, "address"> {
   const typed = (name: string) => options.given(name) ? options.text(name) ?? null : null;
-  return { wallet: options.text("wallet") ?? "default", hotkey: typed("hotkey"), walletPath: typed("wallet-path") };
+  const network = chain === null || chain.network === "none" ? null : chain.network;
+  const wallet = options.text("wallet") ?? "default";
+  return { wallet, hotkey: typed("hotkey"), walletPath: typed("wallet-path"), network };
 }
 
 const waitedText = (ms: number): string => ms < 10_000 ? "" : `, for ${duration(ms)} now`;

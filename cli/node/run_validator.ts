@@ -3,15 +3,16 @@
  * evaluations, and setting weights on the chain.
  */
 
+import type { ValidatorRecord } from "../../core/validator/event.ts";
 import { byteOption } from "../options/byte_text.ts";
 import type { CommandContext } from "../command.ts";
 import { givenChain } from "../duty/chain_options.ts";
 import { ValidatorChain } from "../duty/validator_chain.ts";
 import { newVersion, openLogFile, openUpgradeWatch } from "../service/long_run.ts";
-import type { RunningRole } from "./miner_role.ts";
 import { validatorLine } from "./node_lines.ts";
+import { alwaysOpen, PausingRole } from "./pausing_role.ts";
 import { openNode, openSigner, runRole } from "./run_node.ts";
-import { startValidator } from "./validator_role.ts";
+import { startValidator, type ValidatorRoleOptions } from "./validator_role.ts";
 
 export async function runValidator(context: CommandContext): Promise<number> {
   await openLogFile(context);
@@ -24,23 +25,26 @@ export async function runValidator(context: CommandContext): Promise<number> {
   const versionKey = BigInt(context.options.number("version-key") ?? 0);
   const chain = new ValidatorChain({ context, signer: node.signer, versionKey, onFailure: reject });
   if (given !== null) chain.begin(given);
-  let role: RunningRole | null = null;
+  let role: PausingRole | null = null;
   const leave = () => role?.stop(newVersion);
   const upgrade = await openUpgradeWatch(context, { leave, isIdle: () => false });
+  const onRecord = (record: ValidatorRecord) => {
+    if (record.type === "welcomed" && given === null) chain.begin(record.chain);
+    if (record.type === "evaluated") tally.evaluations += 1;
+    if (record.type === "verdict") tally[record.passed ? "verdictsPassed" : "verdictsFailed"] += 1;
+    output.event(record);
+    const line = validatorLine(record);
+    if (line !== null) output.line(line);
+    if (record.type === "scored") upgrade?.roundEnded();
+  };
+  const memoryBytes = byteOption("memory", context.options.text("memory")) ?? undefined;
+  const onScores: ValidatorRoleOptions["onScores"] = (round, scores) => chain.scored(round, scores);
   const start = () => {
-    role = startValidator({
-      ...node,
-      memoryBytes: byteOption("memory", context.options.text("memory")) ?? undefined,
-      onScores: (round, scores) => chain.scored(round, scores),
-      onRecord: (record) => {
-        if (record.type === "welcomed" && given === null) chain.begin(record.chain);
-        if (record.type === "evaluated") tally.evaluations += 1;
-        if (record.type === "verdict") tally[record.passed ? "verdictsPassed" : "verdictsFailed"] += 1;
-        output.event(record);
-        const line = validatorLine(record);
-        if (line !== null) output.line(line);
-        if (record.type === "scored") upgrade?.roundEnded();
-      },
+    role = new PausingRole({ // never pauses, but joins another run of its hub
+      gate: alwaysOpen,
+      start: () => Promise.resolve(startValidator({ ...node, memoryBytes, onScores, onRecord })),
+      onPaused: () => {},
+      onResumed: () => {},
     });
     return Promise.resolve(role);
   };

@@ -8,7 +8,7 @@ import { isTooLarge } from "../../gpu/worker_client.ts";
 import { LostDeviceError } from "../roles/lasting_device.ts";
 import type { BlobAccess } from "../roles/blob_access.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
-import type { RunningRole } from "./miner_role.ts";
+import type { RunningNode } from "./miner_role.ts";
 import { tooLargeError } from "./link_errors.ts";
 import { type NodeLink, NodeRole } from "./node_role.ts";
 import { faultOf } from "./stage_host.ts";
@@ -26,7 +26,7 @@ export interface ValidatorRoleOptions {
   readonly machine?: Machine<ValidatorState, ValidatorEvent, ValidatorEffect>;
 }
 
-export function startValidator(options: ValidatorRoleOptions): RunningRole {
+export function startValidator(options: ValidatorRoleOptions): RunningNode {
   const { link, device, blobs, memoryBytes, onRecord, onScores, machine = validator } = options;
   const state = openValidator({ adapter: device.adapter.name });
   const role: NodeRole<ValidatorState, ValidatorEvent, ValidatorEffect, ValidatorResult> = new NodeRole({
@@ -47,5 +47,9 @@ export function startValidator(options: ValidatorRoleOptions): RunningRole {
   const host: ValidatorHost = new ValidatorHost({ device, blobs, memoryBytes, segments: role.segments });
 
   role.start();
-  return { finished: role.finished, stop: (reason) => role.enqueue({ type: "stopRequested", reason }) };
+  return {
+    finished: role.finished,
+    stop: (reason) => role.enqueue({ type: "stopRequested", reason }),
+    close: () => host.close(),
+  };
 }

@@ -189,14 +189,16 @@ function nextStep(error: WalletError, place: WalletPlace | HotkeyPlace): string 
       return `Make a plain copy for this node: iota wallet import FILE --name ${shellWord(wallet)} --hotkey NAME${at}`;
     case "oldEncryption":
       return "Convert it with Bittensor's own package (bittensor_wallet.Keyfile(FILE).check_and_update_encryption()), " +
-        `or restore it from its mnemonic: iota wallet regen ${named}`;
+        `or restore it from its mnemonic: iota wallet regen ${named} --overwrite`;
     case "wrongPassword":
       return "Type it again, or pass the right one with --password-file FILE";
     case "malformed":
     case "mismatch":
-      return `Make it again from its mnemonic: iota wallet regen ${named}`;
+      return `Make it again from its mnemonic: iota wallet regen ${named} --overwrite`;
     case "badName":
       return "Pass a name without slashes, such as --name miner";
+    case "diskFull":
+      return "Free some space, or pass a folder on another disk with --wallet-path DIR";
     case "unreadable":
       return "Change the folder's permissions, or pass another one with --wallet-path DIR";
   }

@@ -60,8 +60,22 @@ async function openOwnKey(context: CommandContext, plan: KeyPlan): Promise<HubKe
     return { signer: pair, wallet: null };
   } catch (error) {
     if (!(error instanceof WalletError)) throw error;
-    const next = "Restore the orchestrator's key from a copy, or sign with another one: --wallet NAME";
-    throw new UserError(error.message, { next, cause: error });
+    throw ownKeyError(error);
+  }
+}
+
+export function ownKeyError(error: WalletError): UserError {
+  return new UserError(error.message, { next: ownKeyNext(error), cause: error });
+}
+
+function ownKeyNext({ code }: WalletError): string {
+  switch (code) {
+    case "diskFull":
+      return "Free some space, or keep the run on another disk: --data DIR";
+    case "unreadable":
+      return "Change the folder's permissions, or keep the run in another one: --data DIR";
+    default:
+      return "Restore the orchestrator's key from a copy, or sign with another one: --wallet NAME";
   }
 }
 

@@ -43,8 +43,9 @@ export async function hubPlace(options: OptionValues, saved: SavedRun | null): P
   const urlAt = (port: number) => publicUrl(boundAt(port));
   const formerUrl = (port: number) => {
     if (isLoopback || saved === null || saved.host === null || saved.port === null) return null;
-    if (port === saved.port && isAnyAddress(host)) return null; // reached at every address of before
-    const former = publicUrl({ ...boundAt(saved.port), host: unbracketed(saved.host) });
+    const wasTls = saved.options["tls-cert"] !== undefined;
+    if (port === saved.port && isAnyAddress(host) && wasTls === isTls) return null; // reached at every address of before
+    const former = publicUrl({ ...boundAt(saved.port), host: unbracketed(saved.host), isTls: wasTls });
     return former === urlAt(port) ? null : former;
   };
   urlAt(wanted.ports[0]); // a wrong --public-address ends the command before anything is opened

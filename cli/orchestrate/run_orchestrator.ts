@@ -198,7 +198,9 @@ async function startRun(
   chain.onRenewed(() => role.review());
   serve(context, { role, members, limits, port, self: signer.address, tickets, pages: projection.pages });
   const invite = { socket: place.urlAt(port.at.port), hub: signer.address, run: runId };
-  sayListening(output, { place, at: port.at, saved, invite, miners: config.swarm.replicas * stages.length });
+  const miners = config.swarm.replicas * stages.length;
+  const isAnnounced = config.chain.network !== "none";
+  sayListening(output, { place, at: port.at, saved, invite, isAnnounced, miners });
   chain.announce({ invite, signer });
   const close: StartedRun["close"] = async ({ isOver, isOurs }) => {
     await port.close();

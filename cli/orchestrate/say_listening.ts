@@ -15,10 +15,12 @@ export interface OpenPort {
   readonly at: ServedAt;
   readonly saved: Pick<SavedRun, "host" | "port"> | null; // where a resumed run was served before
   readonly invite: Invite;
+  readonly isAnnounced: boolean; // on a chain, where nodes find its new address
   readonly miners: number; // for which the run waits
 }
 
-export function sayListening(output: Output, { place, at, saved, invite, miners }: OpenPort): void {
+export function sayListening(output: Output, port: OpenPort): void {
+  const { place, at, invite, miners } = port;
   const { socket: url, run, hub } = invite;
   const certificate = place.tls === null || !url.startsWith("wss:") ? null : servedCertificate(place.tls);
   const authorityFile = certificate?.signsItself === true ? place.certificateFile : null;
@@ -30,13 +32,7 @@ export function sayListening(output: Output, { place, at, saved, invite, miners 
       ? `Listening on ${listensAt} ${forMiners}; other machines reach it at ${url}`
       : `Listening on ${url} ${forMiners}`,
   );
-  const former = place.formerUrl(at.port);
-  if (former !== null && saved !== null) {
-    output.log.warn(
-      `Nodes that joined before look for this run at ${former}, not at ${url}: to be found there again, stop it and ` +
-        `start it with ${shellWords(["--host", String(saved.host), "--port", String(saved.port)])}`,
-    );
-  }
+  sayMoved(output, port);
   output.line(`Join with: ${joinCommand(invite, { authorityFile })}`);
   const others = othersOf(place, url).filter((socket) => certificate?.names(socket) ?? true);
   if (others.length > 0) {
@@ -61,6 +57,26 @@ export function sayListening(output: Output, { place, at, saved, invite, miners 
         "(iota help orchestrate), or pass an address that it names with --public-address",
     );
   }
+}
+
+/** Where nodes look for a resumed run, if it is not there any more. */
+function sayMoved(output: Output, { place, at, saved, invite: { socket: url }, isAnnounced }: OpenPort): void {
+  const former = place.formerUrl(at.port);
+  if (former === null || saved === null) return;
+  const look = `look for this run at ${former}, not at ${url}`;
+  if (isAnnounced) {
+    const others = "those that found it on the chain follow the new announcement";
+    return output.line(`Nodes that were given an address ${look}: start those again with the line below; ${others}`);
+  }
+  const isSameAddress = new URL(former).host === new URL(url).host; // then only TLS has changed
+  const back = shellWords(["--host", String(saved.host), "--port", String(saved.port)]);
+  output.log.warn(
+    `Nodes that joined before ${look}: ${
+      isSameAddress
+        ? "start them again with the line below"
+        : `to be found there again, stop it and start it with ${back}`
+    }`,
+  );
 }
 
 /** A URL without a port means the default one of its scheme. */

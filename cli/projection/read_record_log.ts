@@ -43,8 +43,9 @@ function foldLines(lines: readonly string[]): ReadRecords {
     const entry = parseLine(line);
     if (entry === null) continue;
     if (entry.view !== undefined) {
-      problem = viewProblem(entry.view);
-      if (problem === null) view = entry.view;
+      const whole = { ...newFields, ...entry.view };
+      problem = viewProblem(whole);
+      if (problem === null) view = whole;
     } else if (entry.record !== undefined && entry.sequence > sequence) {
       problem = foldForeign(view, { ...entry, record: entry.record }) ?? problem;
     }
@@ -53,6 +54,9 @@ function foldLines(lines: readonly string[]): ReadRecords {
   problem = problem ?? viewProblem(view);
   return { view: problem === null ? view : emptyView(), sequence, problem };
 }
+
+/** Of a view that was written before they existed. */
+const newFields: Pick<RunView, "unserved"> = { unserved: [] };
 
 /** The problem, if another version wrote the record or the disk has damaged it. */
 function foldForeign(view: RunView, entry: StampedRecord): string | null {

@@ -22,6 +22,7 @@ const viewShape = v.object(
     startedAtMs: v.number(),
     phase: v.picklist(["gathering", "training", "merging", "finished", "stopped"]),
     isPaused: v.boolean(),
+    unserved: v.array(v.number()),
     step: v.number(),
     round: v.number(),
     stepAtStart: v.number(),

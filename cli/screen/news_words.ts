@@ -4,7 +4,16 @@ import { unreachable } from "../../core/assert.ts";
 import type { NewsRecord } from "../../core/view/view.ts";
 import type { RecordOf } from "../../core/view/view_record.ts";
 import { decimal, duration, plural, printable, shortAddress } from "./format.ts";
-import { faultText, isLate, isReturn, reissuedClause, restoredText, retakenText } from "./record_words.ts";
+import {
+  faultText,
+  isLate,
+  isReturn,
+  reissuedClause,
+  restoredText,
+  retakenText,
+  servedText,
+  unservedText,
+} from "./record_words.ts";
 
 export interface NewsLine {
   readonly level: "info" | "warn";
@@ -27,6 +36,8 @@ function isInfo(record: NewsRecord): boolean {
       return true;
     case "nodeLost":
       return isReturn(record);
+    case "stagesUnserved":
+      return record.stages.length === 0;
     case "faultSeen":
       return isLate(record);
     case "runFinished":
@@ -50,6 +61,8 @@ function sentence(record: NewsRecord): string {
       return `${shortAddress(record.node)} moves from stage ${record.from} to ${record.to}, which needs it more`;
     case "nodeLost":
       return lostText(record);
+    case "stagesUnserved":
+      return record.stages.length === 0 ? servedText : `waiting: ${unservedText(record.stages)}`;
     case "taskReleased":
       return `task ${record.task} taken back from ${shortAddress(record.node)}: ${record.reason}`;
     case "stageRestored":

@@ -23,6 +23,7 @@ import {
   sparkline,
 } from "./format.ts";
 import {
+  awaitedStages,
   type MergePhase,
   type NodeView,
   remainingMs,
@@ -31,6 +32,7 @@ import {
   type WireCost,
 } from "../../core/view/view.ts";
 import { newsLine } from "./news_words.ts";
+import { unservedText } from "./record_words.ts";
 
 export interface PanelOptions {
   readonly width: number; // columns
@@ -83,7 +85,8 @@ export function progressPanel(view: RunView, { width, nowMs, paint }: PanelOptio
   const counter = `${padStart(String(view.step), String(steps).length)} of ${steps}`;
   const rounds = Math.ceil(steps / stepsPerRound);
   const left = remainingMs(view, nowMs);
-  const tail = [
+  const awaited = awaitedStages(view);
+  const tail = awaited.length > 0 ? `waiting: ${unservedText(awaited)}` : [
     view.phase === "training" || view.phase === "merging"
       ? `round ${Math.min(view.round + 1, rounds)} of ${rounds}`
       : "",
@@ -116,7 +119,7 @@ export function lossPanel(view: RunView, { width, paint }: PanelOptions): string
 }
 
 export function speedPanel(view: RunView, { width, paint }: PanelOptions): string[] {
-  const speed = tokensPerSecond(view);
+  const speed = awaitedStages(view).length > 0 ? null : tokensPerSecond(view);
   const { wire } = view;
   const lines: string[] = [];
   if (speed !== null) {

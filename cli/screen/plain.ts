@@ -9,7 +9,15 @@ import { unreachable } from "../../core/assert.ts";
 import { type RunView, tokensPerSecond } from "../../core/view/view.ts";
 import type { RecordOf as Of, ViewRecord } from "../../core/view/view_record.ts";
 import { byteSize, clock, decimal, duration, plural, printable, shortAddress } from "./format.ts";
-import { awaitedText, isReturn, reissuedClause, restoredText, retakenText } from "./record_words.ts";
+import {
+  awaitedText,
+  isReturn,
+  reissuedClause,
+  restoredText,
+  retakenText,
+  servedText,
+  unservedText,
+} from "./record_words.ts";
 
 const throttleMs = 1_000;
 const loadingMs = 5_000;
@@ -100,6 +108,8 @@ function sentence(record: SpokenRecord, view: RunView): string {
       return `resume   at step ${record.step}, round ${record.round}; ${awaitedText(record)}`;
     case "nodeLost":
       return lostSentence(record);
+    case "stagesUnserved":
+      return unservedSentence(record);
     case "taskReleased":
       return `lease    task ${record.task} taken back from ${shortAddress(record.node)}: ${record.reason} ` +
         `(${view.reLeases} so far)`;
@@ -136,6 +146,11 @@ function sentence(record: SpokenRecord, view: RunView): string {
     default:
       return unreachable(record);
   }
+}
+
+function unservedSentence({ stages }: Of<"stagesUnserved">): string {
+  if (stages.length === 0) return `continue ${servedText}`;
+  return `waiting  ${unservedText(stages)}; the run goes on as soon as every stage has one`;
 }
 
 function disputeSentence({ slice, stage, round, liar }: Of<"sliceDisputed">): string {

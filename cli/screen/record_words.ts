@@ -18,6 +18,16 @@ export function restoredText({ stage, round, from }: Of<"stageRestored">): strin
   return `stage ${stage} of round ${round} was missing and ${restoredFrom[from]}`;
 }
 
+/** `stage 1 has no miner`, `stages 0, 1 and 2 have no miner`. */
+export function unservedText(stages: readonly number[]): string {
+  const last = stages.at(-1);
+  return stages.length === 1
+    ? `stage ${last} has no miner`
+    : `stages ${stages.slice(0, -1).join(", ")} and ${last} have no miner`;
+}
+
+export const servedText = "every stage has a miner again";
+
 /** Why a round begins again. */
 export const retakenText = ({ because }: Of<"mergeRetaken">): string =>
   because === "madeUpWires" ? "wires in it were made up" : "the held-out loss jumped";

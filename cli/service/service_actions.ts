@@ -90,7 +90,8 @@ export async function showServiceLogs(context: CommandContext, machine: Machine)
   if (line !== null && (await runs(manager, machine))) return await machine.show(line);
   if (path === null) {
     throw new UserError(`Cannot show the log as a service manager or a file must keep it: ${absence(manager)}`, {
-      next: "Install the service again with its own log: iota service install -- … --log-file PATH",
+      next:
+        "Install the service again with its own log: repeat its iota service install command with --log-file PATH at the end",
     });
   }
   const log = await machine.read(path);
@@ -134,7 +135,9 @@ async function existing(
   const name = serviceName(given ?? usualRole);
   const path = manager.fileOf(name);
   throw new UserError(`Cannot find the service ${name} as its file must exist: there is none at ${path}`, {
-    next: "Install it: iota service install -- miner …, or name another one with --name",
+    next: `Install it: iota service install -- ${
+      given ?? usualRole
+    }, with that command's options; or name another one with --name`,
   });
 }
 

@@ -69,11 +69,14 @@ import {
 } from "./merge/uploads.ts";
 import { openStep } from "./step/wiring.ts";
 import { noteAsked, noteHeard } from "./members/talk.ts";
+import { recordUnserved, unservedStages } from "./members/unserved.ts";
 
 export const orchestrator: Machine<OrchestratorState, OrchestratorEvent, OrchestratorEffect> = {
   step(state, event, nowMs) {
     if (state.phase === "finished") return afterTheEnd(event);
+    const unserved = event.type === "restarted" ? [] : unservedStages(state); // who shows the run begins anew
     const effects = [...take(state, event, nowMs), ...runDue(state, nowMs), ...advance(state, nowMs)];
+    effects.push(...recordUnserved(state, unserved));
     noteAsked(state, effects);
     return effects;
   },

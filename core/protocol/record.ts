@@ -25,6 +25,7 @@ export type RunRecord =
     tasksReissued: number;
     tasksKept: number; // of the open step, confirmed before: they count
   }
+  | { type: "stagesUnserved"; stages: readonly StageIndex[] } // all that have no connected miner, when that changes; the run waits for them
   | { type: "taskReleased"; task: TaskId; node: NodeId; reason: string }
   | {
     type: "taskFinished";

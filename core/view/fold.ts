@@ -68,6 +68,9 @@ function change(view: RunView, record: ViewRecord, atMs: number): void {
     case "runContinued":
       view.isPaused = record.type === "runPaused";
       return;
+    case "stagesUnserved":
+      view.unserved = record.stages.filter((stage) => view.stages[stage] !== undefined);
+      return;
     case "runFinished":
       view.phase = record.finished ? "finished" : "stopped";
       return;
@@ -106,7 +109,15 @@ function addNews(view: RunView, record: NewsRecord, atMs: number): void {
 /** A new process shows the run: counts stay, but its nodes are not known yet. */
 function opened(view: RunView, { facts, startedAtMs, step }: RecordOf<"opened">): void {
   const stages = stagesOf(facts);
-  const begun: Partial<RunView> = { facts, startedAtMs, step, stages, phase: "gathering", isPaused: false };
+  const begun: Partial<RunView> = {
+    facts,
+    startedAtMs,
+    step,
+    stages,
+    phase: "gathering",
+    isPaused: false,
+    unserved: [],
+  };
   Object.assign(view, { ...begun, stepAtStart: 0, trainingSinceMs: null, recentSteps: [], news: [] });
   forgetFlight(view);
   takeUpNodes(view, []);

@@ -55,6 +55,7 @@ export const newsTypes = [
   "nodeResumed",
   "nodeMoved",
   "nodeLost",
+  "stagesUnserved",
   "taskReleased",
   "stageRestored",
   "rewound",
@@ -86,6 +87,7 @@ export interface RunView {
   startedAtMs: number; // of the process that shows the run
   phase: ViewPhase;
   isPaused: boolean; // because the orchestrator's disk is full
+  unserved: number[]; // stages without a connected miner: the run waits for them
   step: number; // closed
   round: number;
   stepAtStart: number; // more than 0 when a run is resumed
@@ -127,6 +129,7 @@ export function emptyView(facts: RunFacts = noFacts, startedAtMs = 0): RunView {
     startedAtMs,
     phase: "gathering",
     isPaused: false,
+    unserved: [],
     step: 0,
     round: 0,
     stepAtStart: 0,
@@ -174,6 +177,12 @@ export function remainingMs(view: RunView, nowMs: number): number | null {
   const done = view.step - view.stepAtStart;
   if (view.trainingSinceMs === null || done < 2 || view.step >= view.facts.steps) return null;
   return ((nowMs - view.trainingSinceMs) / done) * (view.facts.steps - view.step);
+}
+
+/** The stages without a miner that keep the run from going on. */
+export function awaitedStages({ phase, step, facts, unserved }: RunView): readonly number[] {
+  const isTraining = (phase === "training" || phase === "merging") && step < facts.steps;
+  return isTraining ? unserved : [];
 }
 
 /** The nodes that take part, as far as the records tell. */

@@ -54,7 +54,7 @@ export type Admit = (input: { node: NodeId; role: Role }) => Fault | null;
 export interface NodeIdentity {
   readonly signer: Signer;
   readonly role: Role;
-  readonly run: string | null; // null: any run
+  readonly run: string | null; // null: any run of the hub, also another one later
   readonly hub: NodeId | null; // null: any hub that proves the address it shows
 }
 

@@ -1,5 +1,5 @@
 /**
- * Counts refused strangers: a refusal costs its sender nothing and must cost the run no more than a counter.
+ * Counts refused connections: a refusal costs its sender nothing and must cost the run no more than a counter.
  *
  * Owns: totals by fault code, and when to report them: at the first refusal, then at most once per `refusalReportMs`
  * while more arrive. Out of scope: faults of authenticated nodes, which are separate events. Invariant: memory does not
@@ -20,6 +20,18 @@ export interface RefusalCounts {
   readonly total: number;
   readonly byCode: Readonly<Partial<Record<FaultCode, number>>>;
 }
+
+/** Why connections were refused, after their number. */
+const reasonTexts: Readonly<Partial<Record<FaultCode, string>>> = {
+  malformedFrame: "with unreadable bytes",
+  malformedMessage: "with an unreadable hello",
+  limitExceeded: "over a limit on connections",
+  versionMismatch: "with another protocol version",
+  unauthenticated: "that did not authenticate",
+  notAdmitted: "that this run does not admit",
+  staleResult: "that took too long or showed an old ticket",
+  wrongPhase: "that must try again later",
+};
 
 export class Refusals {
   readonly #options: RefusalsOptions;
@@ -50,13 +62,13 @@ export class Refusals {
 
   #report(): void {
     const { timers, reportMs, onReport } = this.#options;
-    const reasons = [...this.#unreported].map(([code, count]) => `${count} ${code}`).join(", ");
+    const reasons = [...this.#unreported].map(([code, count]) => `${count} ${reasonTexts[code] ?? code}`).join(", ");
     this.#unreported = new Map();
     this.#cancel = timers.after(reportMs, () => {
       this.#cancel = null;
       if (this.#unreported.size > 0) this.#report();
     });
-    const text = `Refused connections that did not authenticate: ${reasons} (${this.#total} in all); ` +
+    const text = `Refused connections: ${reasons} (${this.#total} in all); ` +
       "a node that should be in the run shows the reason in its own log";
     onReport(text, this.counts);
   }

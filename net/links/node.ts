@@ -51,7 +51,7 @@ type Phase =
 
 export class Node<In, Out> implements NodeTransport<Out> {
   readonly #options: NodeOptions<In>;
-  #identity: NodeIdentity; // with the hub and run of the first contact
+  #identity: NodeIdentity; // with the hub of the first contact
   #hasMetHub = false;
   readonly #dial: Dial;
   readonly #memory = new FrameMemory();
@@ -129,7 +129,7 @@ export class Node<In, Out> implements NodeTransport<Out> {
     const wire: Wire = this.#dial(url, {
       opened: () => {},
       frame: (bytes) => this.#wire === wire && this.#frame(bytes),
-      closed: (reason, cure) => this.#wire === wire && this.#disconnected(reason, cure),
+      closed: (reason, cure) => this.#wire === wire && this.#disconnected(reason, { cure: cure ?? null }),
     });
     this.#wire = wire;
     this.#cancelTimer = timers.after(limits.helloMs, () => {
@@ -191,7 +191,7 @@ export class Node<In, Out> implements NodeTransport<Out> {
     this.#attempt = 0;
     this.#beatInstead();
     const { hub, run } = hello;
-    this.#identity = { ...this.#identity, hub, run };
+    this.#identity = { ...this.#identity, hub }; // which may begin another run, unless one was named
     this.#hasMetHub = true;
     this.#channel.lowerLimits(accept.limits);
     const macs = linkMacs({ secret: ticket.secret, claim: hello, side: "node" });
@@ -242,7 +242,7 @@ export class Node<In, Out> implements NodeTransport<Out> {
 
   /** The wrong hub answers. A node that has met its hub keeps trying, because an impostor must not be able to end it. */
   #distrust(reason: Fault, found: Challenger | null = null): void {
-    if (this.#hasMetHub && reason.code === "unauthenticated") this.#disconnected(reason.detail);
+    if (this.#hasMetHub && reason.code === "unauthenticated") this.#disconnected(reason.detail, { found });
     else this.#refused(reason, found);
   }
 
@@ -265,7 +265,10 @@ export class Node<In, Out> implements NodeTransport<Out> {
     this.#emit({ type: "sessionLost", fault: reason });
   }
 
-  #disconnected(reason: string, cure: string | null = null): void {
+  #disconnected(
+    reason: string,
+    { cure = null, found = null }: { cure?: string | null; found?: Challenger | null } = {},
+  ): void {
     if (this.#phase.type === "closed") return;
     this.#phase = { type: "idle" };
     this.#release(reason);
@@ -274,7 +277,7 @@ export class Node<In, Out> implements NodeTransport<Out> {
     const longestMs = Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(this.#attempt - 1, 16));
     const retryMs = Math.round(longestMs * (0.5 + 0.5 * random.unit()));
     this.#cancelTimer = timers.after(retryMs, () => this.#open());
-    this.#emit({ type: "disconnected", reason, cure, attempt: this.#attempt, retryMs });
+    this.#emit({ type: "disconnected", reason, cure, found, attempt: this.#attempt, retryMs });
   }
 
   #release(reason: string): void {

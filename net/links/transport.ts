@@ -64,8 +64,15 @@ export interface HubTransport<Out, Sent = Segment> {
 export type NodeEvent<In, Held = Uint8Array> =
   /** The ticket also authorizes requests to this hub. */
   | { type: "connected"; hub: NodeId; run: string; resumed: boolean; ticket: HeldTicket }
-  /** The link broke or could not be established; the next attempt starts in `retryMs`. */
-  | { type: "disconnected"; reason: string; cure: string | null; attempt: number; retryMs: number }
+  /** The link broke or could not be established, or not the expected hub or run answered: `found`. The next attempt starts in `retryMs`. */
+  | {
+    type: "disconnected";
+    reason: string;
+    cure: string | null;
+    found: Challenger | null;
+    attempt: number;
+    retryMs: number;
+  }
   /** The hub no longer has our session: undelivered messages are lost, join again after `connected`. */
   | { type: "sessionLost"; fault: Fault }
   | { type: "message" } & Received<In, Held>

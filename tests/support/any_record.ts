@@ -49,6 +49,7 @@ const makers: Makers = {
   nodeResumed: (pick) => ({ node: node(pick), stage: stage(pick), tasksReissued: count(pick) }),
   nodeMoved: (pick) => ({ node: node(pick), from: stage(pick), to: stage(pick) }),
   nodeLost: (pick) => ({ node: node(pick), reason: "gone", tasksReissued: count(pick), tasksKept: count(pick) }),
+  stagesUnserved: (pick) => ({ stages: [stage(pick), stage(pick)].slice(pick(3)) }),
   taskReleased: (pick) => ({ task: task(pick), node: node(pick), reason: "late" }),
   taskFinished: (pick) => ({
     task: task(pick),

@@ -202,14 +202,25 @@ function attempt<T>(path: string, action: () => T): T {
   try {
     return action();
   } catch (error) {
-    if (error instanceof ChainStoreError || error instanceof AssertionFailure) throw error;
-    const message = error instanceof Error ? error.message : String(error);
-    if (/locked|busy/.test(message)) {
-      const text =
-        `Cannot open the chain at ${path} as another process is using it: stop that one, or use another path`;
-      throw new ChainStoreError("locked", text, { cause: error });
-    }
-    if (/malformed|not a database|JSON|Unexpected/.test(message)) throw damaged(path, "the file is damaged", error);
-    throw new ChainStoreError("unwritable", `Cannot use the chain at ${path}: ${message}`, { cause: error });
+    throw storeProblem(path, error);
   }
+}
+
+/** A failure of this store as an error with its next step; our own bugs stay what they are. */
+export function storeProblem(path: string, error: unknown): unknown {
+  if (error instanceof ChainStoreError || error instanceof AssertionFailure) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  if (/locked|busy/.test(message)) {
+    const text = `Cannot open the chain at ${path} as another process is using it: stop that one, or use another path`;
+    return new ChainStoreError("locked", text, { cause: error });
+  }
+  if (/is full|no space/i.test(message)) {
+    const text =
+      `Cannot use the chain at ${path} as the disk is full: free some space, or keep it on another disk with --data DIR`;
+    return new ChainStoreError("unwritable", text, { cause: error });
+  }
+  if (/malformed|not a database|JSON|Unexpected/.test(message)) return damaged(path, "the file is damaged", error);
+  const text = `Cannot use the chain at ${path} as its file cannot be written (${message}): ` +
+    "check the folder's permissions and the disk, or keep it elsewhere with --data DIR";
+  return new ChainStoreError("unwritable", text, { cause: error });
 }

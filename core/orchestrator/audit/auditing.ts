@@ -115,10 +115,10 @@ function dropBacklog(state: OrchestratorState): OrchestratorEffect[] {
 }
 
 function droppedText(audits: number, { isAlone }: { isAlone: boolean }): string {
-  const what = audits === 1 ? "1 audit of an old round was" : `${audits} audits of old rounds were`;
+  const what = `${audits} old audit${audits === 1 ? "" : "s"} dropped`; // short, as a screen of 80 columns shows it whole
   return isAlone
-    ? `${what} dropped as the run has no validator; until one joins, nothing is audited: iota validate`
-    : `${what} dropped as no validator kept up; start another with: iota validate`;
+    ? `${what}: no validator; start one: iota validate`
+    : `${what}: no validator kept up; start another: iota validate`;
 }
 
 export function onReplayed(

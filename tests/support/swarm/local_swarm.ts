@@ -125,6 +125,7 @@ export interface LocalSwarmOptions {
   /** Receives every record before the machine's next effect is performed: the place to inject a fault. */
   readonly watch?: (record: RunRecord, swarm: LocalSwarm) => void;
   readonly admit?: Admit; // default: anyone
+  readonly runId?: string;
   readonly miners?: number; // default: stages x replicas
   readonly host?: () => ComputeHost;
   readonly journal?: StateJournal;
@@ -197,9 +198,9 @@ export class LocalSwarm {
   #startOrchestrator(
     { journal, recovered, savedWires = new Map(), config = this.#options.config }: NewLife,
   ): RunningOrchestrator {
-    const { watch, disk } = this.#options;
+    const { watch, disk, runId = "local" } = this.#options;
     return startOrchestrator({
-      runId: "local",
+      runId,
       config,
       stages: this.stages,
       layersOfStages: this.#layersOfStages,
@@ -209,7 +210,7 @@ export class LocalSwarm {
       signer: testSigner(1),
       verify: testVerify,
       admit: this.#options.admit ?? (() => null),
-      tickets: testTickets({ hub: testSigner(1).address, run: "local", timers: this.timers }),
+      tickets: testTickets({ hub: testSigner(1).address, run: runId, timers: this.timers }),
       limits: defaultNetLimits,
       timers: this.timers,
       random: countingRandom(1),

@@ -34,13 +34,17 @@ function savedAt(host: string, port: number): SavedRun {
 }
 
 /** What is printed once the port is open. */
-async function said(given: Given, saved: SavedRun | null = null): Promise<{ stdout: string; stderr: string }> {
+async function said(
+  given: Given,
+  saved: SavedRun | null = null,
+  isAnnounced = false,
+): Promise<{ stdout: string; stderr: string }> {
   const host = new FakeHost({ env: { HOME: "/nowhere" } });
   const output = new TerminalOutput({ host, json: false, quiet: false, verbose: false, noColor: true });
   const place = await hubPlace(optionsOf(given), saved);
   const at = { host: place.host, port: place.ports[0] };
   const invite = { socket: place.urlAt(at.port), run: "toy-1", hub: nodeId("5Grwva") };
-  sayListening(output, { place, at, saved, invite, miners: 3 });
+  sayListening(output, { place, at, saved, invite, isAnnounced, miners: 3 });
   return host.written;
 }
 
@@ -71,4 +75,17 @@ Deno.test("Listening: a resumed run that its nodes will not find says where they
       [{ host: "::1", "public-address": "run.example:80" }, { ...saved, host: "127.0.0.1" }],
     ] as const
   ) assertEquals((await said(given, before)).stderr, "", JSON.stringify(given));
+});
+
+Deno.test("Listening: after a switch of TLS the old address is named as it was, and going back to it is not the advice", async () => {
+  const saved = { ...savedAt("10.77.0.1", 9211), options: { "tls-cert": "/keys/cert.pem" } };
+  const { stderr } = await said({ host: "10.77.0.1", port: 9211 }, saved);
+  assertMatch(stderr, /at wss:\/\/10\.77\.0\.1:9211, not at ws:\/\/10\.77\.0\.1:9211: start them again with the line/);
+  assertMatch((await said({ host: "0.0.0.0", port: 9211 }, saved)).stderr, /look for this run at wss:\/\/10\.77/);
+});
+
+Deno.test("Listening: nodes that follow the chain's announcement are no reason for a warning", async () => {
+  const { stdout, stderr } = await said({ port: 9212 }, savedAt("10.77.0.1", 9211), true);
+  assertEquals(stderr, "");
+  assertMatch(stdout, /given an address look .* at ws:\/\/10\.77\.0\.1:9211, .* found it on the chain follow/);
 });

@@ -116,7 +116,10 @@ Deno.test("Strangers: ten thousand bad hellos are one event a minute, and a numb
   const [, report] = world.events;
   assert(report?.type === "refusals");
   assertEquals(report.counts, { total: 10_000, byCode: { malformedFrame: 5000, malformedMessage: 5000 } });
-  assertMatch(report.text, /5000 malformedMessage, 4999 malformedFrame \(10000 in all\)/);
+  assertMatch(
+    report.text,
+    /^Refused connections: 5000 with an unreadable hello, 4999 with unreadable bytes \(10000 in all\); a node that/,
+  );
   assertEquals(world.hub.refusals, report.counts);
   world.timers.advance(10 * defaultNetLimits.refusalReportMs);
   assertEquals(world.events.length, 2, "nothing more was refused");

@@ -4,6 +4,7 @@ import { assertEquals, assertMatch } from "@std/assert";
 import type { Chain, Head, Metagraph, Neuron, SubnetParameters } from "../../../chain/chain.ts";
 import { ChainError } from "../../../chain/chain.ts";
 import { minerHealth } from "../../../chain/duty/miner_health.ts";
+import { validatorSupport } from "../../../chain/duty/validator_support.ts";
 import { Admission } from "../../../cli/duty/admission.ts";
 import { idle } from "../../support/idle.ts";
 
@@ -17,9 +18,14 @@ function neuron(uid: number, change: Partial<Neuron> = {}): Neuron {
   };
 }
 
-function healthOf(hotkey: string, neurons: readonly Neuron[], change: Partial<SubnetParameters> = {}) {
+function healthOf(
+  hotkey: string,
+  neurons: readonly Neuron[],
+  change: Partial<SubnetParameters> = {},
+  support: number | null = null,
+) {
   const metagraph: Metagraph = { netuid: 9, block: 1_000, neurons };
-  return minerHealth({ hotkey, metagraph, parameters: { ...parameters, ...change } });
+  return minerHealth({ hotkey, metagraph, parameters: { ...parameters, ...change }, support });
 }
 
 Deno.test("Miner health: an unregistered hotkey earns nothing, and gets the command to register", () => {
@@ -42,6 +48,35 @@ Deno.test("Miner health: a newcomer is immune, and waits for weights", () => {
   const { level, sentences } = healthOf("hot0", [neuron(0, { registeredAtBlock: 990 })]);
   assertEquals(level, "waiting");
   assertMatch(sentences.join(), /earned nothing.*immune for 90 more blocks \(18 min\)/);
+});
+
+Deno.test("Miner health: why nothing is paid depends on the stake that weighs the miner", async () => {
+  const validator = { hasPermit: true, stakeRao: 600n, lastUpdateBlock: 950 };
+  const neurons = [
+    neuron(0, validator),
+    neuron(1, { ...validator, stakeRao: 400n }),
+    neuron(2, { registeredAtBlock: 900 }),
+    neuron(3, { stakeRao: 5_000n }), // has no vote without a permit
+  ];
+  const support = (rows: Record<number, number[]>, own = neurons[2]!) => {
+    const weightsOf = ({ uid }: { uid: number }) =>
+      Promise.resolve((rows[uid] ?? []).map((target) => ({ uid: target, value: 9 })));
+    const metagraph: Metagraph = { netuid: 9, block: 1_000, neurons };
+    return validatorSupport({ weightsOf }, { own, metagraph, parameters: { stakeThresholdRao: 0n } });
+  };
+  const why = (share: number) =>
+    healthOf("hot2", neurons, { maxUids: 5 }, share).sentences[0]!.replace(/^.*last epoch/, "");
+  assertEquals(why(await support({ 0: [1], 3: [2] })), ": no validator has set a weight for it yet");
+  assertEquals(
+    why(await support({ 0: [1], 1: [2] })),
+    ": validators with 40.0 % of the stake weigh it; consensus needs more than half",
+  );
+  assertEquals(
+    why(await support({ 0: [2], 1: [0] })),
+    ": validators with 60.0 % of the stake weigh it, which the next epoch counts",
+  );
+  const newcomer = neuron(2, { registeredAtBlock: 960 });
+  assertEquals(await support({ 0: [2], 1: [2] }, newcomer), 0, "those weights are for the uid's former hotkey");
 });
 
 Deno.test("Miner health: on a full subnet the least earner without immunity is next to go, and only it", () => {

@@ -171,3 +171,11 @@ Deno.test("Record log: one that cannot be read costs the history, is said, and i
     tell(life, { to: 50 });
     assertEquals(life.warnings.length, 2);
   }));
+
+Deno.test("Record log: a view that an earlier version wrote, before stages could be unserved, is read", async () => {
+  await withScratchFolder(async (folder) => {
+    const { unserved: _, ...before } = { ...emptyView(), step: 7 };
+    await Deno.writeTextFile(`${folder}/records.jsonl`, `${JSON.stringify({ sequence: 9, atMs: 1, view: before })}\n`);
+    assertEquals(await foldedIn(folder), { ...emptyView(), step: 7 });
+  });
+});

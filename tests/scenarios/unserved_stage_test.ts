@@ -1,0 +1,39 @@
+/** A stage whose last miner is gone: the run's records say at once that it waits, and when it goes on. */
+
+import { assertEquals } from "@std/assert";
+import { stageIndex } from "../../core/ids.ts";
+import { LocalSwarm } from "../support/swarm/local_swarm.ts";
+import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
+import { assertWhole, configOf, patience, recordsOf } from "../support/swarm/whole_run.ts";
+
+Deno.test("Waiting: a stage that loses its last miner is recorded at once, and again when a newcomer serves it", async () => {
+  const swarm = new LocalSwarm({
+    config: configOf({ swarm: { replicas: 1 } }),
+    watch: (record, world) => {
+      if (record.type === "stepClosed" && record.step === 2) world.kill(world.members[1]!.address);
+    },
+  });
+  const waits = () => recordsOf(swarm, "stagesUnserved").map(({ stages }) => [...stages]);
+  await swarm.startAll();
+  await swarm.runUntil(() => waits().length > 0, { stepMs: 1, atMostMs: 1_000 }); // long before it counts as lost
+  assertEquals([waits(), swarm.records.count("nodeLost")], [[[stageIndex(1)]], 0]);
+  await swarm.runUntil(() => swarm.records.count("nodeLost") === 1, patience);
+  await swarm.addMiner();
+  await swarm.runThrough(patience);
+  assertWhole(swarm);
+  assertEquals(waits(), [[stageIndex(1)], []]);
+});
+
+Deno.test("Waiting: a stage with another miner does not wait, and every stage does after a restart", () => {
+  const hub = new ScriptedOrchestrator({
+    train: { microbatchesPerStep: 2, steps: 100, stepsPerRound: 2 },
+    swarm: { replicas: 2, validators: 0 },
+    limits: { leaseMs: 60_000, disconnectGraceMs: 10_000, restartGraceMs: 20_000 },
+  });
+  const nodes = Array.from({ length: 4 }, (_, i) => hub.ready(`miner-${i}`));
+  const waits = () => hub.records.flatMap((record) => record.type === "stagesUnserved" ? [[...record.stages]] : []);
+  hub.step({ type: "nodeDisconnected", node: nodes[0]! });
+  assertEquals(waits(), []);
+  hub.step({ type: "restarted" });
+  assertEquals(waits(), [[0, 1].map(stageIndex)]);
+});

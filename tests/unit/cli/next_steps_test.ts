@@ -1,0 +1,37 @@
+/** Next steps and addresses that work as they are printed. */
+
+import { assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { dialledUrl } from "../../../cli/chain/run_local_chain.ts";
+import { readCorpus } from "../../../cli/data/corpus.ts";
+import { sampleRun } from "../../../cli/generate/run_generate.ts";
+import { UserError } from "../../../cli/output/errors.ts";
+import { referenceHost } from "../../support/swarm/local_swarm.ts";
+import { withScratchFolder } from "../../support/scratch_folder.ts";
+
+Deno.test("Generate: a file in place of a run's folder is not proposed as a folder to train in", async () => {
+  await withScratchFolder(async (folder) => {
+    const run = `${folder}/small.txt`;
+    await Deno.writeTextFile(run, "text");
+    const request = { run } as Parameters<typeof sampleRun>[1];
+    const { next } = await assertRejects(() => sampleRun(referenceHost(), request, () => {}), UserError);
+    assertMatch(next ?? "", /^That is a file: name the folder of a run/);
+  });
+});
+
+Deno.test("Corpus: the command that converts a file names it", async () => {
+  await withScratchFolder(async (folder) => {
+    const path = `${folder}/my text.txt`;
+    await Deno.writeFile(path, Uint8Array.of(0x41, 0xe9, 0x41));
+    const { next } = await assertRejects(() => readCorpus(path), UserError);
+    assertEquals(next, `Convert it first, for example with: iconv -f latin1 -t utf-8 '${path}' > '${path}.utf8'`);
+  });
+});
+
+Deno.test("Local chain: at all addresses it names one that others can dial", () => {
+  const interfaces = [
+    { name: "lo", family: "IPv4", address: "127.0.0.1" },
+    { name: "eth0", family: "IPv4", address: "192.168.1.5" },
+  ] as const;
+  assertEquals(dialledUrl("ws://0.0.0.0:9944", { host: "0.0.0.0", interfaces }), "ws://192.168.1.5:9944");
+  assertEquals(dialledUrl("ws://127.0.0.1:9944", { host: "127.0.0.1", interfaces }), "ws://127.0.0.1:9944");
+});
