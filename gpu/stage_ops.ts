@@ -7,6 +7,8 @@
  * that made them. Out of scope: the order of operations (layers/, stage_program.ts).
  */
 
+import type { WireShape } from "../core/codec/codec.ts";
+import type { CodesSpec } from "../core/codec/scaled_codes.ts";
 import type { AttentionSizes } from "./attention_sizes.ts";
 
 /** A part of a device's memory. Offset and size are in bytes. */
@@ -51,6 +53,14 @@ export interface LinearSizes {
 export interface RowSizes {
   readonly rows: number;
   readonly width: number;
+}
+
+/** A wire's values and its bytes, a scale per row and codes of few bits (core/codec/scaled_codes.ts). */
+export interface CodesOperands {
+  readonly codes: CodesSpec;
+  readonly shape: WireShape;
+  readonly values: BufferRange; // (rows, width)
+  readonly bytes: BufferRange;
 }
 
 /** Of a task's rows, and of the part of the table at hand. */
@@ -147,4 +157,6 @@ export interface StageOps {
   /** Between f32 values and their bfloat16 bytes, two values in a word. `count` is a multiple of 4. */
   bfloat16Encode(count: number, tensors: { values: BufferRange; bytes: BufferRange }): Dispatch;
   bfloat16Decode(count: number, tensors: { values: BufferRange; bytes: BufferRange }): Dispatch;
+  codesEncode(operands: CodesOperands): Dispatch[];
+  codesDecode(operands: CodesOperands): Dispatch[];
 }

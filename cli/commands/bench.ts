@@ -14,19 +14,20 @@ const benchmarks: Readonly<Record<string, (context: CommandContext) => Promise<n
   step: async (context) => await (await import("../bench/compute/step_bench.ts")).runStepBench(context),
   gemm: async (context) => await (await import("../bench/compute/gemm_bench.ts")).runGemmBench(context),
   attention: async (context) => await (await import("../bench/compute/attention_bench.ts")).runAttentionBench(context),
+  wire: async (context) => (await import("../bench/wire_bench.ts")).runWireBench(context),
   adapter: async (context) => await (await import("../bench/compute/adapter_bench.ts")).runAdapterBench(context),
 };
 
 export const command: Command = {
   name: "bench",
   summary: "measure what this machine can compute, or carry as an orchestrator",
-  usage: "bench [step|gemm|attention|adapter|hub] [PART] [options]",
+  usage: "bench [step|gemm|attention|wire|adapter|hub] [PART] [options]",
   about:
     "Alone it tells within a minute what this machine is worth to a run: which stages of each size it can hold, how many tokens a " +
     "second pass through one, and what its link must carry. Step measures whole training steps of a model on one device, gemm " +
     "the matrix products in them, attention the attention; in a checkout of the source each is measured beside other libraries " +
     "(jax-js, tfjs, onnxruntime-web, PyTorch), in turn, per CPU second, as medians. Adapter measures what the device can do at most, " +
-    "what its use costs and how long it compiles. Hub measures an orchestrator. Its parts: relay moves segments from one node through " +
+    "what its use costs and how long it compiles. Wire tells the bytes of every wire codec for a model of so many channels. Hub measures an orchestrator. Its parts: relay moves segments from one node through " +
     "the hub to another, over real sockets and between processes, and compares it with the " +
     "bare WebSocket library. hello measures what a connecting node costs. messages sends small messages there and back. restart measures how long the " +
     "orchestrator is away after a kill at the worst moment. machine runs the orchestrator alone in virtual time: how well it fills " +
@@ -37,6 +38,7 @@ export const command: Command = {
     "iota bench step --size tiny",
     "iota bench gemm --device cpu --peers jax-js",
     "iota bench adapter",
+    "iota bench wire --d 2048",
     "iota bench hub relay --seconds 10",
     "iota bench hub --json",
   ],
@@ -59,6 +61,15 @@ export const command: Command = {
       doc: "the model of step: 1m (0.92 M parameters), or a size of iota swarm that one device holds",
     },
     {
+      name: "d",
+      kind: "int",
+      placeholder: "N",
+      min: 32,
+      max: 65_536,
+      default: 2048,
+      doc: "the model's width for wire, in channels",
+    },
+    {
       name: "peers",
       kind: "string",
       placeholder: "LIST",
@@ -76,7 +87,7 @@ export const command: Command = {
       doc: "how long each number is measured, after a warm-up",
     },
   ],
-  positionals: { max: 2, placeholder: "PART", choices: ["hub", "step", "gemm", "attention", "adapter"] },
+  positionals: { max: 2, placeholder: "PART", choices: ["hub", "step", "gemm", "attention", "wire", "adapter"] },
   rights: { read: "any", write: "any", net: "any", run: "any", env: "any", sys: ["systemMemoryInfo"] }, // starts peers as processes
   async run(context) {
     const [name, part] = context.positionals;

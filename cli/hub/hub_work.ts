@@ -5,13 +5,17 @@
 
 import { present, unreachable } from "../../core/assert.ts";
 import type { RunConfig } from "../../core/config/config.ts";
+import { parsed } from "../../core/fault.ts";
 import type { BlobRef } from "../../core/ids.ts";
 import type { LongWork } from "../../core/long_work.ts";
+import type { PayloadCodec } from "../../core/merge/payload/payload_codec.ts";
 import { payloadCodecOf } from "../../core/merge/payload/payload_codecs.ts";
+import { ShapeSum } from "../../core/merge/payload_shape.ts";
 import { inspectVector, joinStats, noValues, type PayloadStats } from "../../core/merge/payload_stats.ts";
 import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
 import { bytesOfFloats } from "../../core/model/vector_bytes.ts";
 import type { OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
+import type { Slice } from "../../core/protocol/message.ts";
 import { workInTurns } from "../../net/turns.ts";
 import type { HubBlobs } from "../roles/blob_access.ts";
 import { lostAmong, unlessLost } from "./lost_blobs.ts";
@@ -52,14 +56,32 @@ export async function performHubWork(work: HubWork, place: HubWorkplace): Promis
   }
 }
 
-async function checkPayload(work: Effect<"checkPayload">, { blobs, config }: HubWorkplace): Promise<OrchestratorEvent> {
-  const { round, stage, node, slices, layout } = work;
+async function checkPayload(
+  work: Effect<"checkPayload">,
+  { blobs, config, stages }: HubWorkplace,
+): Promise<OrchestratorEvent> {
+  const { round, stage, node, slices, layout, sketchKey } = work;
   const codec = payloadCodecOf(config);
+  const sum = new ShapeSum(parameterTable(present(stages[stage], "the stage exists")).tensors, sketchKey);
   const stats = await statsOf(slices, {
     blobs,
-    inspect: (bytes, index) => codec.inspect(bytes, present(layout[index], "a slice has its place").size),
+    inspect: (bytes, index) =>
+      inspectSlice(codec, { bytes, slice: present(layout[index], "a slice has its place"), sum }),
   });
-  return { type: "payloadChecked", round, stage, node, stats };
+  return { type: "payloadChecked", round, stage, node, stats, shape: stats?.isFinite === true ? sum.shape : null };
+}
+
+/** Adds the slice's values to the shape. They are those of a mean of this payload alone. */
+function* inspectSlice(
+  codec: PayloadCodec,
+  { bytes, slice: { offset, size }, sum }: { bytes: Uint8Array; slice: Slice; sum: ShapeSum },
+): LongWork<PayloadStats> {
+  const stats = yield* codec.inspect(bytes, size);
+  if (!stats.isFinite) return stats;
+  const mean = codec.isOwnAverage ? parsed(bytes) : yield* codec.average([{ payload: bytes, weight: 1, scale: 1 }]);
+  const values = mean.ok ? yield* codec.decodeResult(mean.value, size) : null;
+  if (values !== null) yield* sum.add(values, offset);
+  return stats;
 }
 
 async function checkUpload(work: Effect<"checkUpload">, { blobs }: HubWorkplace): Promise<OrchestratorEvent> {

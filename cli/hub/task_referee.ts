@@ -68,8 +68,8 @@ export class TaskReferee {
     try {
       const result = await host.perform({ config, layersOfStages, work: replayWork(task, refs) });
       if (result.type !== "replay") throw new Error("it was not repeated");
-      const { innovationError, equalShare, lossError, rounding } = result;
-      return { innovationError, equalShare, lossError, rounding };
+      const { innovationError, equalShare, lossError, beyondRounding, rounding } = result;
+      return { innovationError, equalShare, lossError, beyondRounding, rounding };
     } finally {
       host.close();
     }

@@ -3,21 +3,24 @@
  * payloads. One file, replaced at every merge.
  *
  * The state is private and never leaves the machine. It is used only if stage and parameter hash match what the miner must
- * load, and its vectors are those that the run's optimizer and payload codec keep. A missing, torn or foreign
- * file, or one of an earlier format, means an empty state, never a failure.
+ * load, and its vectors are those that the run's optimizer and payload codec keep. A missing file or one of another stage means
+ * an empty state, never a failure; so does a damaged or foreign one, or one of an earlier format, with a warning.
+ *
+ * Bytes of the file: the hash of the rest of the head, as 64 hexadecimal digits; the header, JSON padded with spaces; the
+ * vectors as float32. The header holds the hash of all vectors, so any changed byte shows.
  */
 
 import type { BlobRef, StageIndex } from "../../core/ids.ts";
 import { stageIndex } from "../../core/ids.ts";
 import { bytesOfFloats, vectorBytes } from "../../core/model/vector_bytes.ts";
-import { TreeDigest } from "../../net/blobs/blob_hash.ts";
+import { refOf, TreeDigest } from "../../net/blobs/blob_hash.ts";
 import { piecesInTurns } from "../../net/turns.ts";
 import { type Disk, isFile, realDisk, writeAtomically } from "../data/disk.ts";
 import { attempting } from "../output/errors.ts";
 import type { OwnState, OwnStateStore, VectorName } from "./own_state.ts";
 
 interface Header {
-  readonly format: "iota-moments-2";
+  readonly format: "iota-moments-3";
   readonly stage: number;
   readonly round: number;
   readonly parameters: string;
@@ -26,9 +29,10 @@ interface Header {
   readonly hash: string; // of all vectors
 }
 
-const format: Header["format"] = "iota-moments-2";
+const format: Header["format"] = "iota-moments-3";
 const fileName = "optimizer.bin";
-const headerBytes = 4096;
+const headBytes = 4096;
+const sealBytes = 64; // hexadecimal digits of a hash
 
 export class OwnStateFolder implements OwnStateStore {
   readonly #folder: string;
@@ -54,10 +58,9 @@ export class OwnStateFolder implements OwnStateStore {
       vectors: Array.from(vectors, ([name, { length }]) => [name, length]),
       hash: await hashOfAll(body),
     };
-    const head = new TextEncoder().encode(JSON.stringify(header).padEnd(headerBytes));
     try {
       await this.#disk.createFolder(this.#folder);
-      await writeAtomically(`${this.#folder}/${fileName}`, { disk: this.#disk, chunks: [head, ...body] });
+      await writeAtomically(this.#path, { disk: this.#disk, chunks: [headOf(header), ...body] });
     } catch (error) {
       this.#warn(`The optimizer state was not saved: ${error instanceof Error ? error.message : String(error)}`);
     }
@@ -65,33 +68,44 @@ export class OwnStateFolder implements OwnStateStore {
 
   /** The stage whose state is stored here; null: none. */
   async stage(): Promise<StageIndex | null> {
-    return await this.#reading((_, header) => Promise.resolve(stageIndex(header.stage)));
+    const stage = await this.#reading((_, header) => Promise.resolve(stageIndex(header.stage)));
+    return stage === "damaged" ? null : stage;
   }
 
   async load(
     options: { stage: StageIndex; parameters: BlobRef; vectors: readonly VectorName[] },
   ): Promise<OwnState | null> {
     const { stage, parameters, vectors } = options;
-    return await this.#reading(async (file, header) => {
+    const state = await this.#reading(async (file, header) => {
       const fits = header.stage === stage && header.parameters === parameters.hash &&
         JSON.stringify(header.vectors) === JSON.stringify(vectors);
-      const bytes = vectors.reduce((sum, [, values]) => sum + vectorBytes(values), headerBytes);
-      if (!fits || (await file.stat()).size !== bytes) return null;
+      if (!fits) return null;
+      const bytes = vectors.reduce((sum, [, values]) => sum + vectorBytes(values), headBytes);
+      if ((await file.stat()).size !== bytes) return "damaged";
       const read = new Map(vectors.map(([name, values]) => [name, new Float32Array(values)]));
       const body = [...read.values()].map(bytesOfFloats);
-      for (const part of body) if (!await fill(file, part)) return null;
-      return await hashOfAll(body) === header.hash ? { vectors: read, steps: header.steps } : null;
+      for (const part of body) if (!await fill(file, part)) return "damaged";
+      return await hashOfAll(body) === header.hash ? { vectors: read, steps: header.steps } : "damaged";
     });
+    if (state !== "damaged") return state;
+    this.#warn(`The optimizer state begins empty: ${this.#path} is damaged or was written by another version`);
+    return null;
   }
 
-  /** Null if there is no valid file. */
-  async #reading<T>(use: (file: Deno.FsFile, header: Header) => Promise<T | null>): Promise<T | null> {
-    const path = `${this.#folder}/${fileName}`;
+  get #path(): string {
+    return `${this.#folder}/${fileName}`;
+  }
+
+  /** Null if there is no file. */
+  async #reading<T>(
+    use: (file: Deno.FsFile, header: Header) => Promise<T>,
+  ): Promise<T | "damaged" | null> {
+    const path = this.#path;
     if (!await isFile(path)) return null;
     using file = await attempting({ action: "read", value: path }, () => Deno.open(path));
-    const head = new Uint8Array(headerBytes);
-    const header = await fill(file, head) ? readHeader(head) : null;
-    return header === null ? null : await use(file, header);
+    const head = new Uint8Array(headBytes);
+    const header = await fill(file, head) ? readHead(head) : null;
+    return header === null ? "damaged" : await use(file, header);
   }
 }
 
@@ -116,12 +130,32 @@ async function hashOfAll(parts: readonly Uint8Array[]): Promise<string> {
   return digest.finish().ref.hash;
 }
 
-function readHeader(head: Uint8Array): Header | null {
+function headOf(header: Header): Uint8Array<ArrayBuffer> {
+  const text = JSON.stringify(header).padEnd(headBytes - sealBytes);
+  return new TextEncoder().encode(sealOf(text) + text);
+}
+
+const sealOf = (text: string): string => refOf(new TextEncoder().encode(text)).hash;
+
+/** Null: damaged, foreign or of an earlier format. */
+function readHead(head: Uint8Array): Header | null {
   try {
-    const header: unknown = JSON.parse(new TextDecoder().decode(head));
-    const isOurs = typeof header === "object" && header !== null && "format" in header && header.format === format;
-    return isOurs ? header as Header : null;
+    const whole = new TextDecoder("utf-8", { fatal: true }).decode(head);
+    const text = whole.slice(sealBytes);
+    if (!whole.startsWith(sealOf(text))) return null;
+    const header: unknown = JSON.parse(text);
+    return isHeader(header) ? header : null;
   } catch {
-    return null; // torn, foreign or of an earlier format: counts as none
+    return null;
   }
 }
+
+/** Another version may have sealed other fields. */
+function isHeader(value: unknown): value is Header {
+  if (typeof value !== "object" || value === null) return false;
+  const { format: own, stage, round, parameters, steps, vectors, hash }: Partial<Record<keyof Header, unknown>> = value;
+  return own === format && [stage, round, steps].every(isCount) && typeof parameters === "string" &&
+    Array.isArray(vectors) && typeof hash === "string";
+}
+
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;

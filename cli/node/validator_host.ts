@@ -5,7 +5,7 @@
  */
 
 import { present } from "../../core/assert.ts";
-import { decodeWire, type Wire, wireStep } from "../../core/codec/wire.ts";
+import { decodeWire, type Wire, wireRounding } from "../../core/codec/wire.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import { fault, type Parsed } from "../../core/fault.ts";
 import { type StageSpec, stageSpecs } from "../../core/model/spec.ts";
@@ -114,12 +114,14 @@ export class ValidatorHost {
       claimed: decodeWire(wire, claimed),
       repeated: decodeWire(wire, output),
       lazy: lazyOutput(spec, { work, wire, bytes: (ref) => segments.get(ref) }),
-      step: wireStep(wire),
+      width: wire.width,
+      rounding: wireRounding(wire),
     });
     return {
       type: "replay",
       innovationError: compared.error,
       equalShare: compared.equalShare,
+      beyondRounding: compared.beyondRounding,
       rounding: compared.rounding,
       lossError: losses === null || work.losses === null ? null : largestDifference(losses, work.losses),
     };

@@ -7,6 +7,7 @@
 import type { RunConfig } from "../../core/config/config.ts";
 import { knobAt } from "../../core/config/knobs.ts";
 import { sizeNames } from "../../core/config/size.ts";
+import { codecNames } from "../../core/codec/codec_names.ts";
 import type { KnobPath, KnobValue } from "../../core/config/knob.ts";
 import { payloadCodecNames } from "../../core/merge/payload/payload_codec_names.ts";
 import type { Origins, Problem, ResolveInput } from "../../core/config/parse.ts";
@@ -77,9 +78,9 @@ export const runOptions: readonly OptionSpec[] = [
     name: "codec",
     kind: "choice",
     placeholder: "NAME",
-    choices: ["iota", "none"],
+    choices: codecNames,
     defaultText: defaultOf("pipeline.codec"),
-    doc: "what stages send each other: a few values per token, or all of them",
+    doc: "what stages send each other: a few values per token in 16 bits (iota) or in 4, 5 or 6, or all of them",
   },
   {
     name: "merge",

@@ -68,6 +68,7 @@ export const bfloat16: WireFormat = {
   encode: encodeBfloat16,
   decode: decodeBfloat16,
   isFinite: (bytes) => haveFiniteExponents(bytes, bytesPerValue),
-  step: 2 ** -7, // between neighbours: a value between two is rounded to either
+  // Between neighbours, as a value between two is rounded to either, and what float32 sums are off by.
+  rounding: { ofValue: 2 ** -7, ofRow: 2 ** -17, valuesHit: 1 },
   sums,
 };

@@ -24,6 +24,15 @@ export interface WireSums {
   readonly squareSum: number; // over all rows * width values; non-finite if any value is
 }
 
+/** What two honest devices, whose results differ in the last bits, may make of one wire. */
+export interface WireRounding {
+  /** A decoded value moves by at most `ofValue` of itself plus `ofRow` of its row's largest. */
+  readonly ofValue: number;
+  readonly ofRow: number;
+  /** The share of values that move, at most: where steps are far wider than the last bits, few values are near an edge. */
+  readonly valuesHit: number;
+}
+
 /**
  * How values become bytes. Bytes may start at any offset of their buffer, since they are segments of network frames. Callers
  * (wire.ts) have checked that there are `byteLength(shape)` of them, and rows * width values; the bytes' content is untrusted.
@@ -35,8 +44,7 @@ export interface WireFormat {
   decode(bytes: Uint8Array, shape: WireShape): Float32Array<ArrayBuffer>; // (rows, width)
   /** True if all decoded values are finite: no NaN, no infinity, no undefined code. */
   isFinite(bytes: Uint8Array, shape: WireShape): boolean;
-  /** The most that rounding on different devices changes a decoded value, as a share of it. */
-  readonly step: number;
+  readonly rounding: WireRounding;
   /** Statistics of the decoded values; called for every result on the hub, so it should allocate nothing. */
   sums(bytes: Uint8Array, shape: WireShape): WireSums;
 }

@@ -45,6 +45,8 @@ export const float32: WireFormat = {
   encode,
   decode,
   isFinite: (bytes) => haveFiniteExponents(bytes, bytesPerValue),
-  step: 2 ** -20, // eight neighbours: each addition to the residual stream rounds
+  // 64 neighbours, also of the largest value that a difference came from: each addition to the residual stream rounds; 30
+  // layers were measured to take 16.
+  rounding: { ofValue: 2 ** -17, ofRow: 2 ** -17, valuesHit: 1 },
   sums,
 };

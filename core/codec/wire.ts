@@ -7,7 +7,7 @@
 
 import { assert } from "../assert.ts";
 import { type Fault, fault } from "../fault.ts";
-import type { WireDirection, WireFormat, WireShape } from "./codec.ts";
+import type { WireDirection, WireFormat, WireRounding, WireShape } from "./codec.ts";
 import { type Codec } from "./codec_names.ts";
 import { codecs } from "./codecs.ts";
 
@@ -65,9 +65,8 @@ export function wireFault(wire: Wire, bytes: Uint8Array): Fault | null {
   return null;
 }
 
-/** How far apart, as a share of it, two devices' values may be that differ only in rounding. */
-export function wireStep(wire: Wire): number {
-  return formatOf(wire).step;
+export function wireRounding(wire: Wire): WireRounding {
+  return formatOf(wire).rounding;
 }
 
 /** How large a wire's values are; both are Infinity if any value is NaN or infinite. */

@@ -1,5 +1,6 @@
 /**
  * The distance between two wires that should be equal: the largest error of a row, as a share of the larger of the two rows.
+ * What the format's rounding may change is no error.
  *
  * By row, since one row among thousands can make a consumer's gradient explode and barely shows in a sum over all. 0: equal; 1:
  * one of the rows is zero, or they have nothing in common; 2: one is the other's negative. Replicas of a stage on different
@@ -7,23 +8,33 @@
  */
 
 import { assert } from "../assert.ts";
-import { decodeWire, type Wire } from "./wire.ts";
+import { decodeWire, type Wire, wireRounding } from "./wire.ts";
 
 /** Of wires of (B, T, width). */
 export function wiresApart(wire: Wire, [first, second]: readonly [Uint8Array, Uint8Array]): number {
   assert(first.length === second.length, "Cannot compare wires as they must have one length");
   const { width } = wire;
+  const { ofRow } = wireRounding(wire);
   const a = decodeWire(wire, first);
   const b = decodeWire(wire, second);
   let worst = 0; // squared
   for (let row = 0; row < a.length; row += width) {
+    // The smaller of the two rows decides, or a huge row would excuse itself.
+    const allowed = ofRow === 0 ? 0 : ofRow * Math.min(largestOf(a, row, width), largestOf(b, row, width));
     let error = 0, ofA = 0, ofB = 0;
     for (let i = row; i < row + width; i++) {
-      error += (a[i]! - b[i]!) ** 2;
+      const difference = Math.abs(a[i]! - b[i]!);
+      if (difference > allowed) error += (difference - allowed) ** 2;
       ofA += a[i]! ** 2;
       ofB += b[i]! ** 2;
     }
     if (error > 0) worst = Math.max(worst, error / Math.max(ofA, ofB));
   }
   return Math.sqrt(worst);
+}
+
+function largestOf(values: Float32Array, from: number, count: number): number {
+  let largest = 0;
+  for (let i = from; i < from + count; i++) largest = Math.max(largest, Math.abs(values[i]!));
+  return largest;
 }

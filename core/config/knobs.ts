@@ -21,7 +21,7 @@ import {
   type KnobValueAt,
   type NumberKnob,
 } from "./knob.ts";
-import { codecDocs, codecNames, defaultCodec } from "../codec/codec_names.ts";
+import { codecNames, codecsDoc, defaultCodec } from "../codec/codec_names.ts";
 import { defaultOptimizer, optimizerDocs, optimizerNames } from "../train/optimizer_names.ts";
 import {
   defaultPayloadCodec,
@@ -91,11 +91,11 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   "pipeline.codec": choice(
     codecNames,
     defaultCodec,
-    `How a wire is made: ${codecNames.map((name) => codecDocs[name]).join(", or ")}.`,
+    `How a wire is made: ${codecsDoc}.`,
   ),
   "pipeline.bottleneckWidth": int(
     { min: 8, max: 4096, multipleOf: 8, unit: "values per token" },
-    "Width of the wire with codec iota.",
+    "Width of the wire with a bottleneck codec.",
   ),
 
   "train.sequencesPerMicrobatch": int({ min: 1, max: 1024, unit: "sequences" }, "Sequences in one task."),

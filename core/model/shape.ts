@@ -22,7 +22,7 @@ export interface ModelShape {
 export interface PipelineShape {
   stages: number; // K
   codec: Codec;
-  bottleneckWidth: number; // r, values per token on the wire (codec `iota`)
+  bottleneckWidth: number; // r, values per token on the wire (bottleneck codecs)
 }
 
 /** The part of a run's configuration that its stages depend on. */

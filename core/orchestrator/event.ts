@@ -9,6 +9,7 @@ import type { WireScale } from "../codec/wire.ts";
 import type { SettingChange } from "../config/change.ts";
 import type { Fault } from "../fault.ts";
 import type { BlobHash, BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../ids.ts";
+import type { PayloadShape } from "../merge/payload_shape.ts";
 import type { PayloadStats } from "../merge/payload_stats.ts";
 import type { HubMessage, NodeMessage, ParameterSource, Role, Slice, WeightedPayload } from "../protocol/message.ts";
 import type { RunRecord } from "../protocol/record.ts";
@@ -38,13 +39,14 @@ export type OrchestratorEvent =
     readonly slice: number;
     readonly result: BlobRef | null; // null if the payloads were unusable
   }
-  /** `stats` over all slices; null if one is missing from the store or damaged. */
+  /** Over all slices; null if one is missing from the store or damaged, or, for the shape, without numbers to measure. */
   | {
     readonly type: "payloadChecked";
     readonly round: number;
     readonly stage: StageIndex;
     readonly node: NodeId;
     readonly stats: PayloadStats | null;
+    readonly shape: PayloadShape | null;
   }
   /** `isFinite`: all values are; null if a vector is missing from the store or damaged. */
   | {
@@ -170,6 +172,7 @@ export type OrchestratorEffect =
     readonly node: NodeId;
     readonly slices: readonly BlobRef[];
     readonly layout: readonly Slice[]; // what each of them represents
+    readonly sketchKey: number; // core/merge/payload_shape.ts
   }
   /** Reads the vectors of an uploaded stage in full: answered by `uploadChecked`. */
   | {

@@ -96,7 +96,7 @@ export interface Standing {
   readonly withheld: Record<"tasks" | "confirming", number>; // recently; for tasks, in a row
   lapses: number; // rounds in which it withheld a merge duty, less what later rounds made up for
   lapsedRound: number | null; // the last of these
-  absentRound: number | null; // round in which it was last away while owing the merge an answer
+  absentRound: number | null; // round in which it last owed an answer, or took gradients away, by being away
   refused: number; // messages of this round
   late: number; // of these, results that came too late
   round: number; // of the newest entry
@@ -121,7 +121,7 @@ export interface RoundReport {
  * Of the state's shape and of what the machine makes of an event: a journal of another one cannot be replayed. A test fails when
  * the shape changes without it.
  */
-export const stateVersion = 4;
+export const stateVersion = 5;
 
 export type Phase = "gathering" | "training" | "merging" | "closing" | "finished";
 

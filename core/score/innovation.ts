@@ -3,7 +3,8 @@
  *
  *     error = || claimed - repeated || / || repeated - lazy ||        lazy: the output of a stage that passes its input through
  *
- *     rounding = step || repeated || / || repeated - lazy ||          step: of the wire's format, as a share of a value
+ *     beyondRounding: the same, each value's difference less what the wire's format may move it by
+ *     rounding = || what it may move || / || repeated - lazy ||
  *
  * Rounding is the most that honest devices can differ by. It is below a tolerance unless a stage hardly changes its input,
  * which whoever makes the input can bring about; an error that it explains proves nothing.
@@ -13,41 +14,54 @@
  */
 
 import { assert } from "../assert.ts";
+import type { WireRounding } from "../codec/codec.ts";
 
 export interface InnovationInput {
-  readonly claimed: Float32Array;
+  readonly claimed: Float32Array; // (rows, width), as the other two
   readonly repeated: Float32Array;
   readonly lazy: Float32Array | null; // null where input and output cannot be compared: zeros
-  readonly step: number; // of the wire's format, as a share of a value
+  readonly width: number;
+  readonly rounding: WireRounding; // of the wire's format
 }
 
 export interface Innovation {
   readonly error: number;
   readonly equalShare: number; // of values equal to the last bit
-  readonly rounding: number; // the part of the error that rounding can explain
+  readonly beyondRounding: number; // the part of the error that rounding cannot explain
+  readonly rounding: number; // the most that it can
 }
 
 /** The error used when the repetition changes nothing: any difference counts as this. */
 const worstError = 1e6;
 
-export function innovation({ claimed, repeated, lazy, step }: InnovationInput): Innovation {
+export function innovation({ claimed, repeated, lazy, width, rounding }: InnovationInput): Innovation {
   const { length } = repeated;
   assert(claimed.length === length && (lazy === null || lazy.length === length), "Outputs must have one length");
-  let difference = 0;
-  let change = 0;
-  let size = 0;
-  let equal = 0;
-  for (let i = 0; i < length; i++) {
-    const value = repeated[i]!;
-    difference += (claimed[i]! - value) ** 2;
-    size += value ** 2;
-    change += (value - (lazy?.[i] ?? 0)) ** 2;
-    if (Object.is(claimed[i], value)) equal += 1;
+  let difference = 0, beyond = 0, movable = 0, change = 0, equal = 0; // sums of squares, and a count
+  for (let row = 0; row < length; row += width) {
+    let largest = 0;
+    for (let i = row; i < row + width; i++) largest = Math.max(largest, Math.abs(repeated[i]!));
+    for (let i = row; i < row + width; i++) {
+      const value = repeated[i]!;
+      const moved = Math.abs(claimed[i]! - value);
+      const allowed = rounding.ofValue * Math.abs(value) + rounding.ofRow * largest;
+      difference += moved ** 2;
+      beyond += Math.max(0, moved - allowed) ** 2;
+      movable += allowed ** 2;
+      change += (value - (lazy?.[i] ?? 0)) ** 2;
+      if (Object.is(claimed[i], value)) equal += 1;
+    }
   }
-  const error = difference === 0 ? 0 : Math.min(worstError, Math.sqrt(difference / change));
   return {
-    error: Number.isFinite(error) ? error : worstError,
+    error: share(difference, change),
     equalShare: length === 0 ? 1 : equal / length,
-    rounding: size === 0 ? 0 : Math.min(worstError, step * Math.sqrt(size / change)),
+    beyondRounding: share(beyond, change),
+    rounding: share(rounding.valuesHit * movable, change),
   };
+}
+
+function share(squares: number, ofChange: number): number {
+  if (squares === 0) return 0;
+  const error = Math.min(worstError, Math.sqrt(squares / ofChange));
+  return Number.isFinite(error) ? error : worstError;
 }

@@ -25,7 +25,8 @@ export interface Repetition {
 
 /** What the hub found when it repeated a task. */
 export interface RefereedRepetition extends Repetition {
-  readonly rounding: number; // see innovation.ts
+  readonly beyondRounding: number; // see innovation.ts
+  readonly rounding: number;
 }
 
 /**
@@ -44,25 +45,22 @@ export interface Verdict extends AuditedTask {
 }
 
 /**
- * The least error that proves a lie: a stage that passes its input through has 1, and devices that differ in rounding are five
- * orders of magnitude below. A loss is off by as much only if it was made up.
- */
-const provenError = 0.5;
-
-/**
  * A miner can put its error so near the tolerance that rounding decides on which side of it a validator finds it. An
  * accusation is false only where the error is less than the tolerance by far more than that.
  */
 const clearly = 2;
 
-/** What the hub makes of a task that it has repeated itself, so a large error is proof; a validator's word is none. */
+/**
+ * What the hub makes of a task that it has repeated itself, so an error is proof; a validator's word is none. Devices that differ
+ * in rounding are orders of magnitude below any tolerance once what the wire's format explains is subtracted. A range of errors
+ * above the tolerance without a consequence would be where a liar places its error.
+ */
 export function judgeAsReferee(
-  { innovationError, lossError, rounding }: RefereedRepetition,
+  { innovationError, lossError, beyondRounding, rounding }: RefereedRepetition,
   tolerance: number,
 ): "madeUp" | "honest" | "unclear" {
-  const [surely, atMost] = [innovationError - rounding, innovationError + rounding];
-  if (Math.max(surely, lossError ?? 0) > Math.max(provenError, tolerance)) return "madeUp";
-  return Math.max(atMost, lossError ?? 0) <= tolerance / clearly ? "honest" : "unclear";
+  if (Math.max(beyondRounding, lossError ?? 0) > tolerance) return "madeUp";
+  return Math.max(innovationError + rounding, lossError ?? 0) <= tolerance / clearly ? "honest" : "unclear";
 }
 
 /** A task passes if neither its output nor its losses exceed the run's tolerance. */

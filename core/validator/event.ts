@@ -35,7 +35,8 @@ export type ValidatorResult =
     readonly innovationError: number;
     readonly equalShare: number;
     readonly lossError: number | null;
-    readonly rounding: number; // only the hub needs it
+    readonly beyondRounding: number; // only the hub needs it
+    readonly rounding: number; // as well
   };
 
 export type ValidatorEvent =

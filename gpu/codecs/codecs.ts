@@ -4,8 +4,12 @@ import type { Codec } from "../../core/codec/codec_names.ts";
 import type { GpuCodec } from "./codec.ts";
 import { iotaOnGpu } from "./iota.ts";
 import { noneOnGpu } from "./none.ts";
+import { qBlockOnGpu } from "./q_block.ts";
 
 export const gpuCodecs: Readonly<Record<Codec, GpuCodec>> = {
   none: noneOnGpu,
   iota: iotaOnGpu,
+  q4block: qBlockOnGpu(4),
+  q5block: qBlockOnGpu(5),
+  q6block: qBlockOnGpu(6),
 };

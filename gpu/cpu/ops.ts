@@ -10,6 +10,7 @@ import type {
   AttentionGradientTensors,
   AttentionTensors,
   BufferRange,
+  CodesOperands,
   EmbedSizes,
   LinearSizes,
   NormGradientTensors,
@@ -21,6 +22,7 @@ import { type CpuDispatch, jobDispatch } from "./cpu_dispatch.ts";
 import type { Operand, Product } from "./gemm.ts";
 import { type AttentionCall, attentionJob } from "./jobs/attention_jobs.ts";
 import { bfloat16Job } from "./jobs/bfloat16_jobs.ts";
+import { codesJob } from "./jobs/codes_jobs.ts";
 import { type KernelCall, kernelJob } from "./jobs/kernel_job.ts";
 import { productJob } from "./jobs/product_jobs.ts";
 import { embedBackwardJob, embedJob } from "./jobs/token_jobs.ts";
@@ -243,6 +245,16 @@ export class CpuOps implements StageOps {
   bfloat16Decode(count: number, { values, bytes }: { values: BufferRange; bytes: BufferRange }): CpuDispatch {
     const job = bfloat16Job("bfloat16Decode", { values: values.offset, bytes: bytes.offset, count });
     return jobDispatch(this.#team, "bfloat16 decode", job);
+  }
+
+  codesEncode({ values, bytes, ...call }: CodesOperands): CpuDispatch[] {
+    const job = codesJob("codesEncode", { ...call, values: values.offset, bytes: bytes.offset });
+    return [jobDispatch(this.#team, "codes encode", job)];
+  }
+
+  codesDecode({ values, bytes, ...call }: CodesOperands): CpuDispatch[] {
+    const job = codesJob("codesDecode", { ...call, values: values.offset, bytes: bytes.offset });
+    return [jobDispatch(this.#team, "codes decode", job)];
   }
 
   #rows(name: KernelCall["name"], { rows, ...call }: Omit<KernelCall, "name" | "count"> & { rows: number }) {

@@ -8,11 +8,13 @@ import type { AttentionSizes } from "../attention_sizes.ts";
 import { gemm, type GemmOptions } from "./gemm_ops.ts";
 import { type GemmKind, type GemmSettings, hardwareGemm, softwareGemm } from "./generate/gemm.ts";
 import { bfloat16Decode, bfloat16Encode } from "./bfloat16_ops.ts";
+import { codesDecode, codesEncode } from "./codes_ops.ts";
 import { floatBits, type Kernels, type KernelSource } from "./kernel.ts";
 import {
   type AttentionGradientTensors,
   type AttentionTensors,
   type BufferRange,
+  type CodesOperands,
   type Dispatch,
   type EmbedSizes,
   gainChunkRows,
@@ -248,6 +250,14 @@ export class Ops implements StageOps {
 
   bfloat16Decode(count: number, tensors: { values: BufferRange; bytes: BufferRange }): Dispatch {
     return bfloat16Decode(this.kernels, { count, ...tensors });
+  }
+
+  codesEncode(operands: CodesOperands): Dispatch[] {
+    return codesEncode(this.kernels, operands);
+  }
+
+  codesDecode(operands: CodesOperands): Dispatch[] {
+    return codesDecode(this.kernels, operands);
   }
 
   /** An element-wise kernel: lanes across the vectors of a row, one row of workgroups per token. */

@@ -2,7 +2,7 @@
 
 import { assert } from "@std/assert";
 import { assertNobodyHonestNamed, type Row, testAttacks, unitsByRound } from "../support/attack/attack_checks.ts";
-import { accusesInput, commitsHashesOnly, commitsPayload } from "../support/attack/hostile_merges.ts";
+import { accusesInput, commitsHashesOnly, commitsPayload, gathersPayload } from "../support/attack/hostile_merges.ts";
 import { allOf, oneOf, times } from "../support/attack/hostile_wires.ts";
 
 const rows = (): readonly Row[] => [
@@ -40,10 +40,22 @@ const rows = (): readonly Row[] => [
 
 testAttacks("payloads", rows);
 
-/** As long as an honest payload: no bound catches it, and one of three does at most the damage of its share. */
+/** Within every bound for a payload by itself; its shape and direction among its peers tell (payload_weights.ts). */
 const plausible = (): readonly Row[] => [
-  { name: "zeros", miners: [{ stage: 1, hostile: commitsPayload(allOf(0)) }] },
+  { name: "zeros", steps: 24, miners: [{ stage: 2, hostile: commitsPayload(allOf(0)) }] },
   { name: "the wrong sign", miners: [{ stage: 1, hostile: commitsPayload(times(-1)) }] },
+  ...[-1, -1.95].map((factor): Row => ({
+    name: `${factor} times its payload, one of four`,
+    replicas: 4,
+    steps: 24,
+    miners: [{ stage: 2, hostile: commitsPayload(times(factor)) }],
+  })),
+  ...[0, 1, 2].map((stage): Row => ({
+    name: `its whole length in the norm gains of stage ${stage}`,
+    steps: 24,
+    isQuick: stage === 2,
+    miners: [{ stage, hostile: gathersPayload(1.9, /norm/) }],
+  })),
   {
     name: "the wrong sign, two of three",
     miners: [0, 1].map((replica) => ({ stage: 1, replica, hostile: commitsPayload(times(-1)) })),

@@ -5,6 +5,7 @@ import { assertTrained, type Row, testAttacks } from "../support/attack/attack_c
 import { runAttack } from "../support/attack/attack_world.ts";
 import {
   allOf,
+  biased,
   everyNthRow,
   oneOf,
   onlyLargest,
@@ -95,6 +96,12 @@ const plausible = (): readonly Row[] => [
     fromRound: 1,
     miners: [{ stage: 1, hostile: spoilsForward(times(10)) }],
   },
+  {
+    name: "gradients off by just under half their length",
+    isQuick: true,
+    miners: [{ stage: 2, hostile: spoilsGradients(biased(0.48)) }],
+  },
+  { name: "forward wires off by a tenth", miners: [{ stage: 0, hostile: spoilsForward(biased(0.1)) }] },
   { name: "a loss of zero", miners: [{ stage: 2, hostile: reportsLoss(0) }] },
   { name: "a loss of minus zero", miners: [{ stage: 2, hostile: reportsLoss(-0) }] },
 ];

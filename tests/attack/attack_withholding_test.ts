@@ -1,13 +1,14 @@
 /** Attack suite: miners that take a place and withhold what others wait for. Each costs one deadline, not one per round. */
 
-import { assert } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { type Row, testAttacks, unitsByRound } from "../support/attack/attack_checks.ts";
-import { type Aftermath, rounds } from "../support/attack/attack_world.ts";
+import { type Aftermath, rounds, steps } from "../support/attack/attack_world.ts";
 import { everySecond, type Hostile } from "../support/attack/hostile_node.ts";
 import {
   commitsHashesOnly,
   joinsInsteadOf,
   keepsBack,
+  leavesConfirmed,
   leavesInsteadOf,
   missesPayloads,
   reducesToSize,
@@ -156,6 +157,19 @@ testAttacks("not taking part", () => [
     name: "leaves and joins in place of a payload",
     isQuick: true,
     miners: [{ stage: 1, hostile: leavesInsteadOf("payloadCommitted") }],
+  },
+  {
+    name: "leaves and joins after each last confirmation of a round",
+    isQuick: true,
+    culprit: "unpaid",
+    miners: [{ stage: 1, hostile: leavesConfirmed((step) => (step + 1) % (steps / rounds) === 0) }],
+    also: (after) => assertEquals(unitsByRound(after, after.miners[1]!).slice(1).filter((units) => units > 0), []),
+  },
+  {
+    name: "leaves and joins after every confirmation, two of three",
+    culprit: "unpaid",
+    lossTolerance: 0.05,
+    miners: two(leavesConfirmed(() => true)),
   },
   {
     name: "leaves and joins in place of merged parameters",

@@ -7,7 +7,7 @@
 
 import { assert } from "@std/assert";
 import type { Codec } from "../../core/codec/codec_names.ts";
-import { decodeWire, encodeWire, type Wire } from "../../core/codec/wire.ts";
+import { decodeWire, encodeWire, type Wire, wireRounding } from "../../core/codec/wire.ts";
 import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
 import { stageWires } from "../../core/model/stage_wires.ts";
 import type { StageInput } from "../../gpu/compute.ts";
@@ -39,7 +39,7 @@ function specOf(shape: Shape): StageSpec {
   return specAt(specsOf(config, layersOfStages), stage);
 }
 
-/** Every role of a stage, both codecs, the three kinds of head grouping, B of 1, 2 and 3, and a longer context. */
+/** Every role of a stage, all codecs, the three kinds of head grouping, B of 1, 2 and 3, and a longer context. */
 export function computeCases(): ComputeCase[] {
   const shapes: Record<string, Shape> = {
     "whole model, 2 layers, 4:2 heads": { layersOfStages: [2], stage: 0 },
@@ -47,6 +47,9 @@ export function computeCases(): ComputeCase[] {
     "head, codec iota, 2 layers": { codec: "iota", layersOfStages: [2, 1], stage: 0 },
     "body, codec none, 2 layers, T 32": { layersOfStages: [1, 2, 1], stage: 1, contextLength: 32 },
     "body, codec iota, 1 layer that receives and sends": { codec: "iota", layersOfStages: [1, 1, 1], stage: 1 },
+    "body, codec q5block, 1 layer that receives and sends": { codec: "q5block", layersOfStages: [1, 1, 1], stage: 1 },
+    "head, codec q4block": { codec: "q4block", layersOfStages: [1, 1], stage: 0 },
+    "tail, codec q6block, B 3": { codec: "q6block", layersOfStages: [1, 1], stage: 1, sequences: 3 },
     "body, codec iota, 3 layers, 4:4 heads": { codec: "iota", layersOfStages: [1, 3, 1], stage: 1, kvHeads: 4 },
     "tail, codec none, 4:1 heads, B 3": { layersOfStages: [1, 1], stage: 1, kvHeads: 1, sequences: 3 },
     "tail, codec iota, B 1": { codec: "iota", layersOfStages: [1, 1], stage: 1, sequences: 1 },
@@ -139,22 +142,40 @@ interface Wires {
  * float32 wires by relative L2. bfloat16 wires value by value: two float32 results on either side of a rounding tie end one
  * ulp apart, and a value near zero carries the float32 error of the large terms it is the difference of, hence the floor.
  */
-const wireCloseness: Readonly<Record<Codec, (wires: Wires) => void>> = {
-  none: (wires) => assertClose(wires, wireTolerance),
-  iota: ({ what, actual, expected }) => {
+const wireCloseness: Readonly<Record<Codec, (wire: Wire, wires: Wires) => void>> = {
+  none: (_wire, wires) => assertClose(wires, wireTolerance),
+  iota: (_wire, { what, actual, expected }) => {
     const rms = Math.sqrt(expected.reduce((sum, value) => sum + value * value, 0) / expected.length);
     expected.forEach((value, i) => {
       const allowed = Math.max(bfloat16Ulp(value), bfloat16Ulp(actual[i]!), 1e-4 * rms);
       assert(Math.abs(actual[i]! - value) <= allowed, `${what}[${i}]: ${actual[i]} where ${value} is expected`);
     });
   },
+  q4block: assertCodesClose,
+  q5block: assertCodesClose,
+  q6block: assertCodesClose,
 };
+
+/** Few values lie so near the edge of a code that two float32 results end on its two sides, and those are one code apart. */
+function assertCodesClose(wire: Wire, { what, actual, expected }: Wires): void {
+  const { ofRow, valuesHit } = wireRounding(wire);
+  const differing = expected.filter((value, i) => value !== actual[i]).length;
+  assert(differing <= valuesHit * expected.length, `${what}: ${differing} of ${expected.length} values differ`);
+  for (let row = 0; row < expected.length; row += wire.width) {
+    const own = expected.subarray(row, row + wire.width);
+    const allowed = ofRow * own.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+    own.forEach((value, i) => {
+      const found = actual[row + i]!;
+      assert(Math.abs(found - value) <= allowed, `${what}[${row + i}]: ${found} where ${value} is expected`);
+    });
+  }
+}
 
 export function assertWiresClose(
   wire: Wire,
   { what, actual, expected }: { what: string; actual: Uint8Array; expected: Uint8Array },
 ): void {
-  wireCloseness[wire.codec]({ what, actual: decodeWire(wire, actual), expected: decodeWire(wire, expected) });
+  wireCloseness[wire.codec](wire, { what, actual: decodeWire(wire, actual), expected: decodeWire(wire, expected) });
 }
 
 /** Our bar for float32 against float64; honest kernels are near 1e-6. */

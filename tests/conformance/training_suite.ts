@@ -4,7 +4,6 @@
  */
 
 import { assert, assertEquals } from "@std/assert";
-import type { Codec } from "../../core/codec/codec_names.ts";
 import { parameterTable } from "../../core/model/spec.ts";
 import { stateLength } from "../../core/train/optimizer.ts";
 import { defaultOptimizer } from "../../core/train/optimizer_names.ts";
@@ -15,7 +14,13 @@ import { specsOf, tinyConfig } from "../support/tiny_model.ts";
 import type { OpenStage } from "./compute_suite.ts";
 import { relativeL2 } from "./compute_world.ts";
 import { train, type Training } from "./training_run.ts";
-import { type NamedVectors, readTrace, type TrainingRecord, type TrainingTrace } from "./training_trace.ts";
+import {
+  type NamedVectors,
+  readTrace,
+  type TracedCodec,
+  type TrainingRecord,
+  type TrainingTrace,
+} from "./training_trace.ts";
 
 /** How far a training is from the trace: the largest relative error of each kind. */
 export interface TraceErrors {
@@ -28,7 +33,7 @@ export interface TraceErrors {
 }
 
 /** The most that each error may be. */
-export type TraceTolerances = Readonly<Record<Codec, TraceErrors>>;
+export type TraceTolerances = Readonly<Record<TracedCodec, TraceErrors>>;
 
 export interface TrainingSuiteOptions {
   readonly tolerances: TraceTolerances;
@@ -67,7 +72,7 @@ export function trainingSuite(name: string, open: OpenStage, { tolerances, skip 
 }
 
 /** Stages with the trace's first parameters and an optimizer that has seen no step. */
-async function openTraining(trace: TrainingTrace, codec: Codec, open: OpenStage): Promise<Training> {
+async function openTraining(trace: TrainingTrace, codec: TracedCodec, open: OpenStage): Promise<Training> {
   const { model, bottleneckWidth, train, start, batches } = trace;
   const config = tinyConfig({ model, train, pipeline: { codec, stages: model.layers, bottleneckWidth } });
   const stages: StageCompute[] = [];
@@ -93,7 +98,10 @@ function assertLearningRates(record: TrainingRecord, trace: TrainingTrace): void
   assert(error < 1e-12, `the learning rates of our schedule are off by ${error}`);
 }
 
-function assertErrors(errors: TraceErrors, { codec, tolerances }: { codec: Codec; tolerances: TraceTolerances }): void {
+function assertErrors(
+  errors: TraceErrors,
+  { codec, tolerances }: { codec: TracedCodec; tolerances: TraceTolerances },
+): void {
   const kinds = Object.entries(tolerances[codec]) as [keyof TraceErrors, number][];
   const text = kinds.map(([kind, most]) =>
     `${kind} ${errors[kind].toExponential(1)} (at most ${most.toExponential()})`

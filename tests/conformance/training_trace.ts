@@ -9,6 +9,9 @@ import type { Codec } from "../../core/codec/codec_names.ts";
 import type { TrainConfig } from "../../core/config/config.ts";
 import type { ModelShape } from "../../core/model/shape.ts";
 
+/** The codecs without stochastic rounding, whose training PyTorch repeats to float32 errors. */
+export type TracedCodec = Extract<Codec, "none" | "iota">;
+
 /** By tensor. */
 export type NamedVectors = ReadonlyMap<string, Float32Array>;
 
@@ -33,7 +36,10 @@ interface RunOfTraces {
 
 interface TraceFile extends RunOfTraces {
   readonly codecs: Readonly<
-    Record<Codec, Pick<TrainingRecord, "losses" | "norms"> & { tensors: readonly { name: string; size: number }[] }>
+    Record<
+      TracedCodec,
+      Pick<TrainingRecord, "losses" | "norms"> & { tensors: readonly { name: string; size: number }[] }
+    >
   >;
 }
 
@@ -41,7 +47,7 @@ export interface TrainingTrace extends RunOfTraces, TrainingRecord {
   readonly start: NamedVectors; // parameters
 }
 
-export function readTrace(codec: Codec): TrainingTrace {
+export function readTrace(codec: TracedCodec): TrainingTrace {
   const file = (name: string) => new URL(`../vectors/compute/${name}`, import.meta.url);
   const { codecs, ...run }: TraceFile = JSON.parse(Deno.readTextFileSync(file("trace.json")));
   const { tensors, ...curves } = codecs[codec];

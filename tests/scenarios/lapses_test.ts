@@ -61,6 +61,49 @@ Deno.test("Lapses: who leaves while it owes an answer has withheld it, who is lo
   }
 });
 
+/** Trains the round's second step, in which this node leaves as soon as it has confirmed, up to where the others have committed. */
+function leaveConfirmed(hub: ScriptedOrchestrator, node: NodeId, others: readonly NodeId[]): void {
+  hub.work([node, ...others]);
+  hub.seal(node);
+  hub.tell(node, { type: "leaving", reason: "bye" });
+  for (const other of [...hub.state.work!.contributors]) hub.seal(other);
+  for (const other of others) commit(hub, other);
+}
+
+Deno.test("Lapses: gradients that leave with their node before the merge are paid once, and not if it happens again", () => {
+  const { hub, nodes } = merging(4, { train: { stepsPerRound: 2 } });
+  const [node, ...others] = nodes;
+  for (let round = 0; round < 4; round++) {
+    leaveConfirmed(hub, node!, others);
+    const isPaid = hub.state.outcomes.at(-1)!.miners.find((miner) => miner.node === node)?.isPaid;
+    hub.join(node!);
+    goOn(hub, others, round < 3 ? nodes : others);
+    assertEquals([isPaid, shareOf(hub, node!) > 0.5], [round === 0, round === 0], `round ${round}`);
+  }
+  assertEquals(isResting(hub.state, node!), true);
+});
+
+Deno.test("Lapses: no absence is a link that comes back, leaving after the payload, or with nothing done", () => {
+  const { hub, nodes } = merging(4, { train: { stepsPerRound: 2 } });
+  const [node, ...others] = nodes;
+  hub.step({ type: "nodeDisconnected", node: node! });
+  hub.step({ type: "nodeConnected", node: node!, role: "miner", resumed: true });
+  assertEquals(hub.state.standings.get(node!)?.absentRound ?? null, null, "a link that comes back");
+  hub.work(nodes);
+  for (const each of [...hub.state.work!.contributors]) hub.seal(each);
+  for (const each of nodes) commit(hub, each);
+  const idle = hub.join("newcomer");
+  hub.tell(idle, { type: "leaving", reason: "bye" });
+  assertEquals(hub.state.standings.get(idle)?.absentRound ?? null, null, "nothing done");
+  reduceAll(hub, nodes);
+  const merged = { parameters: hub.blob(64), momentum: null };
+  for (const each of nodes) hub.tell(each, { type: "mergeApplied", round: 1, ...merged });
+  hub.tell(node!, { type: "leaving", reason: "bye" });
+  assertEquals(hub.state.standings.get(node!)?.absentRound ?? null, null, "it has done all its duties");
+  assertEquals(shareOf(hub, node!) > 0.5, true);
+  assertEquals(others.every((other) => hub.state.members.has(other)), true);
+});
+
 Deno.test("Lapses: a restart of the orchestrator is nobody's absence", () => {
   const { hub, nodes } = merging(4);
   const [node, ...others] = nodes;

@@ -1,6 +1,6 @@
 /** Which parameters a stage adopts: two equal results are believed, a single one of several never while the hub can check. */
 
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { type BlobRef, type NodeId, stageIndex } from "../../core/ids.ts";
 import type { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 import { applying, commit, merging, reduceAll, type ScriptedMerge, stageOf } from "../support/swarm/scripted_merge.ts";
@@ -197,4 +197,38 @@ Deno.test("Merge: a reduced slice with the right hash and a false size is not vo
   assertEquals(stageOf(hub).phase, "applying");
   const right = stageOf(hub).layout.map(({ size }) => 4 * size);
   assertEquals(stageOf(hub).slices.map(({ accepted }) => accepted?.bytes), right);
+});
+
+Deno.test("Merge: in a stage too large for the hub to reduce beside the replicas, two that agree on false slices are found out", () => {
+  const { hub, nodes } = merging(3, { model: { layers: 1, vocabSize: 65_536, width: 1024, heads: 16, kvHeads: 16 } });
+  for (const node of nodes) commit(hub, node);
+  const referees = () => hub.effects.flatMap((effect) => effect.type === "refereeSlice" ? [effect.slice] : []);
+  const [atOnce, slices] = [referees(), stageOf(hub).slices];
+  assert(atOnce.length < slices.length / 2, "a share is reduced at once");
+  const [lie, right] = [hub.blob(64).hash, hub.blob(64).hash];
+  const liars = nodes.slice(0, 2);
+  const shared = slices.findIndex(({ asked }, index) =>
+    !atOnce.includes(index) && liars.every((node) => asked.includes(node))
+  );
+  for (const node of nodes) {
+    for (const message of hub.inbox(node).filter((each) => each.type === "reduceSlice")) {
+      const { edition, slice, inputs, round } = message;
+      const hash = slice === shared ? lie : right;
+      hub.tell(node, {
+        type: "sliceReduced",
+        round,
+        edition,
+        slice,
+        result: { hash, bytes: inputs[0]!.payload.bytes },
+      });
+    }
+  }
+  assertEquals(stageOf(hub).slices[shared]!.accepted, null, "two words are not enough");
+  const referee = hub.effects.findLast((effect) => effect.type === "refereeSlice" && effect.slice === shared);
+  assert(referee?.type === "refereeSlice", "the hub reduces it as well");
+  const { round, edition, slice, inputs } = referee;
+  const result = { hash: right, bytes: inputs[0]!.payload.bytes };
+  hub.step({ type: "sliceRefereed", round, edition, stage, slice, result });
+  assertEquals(liars.filter((node) => hub.state.expelled.has(node)), liars);
+  assertEquals(hub.state.expelled.has(nodes[2]!), false);
 });

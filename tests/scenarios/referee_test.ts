@@ -10,8 +10,20 @@ import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts"
 
 type RefereeTask = Extract<OrchestratorEffect, { type: "refereeTask" }>;
 
-const right: RefereedRepetition = { rounding: 0, innovationError: 1e-6, equalShare: 0.9, lossError: null };
-const wrong: RefereedRepetition = { rounding: 0, innovationError: 2, equalShare: 0, lossError: null };
+const right: RefereedRepetition = {
+  rounding: 0,
+  beyondRounding: 0,
+  innovationError: 1e-6,
+  equalShare: 0.9,
+  lossError: null,
+};
+const wrong: RefereedRepetition = {
+  rounding: 0,
+  beyondRounding: 2,
+  innovationError: 2,
+  equalShare: 0,
+  lossError: null,
+};
 
 /** Two stages of two replicas and two validators; the first of three steps of the round is closed. */
 function audited({ replaysPerMiner = 1 } = {}) {
@@ -96,8 +108,22 @@ Deno.test("Referee: a validator whose accusations are all wrong is blamed, and l
   assertEquals([hub.state.step, hub.count("mergeRetaken")], [1, 0]);
 });
 
+Deno.test("Referee: leaving before the hub has repeated the task, and coming back, spares no false accuser", () => {
+  const { hub, judges: [liar, honest], nodes } = audited();
+  for (let i = 1; i <= 3; i++) {
+    accuse(hub, liar!);
+    hub.tell(liar!, { type: "leaving", reason: "bye" });
+    hub.inbox(liar!).length = 0; // its open requests go to others
+    answer(hub, right);
+    assertEquals([hub.count("blamed"), hub.state.expelled.has(liar!)], [i, i === 3]);
+    hub.validator(liar!);
+  }
+  assert(!hub.state.members.has(liar!), "the last time it is refused");
+  assert([...nodes, honest!].every((node) => hub.state.members.has(node)), "nobody else leaves");
+});
+
 Deno.test("Referee: an error that rounding might explain, or a task the hub cannot repeat, costs nobody anything", () => {
-  for (const found of [{ ...wrong, innovationError: 0.3 }, null]) {
+  for (const found of [{ ...wrong, innovationError: 0.3, beyondRounding: 0.04, rounding: 0.26 }, null]) {
     const { hub, judges } = audited();
     const miner = accuse(hub, judges[0]!);
     answer(hub, found, "no room");

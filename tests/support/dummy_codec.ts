@@ -81,7 +81,7 @@ const codes: WireFormat = {
     for (let row = 0; row < rows; row++) if (!Number.isFinite(view.getFloat32(row * (4 + width), true))) return false;
     return true;
   },
-  step: 0,
+  rounding: { ofValue: 0, ofRow: 0, valuesHit: 1 },
   sums: (bytes, shape) => sumsOf(codes.decode(bytes, shape)),
 };
 
@@ -119,7 +119,7 @@ const largestQuarter: WireFormat = {
     }
     return true;
   },
-  step: 0,
+  rounding: { ofValue: 0, ofRow: 0, valuesHit: 1 },
   sums: (bytes, shape) => sumsOf(largestQuarter.decode(bytes, shape)),
 };
 

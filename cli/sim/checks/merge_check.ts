@@ -29,15 +29,12 @@ const mostHonest = 1; // far above any value that an honest symbolic payload hol
 const isMergeable = (stats: PayloadStats | null): boolean =>
   stats !== null && stats.isFinite && stats.largest <= mostHonest;
 
-const hubVotes = 2; // the hub's own result needs no second
-
 export class MergeCheck {
   #round = 0;
   readonly #agreed = new Map<number, readonly MergedStage[]>(); // by round that begins, one a stage
   readonly #early = new Map<number, { node: NodeId; own: OwnMerge }[]>(); // merged before all stages had agreed
-  #votes = new Map<BlobHash, Set<NodeId> | typeof hubVotes>(); // of the merge under way
+  #reduced = new Set<BlobHash>(); // by the hub, of the merge under way
   #payloads = new Map<StageIndex, Set<NodeId>>(); // of the layout that was asked for
-  #slices = new Map<NodeId, number>();
   #asked = new Map<StageIndex, string>(); // the slices of the last applyMerge
   #remade = new Set<StageIndex>(); // stages that lost from the store what some have already applied
   readonly #uncertain = new Map<number, ReadonlySet<StageIndex>>(); // the same of rounds that have begun
@@ -47,28 +44,20 @@ export class MergeCheck {
     const isRestored = event.type === "stageRestored" && (event.from === "neighbours" || event.from === "initial");
     const isUnchecked = event.type === "mergeUnavailable" && event.lost === "slices"; // a single result may have to suffice
     if (isRestored || isUnchecked) this.#remade.add(event.stage);
-    if (event.type === "sliceRefereed" && event.result !== null) this.#votes.set(event.result.hash, hubVotes);
-    if (event.type === "payloadChecked" && !isMergeable(event.stats)) {
-      this.#payloads.get(event.stage)?.delete(event.node);
-    }
-    if (event.type !== "messageReceived") return;
-    const { message, node } = event;
-    if (message.type === "sliceReduced") {
-      const votes = this.#votes.get(message.result.hash);
-      if (votes === undefined) this.#votes.set(message.result.hash, new Set([node]));
-      else if (votes !== hubVotes) votes.add(node);
-    } else if (message.type === "payloadCommitted") {
-      const stage = state.members.get(node)?.stage ?? null;
-      if (stage === null || message.slices.length !== this.#slices.get(node)) return;
-      const committed = this.#payloads.get(stage);
-      if (committed === undefined) this.#payloads.set(stage, new Set([node]));
-      else committed.add(node);
-    }
+    if (event.type === "sliceRefereed" && event.result !== null) this.#reduced.add(event.result.hash);
+    if (event.type === "payloadChecked" && event.round === state.round) this.#onPayload(event);
+  }
+
+  /** What a node only claims to have committed does not count. */
+  #onPayload({ stage, node, stats }: Extract<OrchestratorEvent, { type: "payloadChecked" }>): void {
+    const known = this.#payloads.get(stage) ?? new Set();
+    this.#payloads.set(stage, known);
+    if (isMergeable(stats)) known.add(node);
+    else known.delete(node);
   }
 
   onSend(to: NodeId, message: HubMessage, state: OrchestratorState): void {
-    if (message.type === "startMerge") this.#slices.set(to, message.slices.length);
-    else if (message.type === "applyMerge") this.#onApplyMerge(to, message, state);
+    if (message.type === "applyMerge") this.#onApplyMerge(to, message, state);
   }
 
   /** Books the accepted slices, which this message names. */
@@ -83,11 +72,10 @@ export class MergeCheck {
     const committed = this.#payloads.get(stage) ?? new Set();
     if ([...committed].filter((node) => !state.expelled.has(node)).length <= 1) return; // one needs no reduction
     for (const { hash } of message.slices) {
-      const votes = this.#votes.get(hash);
       must(
-        votes === hubVotes || (votes !== undefined && votes.size >= 2),
-        "no slice is merged on one reducer's word",
-        () => `stage ${stage} of round ${message.round} accepts ${hash} with ${votes === undefined ? 0 : 1} votes`,
+        this.#reduced.has(hash),
+        "no slice is merged that the hub has not reduced itself",
+        () => `stage ${stage} of round ${message.round} accepts ${hash}`,
       );
     }
   }
@@ -108,16 +96,16 @@ export class MergeCheck {
     must(round === this.#round + 1, "a retaken round has the next number", () => `${round} after ${this.#round}`);
     const agreed = this.#agreed.get(this.#round);
     if (agreed !== undefined) this.#agreed.set(round, agreed);
-    this.#uncertain.set(round, this.#uncertain.get(this.#round) ?? new Set());
+    const known = this.#uncertain.get(this.#round) ?? new Set();
+    this.#uncertain.set(round, new Set([...known, ...this.#asked.keys()])); // stragglers apply the dropped merge, then load
     this.#round = round;
     this.#forgetMerge(round);
   }
 
   #forgetMerge(round: number): void {
     this.#early.delete(round);
-    this.#votes = new Map();
+    this.#reduced = new Set();
     this.#payloads = new Map();
-    this.#slices = new Map();
     this.#asked = new Map();
     this.#remade = new Set();
   }

@@ -45,7 +45,7 @@ export class SymbolicHubWork {
       case "checkPayload": {
         const { stage, node, slices, layout } = work;
         const stats = slices.every((ref) => blobs.has(ref)) ? statsOf(slices, layout) : null;
-        return { type: "payloadChecked", round, stage, node, stats };
+        return { type: "payloadChecked", round, stage, node, stats, shape: null };
       }
       case "checkUpload": {
         const { stage, node, vectors } = work;

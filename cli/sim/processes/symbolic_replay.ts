@@ -18,5 +18,6 @@ export function symbolicReplay(shape: SwarmShape, work: ReplayWork): RefereedRep
   const lossError = losses === null || work.losses === null
     ? null
     : Math.max(...losses.map((loss, i) => Math.abs(loss - (work.losses?.[i] ?? Infinity))));
-  return { innovationError: isEqual ? 0 : 1, equalShare: isEqual ? 1 : 0, lossError, rounding: 0 };
+  const error = isEqual ? 0 : 1;
+  return { innovationError: error, equalShare: 1 - error, lossError, beyondRounding: error, rounding: 0 };
 }

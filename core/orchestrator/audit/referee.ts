@@ -1,10 +1,10 @@
 /**
  * The hub repeats a task that a validator found wrong: only what the hub has computed itself is proof.
  *
- * A miner whose output is off by more than any rounding is expelled, and an open round that its wires went into begins anew
- * without it (merge/retake.ts). A validator that called a clearly good output wrong is blamed. In between, and where the hub cannot
- * compute the task (its stage is too large, a blob is gone), the validators' verdicts stand as they are: each for its own
- * scores. Out of scope: the arithmetic (cli/hub/task_referee.ts) and the rule (core/score/verdict.ts).
+ * A miner whose output is off by more than the tolerance and rounding together is expelled, and an open round that its wires
+ * went into begins anew without it (merge/retake.ts). A validator that called a clearly good output wrong is blamed. In between,
+ * and where the hub cannot compute the task (its stage is too large, a blob is gone), the validators' verdicts stand as they
+ * are: each for its own scores. Out of scope: the arithmetic (cli/hub/task_referee.ts) and the rule (core/score/verdict.ts).
  *
  * A task is repeated at most once at a time, and one task after another, so a validator that fails everybody costs a few
  * repetitions until it is gone. Invariant: every task here counts as open in its round (audit_state.ts), so that its
@@ -90,14 +90,15 @@ function settle(
     case "madeUp": {
       const proven = `${reason}, as the orchestrator found by repeating it`;
       convict(state, { node: replay.miner, reason: proven });
-      const isInWires = found.innovationError - found.rounding > tolerance; // false losses alone spoil nothing
+      const isInWires = found.beyondRounding > tolerance; // false losses alone spoil nothing
       if (isInWires && replay.round === state.round) state.restartBecause = proven;
       return [];
     }
     case "honest": {
       const detail =
         `Cannot accept that ${replay.task} of ${replay.miner} is wrong as the orchestrator repeated it: ${reason}`;
-      return accusers.filter((node) => state.members.has(node))
+      // Also of one that has left since: else it would leave after each accusation and join again.
+      return accusers.filter((node) => !state.expelled.has(node))
         .flatMap((node) => blame(state, { node, fault: fault("badNumbers", detail) }));
     }
     case "unclear":

@@ -106,8 +106,9 @@ function noteLapse(state: OrchestratorState, node: NodeId): void {
 }
 
 /**
- * The member had no link when an answer was due, or was lost while it owed one. That is bad luck unless it also happened in
- * another recent round: otherwise work that is in no merge would earn a whole round's pay.
+ * The member had no link when an answer was due, or was lost while it owed one or held gradients that only it could bring into
+ * the merge. That is bad luck unless it also happened in another recent round: otherwise work that is in no merge would earn a
+ * whole round's pay.
  */
 export function noteAbsence(
   state: OrchestratorState,
@@ -118,6 +119,19 @@ export function noteAbsence(
   standing.absentRound = state.round;
   if (absentRound === null || absentRound + roundsRemembered < state.round) return;
   if (absentRound !== state.round) noteWithheld(state, { node, duty });
+}
+
+/**
+ * The member is gone, and with it its gradients of the open round, which no merge will have. The first time it keeps the pay, as
+ * the work was done and anyone's machine may fail. If that were so each time, leaving before every merge would earn as much as
+ * taking part. So a node that does it again, or has withheld another duty in the round, loses this pay; it counts as withholding
+ * its payload, and three such rounds cost the place. Neither being moved or benched by the hub is an absence, as the hub takes
+ * the gradients away itself, nor leaving after the payload was committed.
+ */
+export function noteLostGradients(state: OrchestratorState, node: NodeId): void {
+  noteAbsence(state, { node, duty: "committing" });
+  // The open step is left out when it closes: outcomes.ts.
+  if (state.unpaid.has(node)) state.roundUnits.delete(node);
 }
 
 /** All members lost their links through the hub's own fault. */

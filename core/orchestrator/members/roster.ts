@@ -17,7 +17,7 @@ import { reissueAuditOf } from "../audit/audit_requests.ts";
 import { placeValidator } from "../audit/validator_places.ts";
 import { type OrchestratorEffect, record, reject, send } from "../event.ts";
 import { lookSoon, reissueWorkOf } from "../step/leases.ts";
-import { isResting, noteAbsence, noteWithheld } from "./blame.ts";
+import { isResting, noteAbsence, noteLostGradients, noteWithheld } from "./blame.ts";
 import { stageCapacities } from "./capacity.ts";
 import { awaitLoading } from "./loading.ts";
 import { coverDeserted, floorReplicas } from "./rebalance.ts";
@@ -271,6 +271,7 @@ export function loseNode(
   const { work } = state;
   if (work?.asked.has(node) === true && !work.sealed.has(node)) noteAbsence(state, { node, duty: "confirming" });
   const tasksKept = departSealed(state, member);
+  if (tasksKept + member.roundTasks > 0) noteLostGradients(state, node);
   const tasksReissued = reissueWorkOf(state, member);
   const merge = state.merge?.stages.find((stage) => stage.participants.has(node));
   if (merge?.owing.has(node) && merge.phase !== "agreed") noteAbsence(state, { node, duty: merge.phase });

@@ -7,6 +7,7 @@
 
 import { present } from "../../assert.ts";
 import type { BlobHash, BlobRef, NodeId, StageIndex } from "../../ids.ts";
+import type { PayloadShape } from "../../merge/payload_shape.ts";
 import type { Slice } from "../../protocol/message.ts";
 
 export type Reducer = NodeId | "hub";
@@ -78,7 +79,8 @@ export interface StageMerge {
   readonly payloads: Map<NodeId, Payload>;
   readonly checking: Set<NodeId>; // nodes whose payload the hub is reading
   readonly lengths: Map<NodeId, number>; // of checked payloads: payload_check.ts
-  readonly scales: Map<NodeId, number>; // of payloads that are scaled down
+  readonly shapes: Map<NodeId, PayloadShape>; // of the same
+  readonly scales: Map<NodeId, number>; // of payloads that are scaled down; 0: left out
   edition: number; // of the requests to reduce: rises when payloads have changed
   isStale: boolean; // a payload was removed since they were sent
   slices: SliceWork[];

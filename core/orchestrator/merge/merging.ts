@@ -57,6 +57,7 @@ function openStage(state: OrchestratorState, options: { stage: StageIndex; nowMs
     payloads: new Map(),
     checking: new Set(),
     lengths: new Map(),
+    shapes: new Map(),
     scales: new Map(),
     edition: 0,
     isStale: false,

@@ -7,17 +7,18 @@
  * `longestStep` of them, and a codec with a residual may hold back several rounds' worth. Only a payload beyond that is left
  * out, unpaid and blamed. A payload longer than its peers and the stage's last rounds is scaled down, to their median if it is
  * far longer: it stays in the merge and keeps its pay, because the peers may be the liars. Peers that make almost no progress
- * compared with the other stages are not used as a reference. Out of scope: directions.
+ * compared with the other stages are not used as a reference. Shapes and directions: payload_weights.ts.
  */
 
 import { present } from "../../assert.ts";
 import { fault } from "../../fault.ts";
-import type { NodeId, StageIndex } from "../../ids.ts";
+import type { NodeId } from "../../ids.ts";
+import { parameterTable } from "../../model/spec.ts";
 import { payloadCodecOf } from "../../merge/payload/payload_codecs.ts";
-import type { PayloadStats } from "../../merge/payload_stats.ts";
 import { blame, noteWithheld, suspect } from "../members/blame.ts";
-import { type OrchestratorEffect, record, send } from "../event.ts";
+import { type OrchestratorEffect, type OrchestratorEvent, record, send } from "../event.ts";
 import { payloadSlice, type StageMerge } from "./merge_state.ts";
+import { countPayloads, type WeighedPayload } from "./payload_weights.ts";
 import { dropWeight, owe, withdrawPayload } from "./reducers.ts";
 import { optimizerOf, optimizers } from "../../train/optimizers.ts";
 import { largestOf, lowerMedian, notePayload } from "../step/scale_book.ts";
@@ -31,13 +32,16 @@ const leastBesideOthers = 1 / 16; // of the other stages' median length: below t
 const leastAlone = 1 / 256; // of the longest honest length, where there is no other stage
 const mostAsked = 4; // times for one payload, then it is left out: the store is broken or the contributor stores nothing
 
+type PayloadChecked = Extract<OrchestratorEvent, { type: "payloadChecked" }>;
+
 export function checkPayload(
   state: OrchestratorState,
   { merge, node }: { merge: StageMerge; node: NodeId },
 ): OrchestratorEffect {
   const payload = present(merge.payloads.get(node), "a committed payload");
   const slices = payload.hashes.map((_, index) => payloadSlice(payload, index));
-  return { type: "checkPayload", round: state.round, stage: merge.stage, node, slices, layout: merge.layout };
+  const { round, stream: { key: [sketchKey] } } = state; // secret, and the same for all payloads of the round
+  return { type: "checkPayload", round, stage: merge.stage, node, slices, layout: merge.layout, sketchKey };
 }
 
 export function askForPayload(
@@ -50,7 +54,7 @@ export function askForPayload(
 
 export function onPayloadChecked(
   state: OrchestratorState,
-  { round, stage, node, stats }: { round: number; stage: StageIndex; node: NodeId; stats: PayloadStats | null },
+  { round, stage, node, stats, shape }: Omit<PayloadChecked, "type">,
 ): OrchestratorEffect[] {
   const merge = round === state.round ? state.merge?.stages[stage] : undefined;
   if (merge === undefined || !merge.checking.delete(node)) return [];
@@ -69,6 +73,7 @@ export function onPayloadChecked(
     return blame(state, { node, fault: fault("badNumbers", detail) });
   }
   merge.lengths.set(node, length);
+  if (shape !== null) merge.shapes.set(node, shape);
   return [];
 }
 
@@ -112,6 +117,21 @@ export function weighPayloads(state: OrchestratorState, merge: StageMerge): void
     merge.scales.set(node, most * reference / length);
     if (isOwn) suspect(state, node);
   }
+  if (!isOwn) return; // what the others made is no measure
+  const { tensors } = parameterTable(present(state.stages[merge.stage], "every stage has a spec"));
+  const sizes = tensors.map(({ size }) => size);
+  for (const [node, { scale, isOdd }] of countPayloads(weighedPayloads(merge), sizes)) {
+    if (scale < 1) merge.scales.set(node, Math.min(scale, merge.scales.get(node) ?? 1));
+    if (isOdd) suspect(state, node);
+  }
+}
+
+function weighedPayloads({ lengths, weights, shapes }: StageMerge): WeighedPayload[] {
+  return [...lengths].map(([node, length]) => ({
+    ...{ node, length },
+    weight: weights.get(node) ?? 0,
+    shape: shapes.get(node) ?? null,
+  }));
 }
 
 /** Notes the lengths of merged payloads, once a round. */

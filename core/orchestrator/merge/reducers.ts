@@ -97,7 +97,8 @@ function sliceInputs(
     if (without.has(node)) continue;
     inputs.push({ payload: payloadSlice(payload, index), weight, scale: merge.scales.get(node) ?? 1 });
   }
-  return inputs;
+  const counted = inputs.filter(({ scale }) => scale > 0);
+  return counted.length > 0 ? counted : inputs; // the store may have lost the others
 }
 
 /** Takes nodes out of a stage's merge; their work goes to others. What they committed counts, unless they were expelled. */
@@ -134,6 +135,7 @@ export function withdrawPayload(merge: StageMerge, node: NodeId): void {
   if (merge.payloads.delete(node)) merge.committedWeight -= merge.weights.get(node) ?? 0;
   merge.checking.delete(node);
   merge.lengths.delete(node);
+  merge.shapes.delete(node);
   dropWeight(merge, node);
 }
 

@@ -1,9 +1,9 @@
 /**
  * The reducing phase: which replica reduces which slice, and which result is accepted.
  *
- * Butterfly all-reduce: each slice goes to two replicas, and a secret share of them to the hub as well (all of them while that
- * is cheap). Equal results from two are accepted; where they differ, the hub computes the slice and reducers with another
- * result are expelled. The accused never vote. Removing a payload (its node was expelled) starts a new edition.
+ * Butterfly all-reduce: each slice goes to two replicas, and to the hub: at once while that is cheap, in a large stage when the
+ * replicas have answered. The hub's result decides, even where replicas agree, since two of three may be in league; reducers with
+ * another one are expelled. Removing a payload (its node was expelled) starts a new edition.
  */
 
 import { present } from "../../assert.ts";
@@ -50,9 +50,9 @@ export function reduce(state: OrchestratorState, options: { merge: StageMerge; n
   return [...entered, ...askReducers(state, { merge, requests })];
 }
 
-const mostRepeated = 2 ** 26; // floats that the hub reads for this in a stage and round
+const mostRepeated = 2 ** 26; // floats that the hub reads beside the replicas in a stage and round
 
-/** Slices that the hub reduces as well, drawn in secret: all while that is cheap, a share in a large stage. */
+/** Slices that the hub reduces at once, drawn in secret: all while that is cheap, a share in a large stage. */
 function repeatedSlices(state: OrchestratorState, merge: StageMerge): ReadonlySet<number> {
   const count = merge.layout.length;
   const floats = merge.payloads.size * present(state.stageFloats[merge.stage], "every stage has a length");
@@ -82,7 +82,7 @@ export function judgeSlices(
   return effects;
 }
 
-/** The hub's own result decides; without one, all must agree. Otherwise the hub computes the slice. */
+/** The hub's own result decides. It is the last to be asked: its processor serves all stages. */
 function judgeSlice(
   state: OrchestratorState,
   options: { merge: StageMerge; index: number; nowMs: number },
@@ -91,12 +91,13 @@ function judgeSlice(
   const slice = present(merge.slices[index], "a judged slice exists");
   if (slice.accepted !== null || slice.asked.some((reducer) => !slice.results.has(reducer))) return [];
   const answers = [...slice.results];
-  const result = slice.results.get("hub") ?? agreedResult(answers.map(([, ref]) => ref));
+  const result = slice.results.get("hub");
   const disputed = (liar: NodeId | null) =>
     record({ type: "sliceDisputed", round: state.round, stage: merge.stage, slice: index, liar });
-  if (result === null) {
+  if (result === undefined) {
     slice.asked.push("hub");
-    return [disputed(null), ...askReducers(state, { merge, requests: [{ index, reducer: "hub" }] })];
+    const asks = askReducers(state, { merge, requests: [{ index, reducer: "hub" }] });
+    return areEqual(answers.map(([, ref]) => ref)) ? asks : [disputed(null), ...asks];
   }
   accept(merge, { slice, ref: result });
   const liars = answers.flatMap(([reducer, ref]) => reducer === "hub" || ref.hash === result.hash ? [] : [reducer]);
@@ -104,11 +105,7 @@ function judgeSlice(
   return liars.map(disputed);
 }
 
-/** Whether two or more reducers answered, all with the same result. */
-function agreedResult(results: readonly BlobRef[]): BlobRef | null {
-  const [first, ...others] = results;
-  return first !== undefined && others.length > 0 && others.every(({ hash }) => hash === first.hash) ? first : null;
-}
+const areEqual = (results: readonly BlobRef[]): boolean => new Set(results.map(({ hash }) => hash)).size <= 1;
 
 function accept(merge: StageMerge, { slice, ref }: { slice: SliceWork; ref: BlobRef }): void {
   slice.accepted = ref;

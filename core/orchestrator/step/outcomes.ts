@@ -39,7 +39,8 @@ export function outcomeOf(state: OrchestratorState, { work, gradient, keepsWires
   const { squareSum, outliers } = gradient;
   const miners = minersOf(work.flows);
   const placeOf = (node: NodeId) => present(miners.get(node), "a miner of the step").place;
-  const isPaid = (node: NodeId) => !outliers.has(node) && !state.expelled.has(node);
+  const forfeited = new Set(work.departed.map(({ node }) => node).filter((node) => state.unpaid.has(node))); // blame.ts
+  const isPaid = (node: NodeId) => !outliers.has(node) && !state.expelled.has(node) && !forfeited.has(node);
   const oddNorms = [...outliers].map((node): StepFault => ({ type: "outlier", node, task: null }));
   const pathways = work.flows.map(({ microbatch, items, losses, isRemade }): Pathway => ({
     microbatch,

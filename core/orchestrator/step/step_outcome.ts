@@ -14,7 +14,7 @@ export interface StepMiner {
   readonly node: NodeId;
   readonly tasks: number; // accepted; 0: its output was used, but the task was redone by another
   readonly units: number; // of work in these tasks and in dropped makings (remaking.ts), see unitsOf
-  readonly isPaid: boolean; // false: it was expelled, or its gradient norm cannot be right
+  readonly isPaid: boolean; // false: it was expelled, has left once too often, or its gradient norm cannot be right
 }
 
 /** The miners that a microbatch met, by place in `miners`, at each of the 2K - 1 positions of its chain (chain.ts). */

@@ -10,7 +10,7 @@ import type { CpuKernels } from "../kernels/cpu_kernels.ts";
 
 export const operationNames = [
   ...["kernel", "product", "lowerProduct", "attention", "attentionQueries", "attentionKeys"],
-  ...["embed", "embedBackward", "bfloat16Encode", "bfloat16Decode"],
+  ...["embed", "embedBackward", "bfloat16Encode", "bfloat16Decode", "codesEncode", "codesDecode"],
 ] as const;
 
 export type OperationName = typeof operationNames[number];

@@ -4,6 +4,7 @@ import { Gemm, gemmFloats } from "../gemm.ts";
 import { type CpuKernels } from "../kernels/cpu_kernels.ts";
 import { runAttention } from "./attention_jobs.ts";
 import { runBfloat16Decode, runBfloat16Encode } from "./bfloat16_jobs.ts";
+import { runCodesDecode, runCodesEncode } from "./codes_jobs.ts";
 import type { Hand, Operation, OperationName } from "./job.ts";
 import { runKernel } from "./kernel_job.ts";
 import { runLowerProduct, runProduct } from "./product_jobs.ts";
@@ -20,6 +21,8 @@ export const operations: Readonly<Record<OperationName, Operation>> = {
   embedBackward: runEmbedBackward,
   bfloat16Encode: runBfloat16Encode,
   bfloat16Decode: runBfloat16Decode,
+  codesEncode: runCodesEncode,
+  codesDecode: runCodesDecode,
 };
 
 /** `scratch`: the address of room for all threads' packed panels. */

@@ -8,4 +8,7 @@ import { noneReference } from "./none.ts";
 export const referenceCodecs: Readonly<Record<Codec, ReferenceCodec>> = {
   none: noneReference,
   iota: iotaReference,
+  q4block: iotaReference,
+  q5block: iotaReference,
+  q6block: iotaReference,
 };

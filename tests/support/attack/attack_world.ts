@@ -27,7 +27,7 @@ import { configOf } from "../swarm/whole_run.ts";
 
 export const stages = 3;
 export const rounds = 4;
-const steps = 12;
+export const steps = 12;
 
 /**
  * So much text a step that who computes what hardly moves the final loss: calm runs whose miners differ in pace have a standard

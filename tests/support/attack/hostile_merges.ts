@@ -1,7 +1,9 @@
 /** Attackers in a step's confirmation and in the merge: false norms, payloads, reductions, votes, and words about others. */
 
+import { present } from "../../../core/assert.ts";
 import { fault } from "../../../core/fault.ts";
 import type { BlobRef } from "../../../core/ids.ts";
+import { parameterTable, type ParameterTensor } from "../../../core/model/spec.ts";
 import { bytesOfFloats, floatsOf } from "../../../core/model/vector_bytes.ts";
 import type { NodeMessage } from "../../../core/protocol/message.ts";
 import { refOf } from "../../../net/blobs/blob_hash.ts";
@@ -29,6 +31,32 @@ export const commitsPayload = (spoil: Spoil): Hostile =>
     ...message,
     slices: message.slices.map((ref) => exchange(store, { ref, spoil })),
   }));
+
+/** Commits so many times its payload's length, all of it in the tensors of these names, spread evenly. */
+export function gathersPayload(times: number, names: RegExp): Hostile {
+  let chosen: readonly ParameterTensor[] = [];
+  const watch: Hostile = {
+    compute: (_, spec) => {
+      chosen = parameterTable(spec).tensors.filter(({ name }) => names.test(name));
+      return {};
+    },
+  };
+  const gather = instead("payloadCommitted", ({ message, store }) => {
+    const parts = message.slices.map(({ hash }) => floatsOf(present(store.held.get(hash), "its own slice").slice()));
+    const length = Math.hypot(...parts.map((part) => Math.sqrt(part.reduce((sum, value) => sum + value * value, 0))));
+    const value = times * length / Math.sqrt(chosen.reduce((sum, { size }) => sum + size, 0));
+    let offset = 0;
+    const slices = parts.map((part) => {
+      const isChosen = (at: number) => chosen.some((tensor) => at >= tensor.offset && at < tensor.offset + tensor.size);
+      const bytes = bytesOfFloats(part.map((_, i) => isChosen(offset + i) ? value : 0));
+      offset += part.length;
+      store.held.set(refOf(bytes).hash, bytes);
+      return refOf(bytes);
+    });
+    return { ...message, slices };
+  });
+  return together(watch, gather);
+}
 
 /** Commits hashes and stores nothing behind them, as bytes that do not fit their hash are not stored either. */
 export const commitsHashesOnly: Hostile = instead("payloadCommitted", ({ message }) => ({
@@ -129,6 +157,14 @@ const joinsAnew: NodeMessage = {
 
 export const leavesInsteadOf = (type: NodeMessage["type"]): Hostile => ({
   say: ({ message }) => message.type === type ? [{ type: "leaving", reason: "bye" }, joinsAnew] : [message],
+});
+
+/** Confirms its gradient of such a step, and takes it away: what it did counts, and is in no payload. */
+export const leavesConfirmed = (isMeant: (step: number) => boolean): Hostile => ({
+  say: ({ message }) =>
+    message.type === "stepSealed" && isMeant(message.step)
+      ? [message, { type: "leaving", reason: "bye" }, joinsAnew]
+      : [message],
 });
 
 /** Like a miner that was killed and started again. */

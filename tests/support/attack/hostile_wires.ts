@@ -40,6 +40,12 @@ export const tamed = (rms: number): Spoil => (values) => {
   values.forEach((value, i) => values[i] = Math.max(-5 * rms, Math.min(5 * rms, value * rms / found)));
 };
 
+/** Off by this share of its length, always in the same direction. */
+export const biased = (share: number): Spoil => (values) => {
+  const rms = Math.sqrt(values.reduce((sum, value) => sum + value * value, 0) / values.length);
+  for (let i = 0; i < values.length; i++) values[i]! += (i % 2 === 0 ? 1 : -1) * share * rms;
+};
+
 export const times = (factor: number): Spoil => (values) => values.forEach((value, i) => values[i] = factor * value);
 
 /** Every wire it sends forward; a tail sends none. */

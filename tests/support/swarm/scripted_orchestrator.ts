@@ -15,6 +15,7 @@ import {
   type TaskId,
 } from "../../../core/ids.ts";
 import { splitLayers } from "../../../core/model/stages.ts";
+import type { PayloadShape } from "../../../core/merge/payload_shape.ts";
 import type { PayloadStats } from "../../../core/merge/payload_stats.ts";
 import { parameterTable, type StageSpec, stageSpecs } from "../../../core/model/spec.ts";
 import { taskOutput } from "../../../core/model/stage_wires.ts";
@@ -35,6 +36,7 @@ export class ScriptedOrchestrator {
   nowMs = 1_000_000;
   checksPayloads = true;
   loss = 2; // that tails report
+  shapeOf: (node: NodeId) => PayloadShape | null = () => null;
   statsOf: (node: NodeId) => PayloadStats | null = () => ({ isFinite: true, squareSum: 1e-12, largest: 1e-9 });
   reduced: BlobHash | null = null; // null: the test answers for the hub
   watch: (event: OrchestratorEvent, effects: readonly OrchestratorEffect[]) => void = () => {};
@@ -74,7 +76,7 @@ export class ScriptedOrchestrator {
       else this.effects.push(effect);
       if (effect.type === "checkPayload" && this.checksPayloads) {
         const { round, stage, node } = effect;
-        own.push({ type: "payloadChecked", round, stage, node, stats: this.statsOf(node) });
+        own.push({ type: "payloadChecked", round, stage, node, stats: this.statsOf(node), shape: this.shapeOf(node) });
       }
       if (effect.type === "checkUpload" && this.checksPayloads) {
         const { round, stage, node } = effect;

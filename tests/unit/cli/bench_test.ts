@@ -1,6 +1,6 @@
 /** `iota bench`: what it rejects, and the shape of its output. The numbers themselves depend on the machine. */
 
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals, assertStringIncludes } from "@std/assert";
 import { measureRestart } from "../../../cli/bench/restart.ts";
 import { commandTable } from "../../../cli/command_table.ts";
 import { main } from "../../../cli/main.ts";
@@ -17,7 +17,7 @@ Deno.test("Bench: an unknown benchmark or part proposes the nearest and exits wi
   assertEquals([benchmark.code, benchmark.stdout], [2, ""]);
   assertStringIncludes(
     benchmark.stderr,
-    "must be one of hub, step, gemm, attention, adapter: current value is 'hbu'. Did you mean hub?",
+    "must be one of hub, step, gemm, attention, wire, adapter: current value is 'hbu'. Did you mean hub?",
   );
   const part = await bench("hub", "rely");
   assertEquals([part.code, part.stdout], [2, ""]);
@@ -40,4 +40,17 @@ Deno.test("Bench: a restart is measured on a journal that is due for a snapshot"
   const cost = measureRestart(12);
   assert(cost.entries >= 4096 && cost.entries < 4096 + 64, `${cost.entries} entries`);
   assert(Object.values(cost).every((value) => value > 0) && cost.openMs + cost.replayMs <= cost.restartMs + 1e-6);
+});
+
+Deno.test("Bench: wire tells the bytes that every codec puts on a socket, framing included", async () => {
+  const { code, stdout } = await bench("wire", "--d", "2048", "--seconds", "0.1", "--json");
+  assertEquals(code, 0);
+  const { rows } = JSON.parse(stdout.trimEnd().split("\n").at(-1)!);
+  const bytesOf = (codec: string, direction: string) =>
+    rows.find((row: Record<string, unknown>) => row["codec"] === codec && row["direction"] === direction).bytesPerToken;
+  const overhead = bytesOf("none", "forward") - 4 * 2048;
+  assert(overhead > 0 && overhead < 0.2, `${overhead} bytes per token of framing`);
+  assertAlmostEquals(bytesOf("iota", "gradient"), 128 + overhead, 1e-6);
+  assertAlmostEquals(bytesOf("q4block", "forward"), 33 + overhead, 0.01);
+  assertAlmostEquals(bytesOf("q4block", "gradient"), 65 + overhead, 0.01);
 });

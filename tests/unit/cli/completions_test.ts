@@ -9,6 +9,7 @@ import { zshCompletion } from "../../../cli/manual/zsh_completion.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 import { testWhere } from "../../support/test_where.ts";
 
+const codecs = ["iota", "none", "q4block", "q5block", "q6block"];
 const tree = await loadTree(commandTable);
 
 async function run(program: string, args: readonly string[], cwd?: string): Promise<{ code: number; printed: string }> {
@@ -52,9 +53,9 @@ await shellTest("bash", "Completions: bash offers commands, actions, options and
   await check("iota chain --endpoint lo", ["local"]);
   await check("iota --data swarm wallet re", ["regen"]);
   await check("iota swarm --cod", ["--codec"]);
-  await check("iota swarm --codec ", ["iota", "none"]);
+  await check("iota swarm --codec ", codecs);
   await check("iota swarm --codec = no", ["none"]);
-  await check("iota swarm --codec =", ["iota", "none"]);
+  await check("iota swarm --codec =", codecs);
   await check("iota swarm --codec = iota --size t", ["toy", "tiny"]);
   await check("iota swarm --steps ", []);
   await check("iota swarm --steps 3 --no-c", ["--no-color"]);
@@ -113,7 +114,7 @@ await shellTest("fish", "Completions: fish offers commands, actions, options and
     await check("iota sw", ["swarm"]);
     await check("iota chain st", ["status", "stake"]);
     await check("iota chain --endpoint local met", ["metagraph"]);
-    await check("iota swarm --codec ", ["iota", "none"]);
+    await check("iota swarm --codec ", codecs);
     await check("iota swarm --cod", ["--codec"]);
   });
 });

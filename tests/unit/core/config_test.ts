@@ -98,7 +98,11 @@ const wrongFields: readonly [name: string, file: unknown, text: string][] = [
     "Cannot use model.width as it must be a multiple of 32: current value is 100",
   ],
   ["a text for a switch", { deterministic: "yes" }, 'it must be true or false: current value is "yes"'],
-  ["an unknown choice", { pipeline: { codec: "zip" } }, 'it must be one of none, iota: current value is "zip"'],
+  [
+    "an unknown choice",
+    { pipeline: { codec: "zip" } },
+    'it must be one of none, iota, q4block, q5block, q6block: current value is "zip"',
+  ],
   [
     "an unknown size",
     { size: "huge" },

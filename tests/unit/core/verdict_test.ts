@@ -28,24 +28,28 @@ Deno.test("Verdict: a repetition passes up to the tolerance, in output and losse
 
 Deno.test("Verdict: the hub's repetition proves a lie, or that there was none, only beyond what rounding explains", () => {
   for (
-    const [innovationError, lossError, rounding, expected] of [
+    const [innovationError, lossError, rounding, expected] of [ // the rest of the error is beyond rounding
       [0, null, 0, "honest"],
       [0.025, 0.025, 0, "honest"],
       [0.015, null, 0.011, "unclear"], // rounding may have brought it above half the tolerance, or a validator's
       [0.026, null, 0, "unclear"],
-      [0.5, 0.5, 0, "unclear"],
-      [0.51, null, 0, "madeUp"],
-      [0, 0.51, 1e6, "madeUp"],
-      [1, null, 0.5, "unclear"],
+      [0.05, 0.05, 0, "unclear"],
+      [0.051, null, 0, "madeUp"],
+      [0.48, null, 0.1, "madeUp"],
+      [0.48, null, 0.44, "unclear"],
+      [0, 0.051, 1e6, "madeUp"],
+      [1, null, 0.5, "madeUp"],
+      [1, null, 0.96, "unclear"],
       [1e6, null, 1e6, "unclear"], // the stage changed nothing
       [NaN, null, 0, "unclear"],
     ] as const
   ) {
-    const found = { innovationError, equalShare: 0, lossError, rounding };
+    const beyondRounding = Math.max(0, innovationError - rounding);
+    const found = { innovationError, equalShare: 0, lossError, beyondRounding, rounding };
     assertEquals(judgeAsReferee(found, 0.05), expected, JSON.stringify(found));
   }
   assertEquals(
-    judgeAsReferee({ ...judged(0.8, null).evidence!, rounding: 0 }, 1),
+    judgeAsReferee({ ...judged(0.8, null).evidence!, beyondRounding: 0.8, rounding: 0 }, 1),
     "unclear",
     "a run may tolerate more",
   );

@@ -143,3 +143,25 @@ Deno.test("Task referee: wires made up so that honest devices round differently 
   const liar = answerOf(await refereeWith(options).repeat(work, [wire, gradient, flipped])).found!;
   assertEquals(judgeAsReferee(liar, iota.validate.tolerance), "madeUp", JSON.stringify(liar));
 });
+
+Deno.test("Task referee: a deep stage's float32 outputs of a huge wire, which hide what it adds, prove nothing against it", async () => {
+  const deep = tinyConfig({ model: { layers: 96 } });
+  const layers = splitLayers(deep);
+  const specs = stageSpecs(deep, layers);
+  const middle = specs[1]!;
+  const { input, output } = stageWires(middle);
+  const values = new Float32Array(input!.rows * input!.width).map((_, i) => 1e5 * Math.sin(i * i));
+  const wire = encodeWire(input!, values);
+  const compute = await createCpuStage(middle);
+  await compute.loadParameters(initialParameters(parameterTable(middle), deep.seed));
+  const honest = await compute.forward({ type: "wire", wire });
+  compute.close();
+  const options = { config: deep, stages: specs, layersOfStages: layers };
+  const work: RefereeTask = { ...task, stage: stageIndex(1) };
+  const { found } = answerOf(await refereeWith(options).repeat(work, [wire, honest]));
+  assert(found!.innovationError > 2 * deep.validate.tolerance, JSON.stringify(found));
+  assertEquals(judgeAsReferee(found!, deep.validate.tolerance), "unclear", JSON.stringify(found));
+  const flipped = encodeWire(output!, decodeWire(output!, honest).map((value) => -value));
+  const liar = answerOf(await refereeWith(options).repeat(work, [wire, flipped])).found!;
+  assertEquals(judgeAsReferee(liar, deep.validate.tolerance), "madeUp", JSON.stringify(liar));
+});

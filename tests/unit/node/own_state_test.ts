@@ -3,7 +3,7 @@
  * another's, torn or of an earlier format.
  */
 
-import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import { blobAccess } from "../../../cli/roles/blob_access.ts";
 import { byteSegments } from "../../../cli/roles/segments.ts";
 import { keptVectors, Residual } from "../../../cli/node/own_state.ts";
@@ -146,7 +146,8 @@ Deno.test("Own state: a restarted miner goes on with Muon's momentum; a run with
 
 Deno.test("Own state: a file of another stage, parameters or vectors, a torn one and an old one are as good as none", () =>
   withScratchFolder(async (scratch) => {
-    const folder = new OwnStateFolder(scratch, { warn: (text) => assertEquals(text, "") });
+    const warnings: string[] = [];
+    const folder = new OwnStateFolder(scratch, { warn: (text) => warnings.push(text) });
     const vectors = keptVectors(config, table);
     assertEquals(vectors.map(([name]) => name), ["firstMoments", "secondMoments", "residual of topHalf 1"]);
     const place = { stage, round: 3, parameters, vectors };
@@ -171,18 +172,47 @@ Deno.test("Own state: a file of another stage, parameters or vectors, a torn one
       { ...place, vectors: [["momentum", table.length] as const, ...vectors.slice(1)] },
     ];
     for (const other of others) assert(await folder.load(other) === null);
+    assertEquals(warnings, [], "a state that is not needed is no damage");
     const path = `${scratch}/optimizer.bin`;
     const whole = await Deno.readFile(path);
     const spoilt = whole.slice();
     spoilt[spoilt.length - 1]! ^= 1;
-    const old = new TextEncoder().encode(JSON.stringify({ format: "iota-moments-1", stage: 0, round: 3 }).padEnd(512));
+    const old = new TextEncoder().encode(JSON.stringify({ format: "iota-moments-2", stage: 0, round: 3 }).padEnd(4096));
     for (
       const bytes of [spoilt, whole.subarray(0, whole.length - 4), whole.subarray(0, 100), new Uint8Array(9_000), old]
     ) {
       await Deno.writeFile(path, bytes);
       assert(await folder.load(place) === null);
+      assertMatch(warnings.pop() ?? "", /^The optimizer state begins empty: .*optimizer\.bin is damaged/);
     }
     assertEquals(await folder.stage(), null, "an earlier format names no stage");
+  }));
+
+Deno.test("Own state: no byte of a file's head can change without the whole file counting as none", () =>
+  withScratchFolder(async (scratch) => {
+    const warnings: string[] = [];
+    const folder = new OwnStateFolder(scratch, { warn: (text) => warnings.push(text) });
+    const vectors = [["m", 4]] as const;
+    const place = { stage: stageIndex(1), round: 2, parameters, vectors };
+    await folder.save({ ...place, state: { vectors: new Map([["m", new Float32Array(4).fill(1)]]), steps: 12 } });
+    const path = `${scratch}/optimizer.bin`;
+    const whole = await Deno.readFile(path);
+    const places = 400; // beyond the header's last field
+    for (let at = 0; at < 2 * places; at++) {
+      const spoilt = whole.slice();
+      spoilt[at >> 1]! ^= 1 + (at & 1); // the lowest bits make one digit another
+      await Deno.writeFile(path, spoilt);
+      assertEquals([await folder.stage(), await folder.load(place)], [null, null], `byte ${at >> 1}`);
+    }
+    assertEquals(warnings.length, 2 * places);
+    const text = new TextDecoder().decode(whole.subarray(64, 4096));
+    const { steps: _, ...headless } = JSON.parse(text);
+    for (const header of [headless, { ...headless, steps: -1 }, { ...headless, steps: 1.5 }, null, []]) {
+      const other = new TextEncoder().encode(JSON.stringify(header).padEnd(text.length));
+      const head = new TextEncoder().encode(refOf(other).hash);
+      await Deno.writeFile(path, new Uint8Array([...head, ...other, ...whole.subarray(4096)]));
+      assertEquals([await folder.stage(), await folder.load(place)], [null, null], JSON.stringify(header));
+    }
   }));
 
 Deno.test("Residual: what a payload leaves out counts from the merge on, and not when nothing was merged", () => {

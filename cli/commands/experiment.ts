@@ -1,0 +1,39 @@
+/** `iota experiment`: compares codecs and merges by training. The work is in cli/experiment. */
+
+import type { Command } from "../command.ts";
+import { deviceOption, threadsOption } from "../options/node_options.ts";
+import { runOptions } from "../options/run_options.ts";
+
+export const command: Command = {
+  name: "experiment",
+  summary: "compare wire codecs or merges: train with each and several seeds, against a control",
+  usage: "experiment codecs|merge [--seeds N] [--steps N] [options]",
+  about:
+    "Trains a whole swarm in this one process and in virtual time, with the code of real miners and orchestrator, once for each " +
+    "row and seed, and tells how far its loss on held-out text ends from the control's, with the standard error over seeds. " +
+    "Codecs compares what crosses between stages, merge what replicas of a stage send each other.",
+  examples: [
+    "iota experiment codecs --seeds 3",
+    "iota experiment merge --steps 100 --json",
+  ],
+  options: [
+    {
+      name: "seeds",
+      kind: "int",
+      placeholder: "N",
+      min: 1,
+      max: 100,
+      default: 3,
+      doc: "runs of every row, with seeds from --seed on",
+    },
+    ...runOptions.filter(({ name }) => name !== "resume" && name !== "fresh"),
+    { ...deviceOption, defaultText: "cpu" },
+    threadsOption,
+  ],
+  configures: "run",
+  positionals: { max: 1, placeholder: "NAME", choices: ["codecs", "merge"] },
+  rights: { read: "any", write: "any", env: "any", sys: ["systemMemoryInfo"] },
+  async run(context) {
+    return await (await import("../experiment/run_experiment.ts")).runExperiment(context);
+  },
+};

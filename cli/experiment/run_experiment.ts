@@ -1,0 +1,160 @@
+/**
+ * `iota experiment`: trains every row of an experiment with several seeds and says how far each ends from the control.
+ *
+ * A gap is the mean over seeds of (row's loss - control's loss with the same seed), and its standard error is that of this mean.
+ */
+
+import { present } from "../../core/assert.ts";
+import type { RunConfig } from "../../core/config/config.ts";
+import { resolveConfig, type ResolveInput } from "../../core/config/parse.ts";
+import type { CommandContext } from "../command.ts";
+import { prepareDataset } from "../data/prepare_dataset.ts";
+import { givenRun } from "../options/run_options.ts";
+import { UsageError } from "../output/errors.ts";
+import { openDevice } from "../roles/open_device.ts";
+import type { ComputeHost } from "../roles/compute_host.ts";
+import { decimal } from "../screen/format.ts";
+import { type Experiment, experiments, type Row, type Settings } from "./experiments.ts";
+import { type LabResult, runLab } from "./lab_swarm.ts";
+
+export interface ExperimentRow {
+  readonly name: string;
+  readonly bytesForward: number;
+  readonly bytesBackward: number;
+  readonly mergeBytesPerParameter: number;
+  readonly loss: number; // mean over seeds
+  readonly gap: number;
+  readonly standardError: number | null; // of the gap; null: one seed
+  readonly seeds: number;
+}
+
+/** Nobody is slow here: deadlines must not pass while the one device computes for others. */
+const patience = { "limits.leaseMs": 3_600_000, "limits.mergePhaseMs": 3_600_000 };
+const longestName = 16;
+
+interface Lab {
+  readonly folder: string; // of datasets
+  readonly device: ComputeHost;
+  readonly signal: AbortSignal;
+}
+
+export async function runExperiment(context: CommandContext): Promise<number> {
+  const { options, output } = context;
+  const experiment = experimentNamed(context.positionals[0]);
+  const seeds = options.number("seeds") ?? 3;
+  const given = await givenRun(context);
+  const firstSeed = options.number("seed") ?? 1;
+  const runs = Array.from({ length: seeds }, (_, i) =>
+    experiment.rows.map((row) => ({
+      name: row.name,
+      config: configOf(experiment, row, { input: given.input, fixed: { ...patience, seed: firstSeed + i } }),
+    }))).flat(); // before anything is computed, so that a wrong setting is found at once
+  const lab: Lab = {
+    folder: await Deno.makeTempDir({ prefix: "iota-experiment-" }),
+    device: await openDevice(options.text("device") ?? "cpu", { threads: options.number("threads") }),
+    signal: context.interruption(),
+  };
+  try {
+    output.line(`${context.positionals[0]}: ${experiment.doc}; ${runs[0]!.config.train.steps} steps, ${seeds} seeds`);
+    const results = new Map<string, LabResult[]>(experiment.rows.map(({ name }) => [name, []]));
+    for (const { name, config } of runs) {
+      const result = await trained(context, { name, config, lab });
+      present(results.get(name), "a row has its results").push(result);
+      output.event({ type: "run", name, seed: config.seed, ...result });
+      output.line(`${name.padEnd(longestName)} seed ${config.seed}  ${decimal(result.loss)} nats per token`);
+    }
+    const rows = rowsOf(results);
+    output.line("");
+    for (const line of tableOf(rows)) output.line(line);
+    output.answer({ experiment: context.positionals[0], rows }, "");
+    return 0;
+  } finally {
+    await lab.device.finish();
+    await Deno.remove(lab.folder, { recursive: true });
+  }
+}
+
+function experimentNamed(name: string | undefined): Experiment {
+  const experiment = name === undefined ? undefined : experiments[name];
+  if (experiment !== undefined) return experiment;
+  throw new UsageError(
+    `Cannot run an experiment as its name must be ${Object.keys(experiments).join(" or ")}: ${
+      name === undefined ? "none is given" : `current value is ${name}`
+    }`,
+    { next: "For example: iota experiment codecs --steps 60 --seeds 1" },
+  );
+}
+
+/** Later settings win; what was typed wins over the experiment's, except the seed. */
+function configOf({ settings: common }: Experiment, own: Row, { input, fixed }: GivenSettings): RunConfig {
+  const { overrides, ...given } = input;
+  const of = (settings: Settings) =>
+    resolveConfig({ ...given, overrides: { "swarm.validators": 0, ...common, ...settings, ...overrides, ...fixed } });
+  const plain = of({});
+  const resolved = plain.ok ? of(own.settings(plain.config.model.width)) : plain;
+  if (resolved.ok) return resolved.config;
+  throw new UsageError(resolved.problems.map(({ text }) => text).join("\n"), {
+    next: "See every setting with its value and meaning: iota config show",
+  });
+}
+
+interface GivenSettings {
+  readonly input: ResolveInput;
+  readonly fixed: Settings;
+}
+
+async function trained(
+  { output }: CommandContext,
+  { name, config, lab: { folder, device, signal } }: { name: string; config: RunConfig; lab: Lab },
+): Promise<LabResult> {
+  const { model: { vocabSize, contextLength }, data: { corpus, heldOutFraction, maxBytes }, seed } = config;
+  const place = `${folder}/seed-${seed}`;
+  const text = { corpus, vocabSize, contextLength, heldOutFraction, maxBytes, seed, isResumed: false };
+  const dataset = await prepareDataset({ folder: place, ...text });
+  try {
+    const batches = dataset.batches({ seed, sequences: config.train.sequencesPerMicrobatch, contextLength });
+    return await runLab({
+      ...{ config, batches, device, signal },
+      onStep: ({ step, loss }) => output.event({ type: "step", name, seed, step, loss }),
+    });
+  } finally {
+    dataset.close();
+  }
+}
+
+function rowsOf(results: ReadonlyMap<string, readonly LabResult[]>): ExperimentRow[] {
+  const control = present(results.values().next().value, "an experiment has a control");
+  return [...results].map(([name, ofSeeds]) => {
+    const gaps = ofSeeds.map(({ loss }, i) => loss - control[i]!.loss);
+    const { bytesForward, bytesBackward } = ofSeeds[0]!;
+    return {
+      ...{ name, bytesForward, bytesBackward },
+      mergeBytesPerParameter: mean(ofSeeds.map((result) => result.mergeBytesPerParameter)),
+      loss: mean(ofSeeds.map(({ loss }) => loss)),
+      gap: mean(gaps),
+      standardError: gaps.length < 2 ? null : deviation(gaps) / Math.sqrt(gaps.length),
+      seeds: ofSeeds.length,
+    };
+  });
+}
+
+const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** Of a sample. */
+function deviation(values: readonly number[]): number {
+  const middle = mean(values);
+  return Math.sqrt(values.reduce((sum, value) => sum + (value - middle) ** 2, 0) / (values.length - 1));
+}
+
+function tableOf(rows: readonly ExperimentRow[]): string[] {
+  const heading = ["", "bytes forward", "back", "merge bytes/parameter", "loss", "gap", "standard error"];
+  const cells = rows.map(({ name, bytesForward, bytesBackward, mergeBytesPerParameter, loss, gap, standardError }) => [
+    ...[name, bytesForward.toFixed(1), bytesBackward.toFixed(1), mergeBytesPerParameter.toFixed(4), loss.toFixed(3)],
+    ...[gap.toFixed(3), standardError === null ? "-" : standardError.toFixed(3)],
+  ]);
+  const all = [heading, ...cells];
+  const widths = heading.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));
+  return all.map((row) =>
+    row.map((cell, column) => column === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[column]!)).join("  ")
+  );
+}

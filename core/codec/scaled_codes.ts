@@ -1,0 +1,219 @@
+/**
+ * Formats of few bits: a scale byte per row (row_scale.ts) and a code of 3 to 8 bits per value.
+ *
+ *     bytes = the scales, padded with zeros to whole words | the codes, a stream of bits from the lowest up, padded to whole words
+ *
+ * Two grids, s being the row's scale:
+ *
+ *     nearest     value = (code + 1/2) 2s / 2^bits, code in [-2^(bits - 1), 2^(bits - 1) - 1]; rounded to nearest
+ *     stochastic  value = code s / L, code in [-L, L], L = 2^(bits - 1) - 1; rounded up or down at random and unbiased, as a
+ *                 gradient must be (QSGD, arXiv 1610.02132)
+ *
+ * Codes are stored with 2^(bits - 1) added. Only the stochastic grid has an undefined one, 0. The random numbers are a hash of
+ * the value's place, its row's scale and the code below it: whoever repeats a task gets the same bytes, without a key.
+ *
+ * A magnitude becomes a code by one float32 product and truncation, so every machine makes the same codes of the same values:
+ * core here, and the kernels of gpu/webgpu/wgsl/codes_encode.wgsl and codes_decode.wgsl.
+ */
+
+import { assert } from "../assert.ts";
+import type { WireFormat, WireShape, WireSums } from "./codec.ts";
+import { notFinite, scaleByte, scaleOf } from "./row_scale.ts";
+
+export interface CodesSpec {
+  readonly bits: number; // 3 to 8
+  readonly grid: "nearest" | "stochastic";
+}
+
+/** What both directions of a conversion multiply with, by scale byte. */
+export interface CodeTables {
+  readonly perValue: Float32Array; // from a magnitude to codes; in 1 / 65536 of a code for stochastic rounding
+  readonly perCode: Float32Array; // from a code (2 code + 1 on the nearest grid) to its value
+}
+
+const wordBytes = 4;
+/** Rows that begin at a whole byte of the codes, whatever width and bits; of a whole word if there are 4 times as many. */
+const rowsOfBytes = 8;
+export const rowsOfWords = 4 * rowsOfBytes;
+const fraction = 2 ** 16; // of a code, in which stochastic rounding sees a magnitude
+const leastNormal = 0x00800000; // smaller magnitudes count as zero, which some devices flush them to
+const magnitudeMask = 0x7fffffff;
+
+const whole = (bytes: number) => Math.ceil(bytes / wordBytes) * wordBytes;
+
+/** Where the codes begin. */
+export function codesOffset({ rows }: Pick<WireShape, "rows">): number {
+  return whole(rows);
+}
+
+export function codesLength({ bits }: CodesSpec, { rows, width }: WireShape): number {
+  return codesOffset({ rows }) + whole(Math.ceil(rows * width * bits / 8));
+}
+
+export function codeTables({ bits, grid }: CodesSpec): CodeTables {
+  const levels = grid === "nearest" ? 2 ** (bits - 1) : 2 ** (bits - 1) - 1;
+  const scales = Array.from({ length: 256 }, (_, byte) => scaleOf(byte));
+  const inverse = grid === "nearest" ? levels : levels * fraction;
+  return {
+    perValue: Float32Array.from(scales, (scale) => scale > 0 ? inverse / scale : 0),
+    perCode: Float32Array.from(scales, (scale) => grid === "nearest" ? scale / (2 * levels) : scale / levels),
+  };
+}
+
+/** A number in [0, 65536) that looks random. `place`: of the value in its wire. */
+export function draw(place: number, scale: number, code: number): number {
+  let x = Math.imul(place, 0x9e3779b1) ^ Math.imul((scale << 8) | code, 0x85ebca6b);
+  x = Math.imul(x ^ (x >>> 16), 0x7feb352d);
+  x = Math.imul(x ^ (x >>> 15), 0x846ca68b);
+  return (x ^ (x >>> 16)) >>> 16;
+}
+
+/** Rows [from, to) of a wire. Ranges that begin at multiples of `rowsOfWords` write no byte in common. */
+export interface RowRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+export class ScaledCodes {
+  readonly spec: CodesSpec;
+  readonly tables: CodeTables;
+  readonly #middle: number; // what is added to a code
+  readonly #most: number; // the largest code
+
+  constructor(spec: CodesSpec) {
+    this.spec = spec;
+    this.tables = codeTables(spec);
+    this.#middle = 2 ** (spec.bits - 1);
+    this.#most = this.#middle - 1;
+  }
+
+  /** Writes the scales and codes of some rows of `values` (rows, width) to the wire's `bytes`. */
+  encodeRows({ values, bytes }: { values: Float32Array; bytes: Uint8Array }, shape: WireShape, range: RowRange): void {
+    const { width } = shape;
+    const { bits } = this.spec;
+    const patterns = new Uint32Array(values.buffer, values.byteOffset, values.length);
+    assert(range.from % rowsOfBytes === 0, "a range of rows begins at a whole byte");
+    let at = codesOffset(shape) + range.from * width * bits / 8;
+    let pending = 0, pendingBits = 0;
+    for (let row = range.from; row < range.to; row++) {
+      const first = row * width;
+      let largest = 0;
+      for (let i = first; i < first + width; i++) largest = Math.max(largest, patterns[i]! & magnitudeMask);
+      const scale = scaleByte(largest);
+      bytes[row] = scale;
+      for (let i = first; i < first + width; i++) {
+        pending |= this.#code(values[i]!, patterns[i]!, { scale, place: i }) << pendingBits;
+        pendingBits += bits;
+        for (; pendingBits >= 8; pendingBits -= 8, pending >>>= 8) bytes[at++] = pending;
+      }
+    }
+    if (pendingBits > 0) bytes[at] = pending;
+  }
+
+  /** `target` (rows, width) */
+  decodeRows(
+    { bytes, target }: { bytes: Uint8Array; target: Float32Array },
+    shape: WireShape,
+    { from, to }: RowRange,
+  ): void {
+    const { width } = shape;
+    const { bits, grid } = this.spec;
+    const { perCode } = this.tables;
+    const mask = 2 ** bits - 1;
+    assert(from % rowsOfBytes === 0, "a range of rows begins at a whole byte");
+    let at = codesOffset(shape) + from * width * bits / 8;
+    let pending = 0, pendingBits = 0;
+    for (let row = from; row < to; row++) {
+      const step = perCode[bytes[row]!]!;
+      const isFinite = bytes[row] !== notFinite;
+      for (let i = row * width; i < (row + 1) * width; i++) {
+        for (; pendingBits < bits; pendingBits += 8) pending |= bytes[at++]! << pendingBits;
+        const code = (pending & mask) - this.#middle;
+        pending >>>= bits;
+        pendingBits -= bits;
+        target[i] = isFinite ? (grid === "nearest" ? 2 * code + 1 : code) * step : Infinity;
+      }
+    }
+  }
+
+  /** From 0 to 2^bits - 1. */
+  #code(value: number, pattern: number, { scale, place }: { scale: number; place: number }): number {
+    const isZero = (pattern & magnitudeMask) < leastNormal;
+    if (scale === notFinite || isZero) return this.#middle;
+    const units = Math.trunc(Math.fround(Math.abs(value) * this.tables.perValue[scale]!));
+    if (this.spec.grid === "nearest") {
+      const code = Math.min(units, this.#most);
+      return this.#middle + (value < 0 ? -1 - code : code);
+    }
+    const below = Math.trunc(units / fraction);
+    const isUp = units % fraction > draw(place, scale, below);
+    const code = Math.min(below + (isUp ? 1 : 0), this.#most);
+    return this.#middle + (value < 0 ? -code : code);
+  }
+}
+
+/** How far rounding may move a value of a row, as a share of the row's largest decoded one: by one code. */
+function codeShare({ bits, grid }: CodesSpec): number {
+  const levels = grid === "nearest" ? 2 ** (bits - 1) : 2 ** (bits - 1) - 1;
+  const largest = 2 ** -0.25 - 1 / levels; // of the scale, at least
+  return 1 / (levels * largest);
+}
+
+export function scaledCodes(spec: CodesSpec): WireFormat {
+  const codes = new ScaledCodes(spec);
+  const byteLength = (shape: WireShape) => codesLength(spec, shape);
+  const decode = (bytes: Uint8Array, shape: WireShape) => {
+    const target = new Float32Array(shape.rows * shape.width);
+    codes.decodeRows({ bytes, target }, shape, { from: 0, to: shape.rows });
+    return target;
+  };
+  return {
+    byteLength,
+    encode(values, shape) {
+      const bytes = new Uint8Array(byteLength(shape));
+      codes.encodeRows({ values, bytes }, shape, { from: 0, to: shape.rows });
+      return bytes;
+    },
+    decode,
+    isFinite: (bytes, shape) => isDefined(bytes, shape, spec),
+    rounding: { ofValue: 0, ofRow: codeShare(spec), valuesHit: 1 / 64 },
+    sums: (bytes, shape) => sumsOf(decode(bytes, shape)),
+  };
+}
+
+/** Every scale is a number, every code is defined, and the padding is zero, so that equal values have equal bytes. */
+function isDefined(bytes: Uint8Array, shape: WireShape, spec: CodesSpec): boolean {
+  const { rows, width } = shape;
+  const codes = codesOffset(shape);
+  for (let row = 0; row < rows; row++) if (bytes[row] === notFinite) return false;
+  for (let i = rows; i < codes; i++) if (bytes[i] !== 0) return false;
+  const bits = rows * width * spec.bits;
+  const end = codes + Math.floor(bits / 8);
+  if (bits % 8 !== 0 && bytes[end]! >>> bits % 8 !== 0) return false;
+  for (let i = codes + Math.ceil(bits / 8); i < bytes.length; i++) if (bytes[i] !== 0) return false;
+  return spec.grid === "nearest" || hasNoZeroCode(bytes, { from: codes, count: rows * width, bits: spec.bits });
+}
+
+function hasNoZeroCode(
+  bytes: Uint8Array,
+  { from, count, bits }: { from: number; count: number; bits: number },
+): boolean {
+  const mask = 2 ** bits - 1;
+  let at = from, pending = 0, pendingBits = 0;
+  for (let i = 0; i < count; i++) {
+    for (; pendingBits < bits; pendingBits += 8) pending |= bytes[at++]! << pendingBits;
+    if ((pending & mask) === 0) return false;
+    pending >>>= bits;
+    pendingBits -= bits;
+  }
+  return true;
+}
+
+function sumsOf(values: Float32Array): WireSums {
+  let largest = 0, squareSum = 0;
+  for (const value of values) {
+    largest = Math.max(largest, Math.abs(value));
+    squareSum += value * value;
+  }
+  return { largest, squareSum };
+}

@@ -1,0 +1,78 @@
+/**
+ * The shape of a payload, small enough to keep: how its length is distributed over the stage's tensors, and a sketch of its
+ * direction.
+ *
+ * A sketch is a count sketch (Charikar, Chen, Farach-Colton, 2002): each value is added, with a sign, to one of `sketchWidth`
+ * sums, both drawn by a hash with a key. The inner product of two sketches estimates that of the payloads, with a standard
+ * deviation of 1 / sqrt(sketchWidth) of their lengths. The key is secret until the round is over, so that nobody can make a
+ * payload whose sketch misleads. Out of scope: what follows from a shape (core/orchestrator/merge/payload_weights.ts).
+ */
+
+import { inUnits, type LongWork } from "../long_work.ts";
+import type { ParameterTensor } from "../model/spec.ts";
+
+export const sketchWidth = 256; // one byte of the hash
+
+export interface PayloadShape {
+  readonly tensorSquares: readonly number[]; // in the order of the stage's table
+  readonly sketch: readonly number[];
+}
+
+const valuesInUnit = 2 ** 18;
+
+export class ShapeSum {
+  readonly #ends: readonly number[]; // of the tensors
+  readonly #squares: Float64Array;
+  readonly #sketch = new Float64Array(sketchWidth);
+  readonly #key: number;
+  #tensor = 0;
+
+  /** `key`: 32 bits. */
+  constructor(tensors: readonly ParameterTensor[], key: number) {
+    this.#ends = tensors.map(({ offset, size }) => offset + size);
+    this.#squares = new Float64Array(tensors.length);
+    this.#key = key;
+  }
+
+  /** Values at `offset` of the stage's vector; in ascending order. Padding after the last tensor counts as part of it. */
+  *add(values: Float32Array, offset: number): LongWork<void> {
+    yield* inUnits({ total: values.length, unit: valuesInUnit }, (from, to) => {
+      for (let at = from; at < to;) {
+        const last = this.#ends.length - 1;
+        while (this.#tensor < last && offset + at >= this.#ends[this.#tensor]!) this.#tensor += 1;
+        const end = this.#tensor === last ? to : Math.min(to, this.#ends[this.#tensor]! - offset);
+        this.#squares[this.#tensor]! += this.#addRun(values, { from: at, to: end, offset });
+        at = end;
+      }
+    });
+  }
+
+  get shape(): PayloadShape {
+    return { tensorSquares: [...this.#squares], sketch: [...this.#sketch] };
+  }
+
+  #addRun(values: Float32Array, { from, to, offset }: { from: number; to: number; offset: number }): number {
+    const [sketch, key] = [this.#sketch, this.#key];
+    let squares = 0;
+    for (let i = from; i < to; i++) {
+      const value = values[i]!;
+      let hash = Math.imul((offset + i) ^ key, 0x9e3779b1);
+      hash = Math.imul(hash ^ (hash >>> 15), 0x85ebca6b);
+      hash ^= hash >>> 13;
+      const place = hash >>> 24;
+      sketch[place]! += (hash & 1) === 0 ? value : -value;
+      squares += value * value;
+    }
+    return squares;
+  }
+}
+
+/** The cosine of two sketched directions; 0 if one has no length. */
+export function cosineOf(a: readonly number[], b: readonly number[]): number {
+  const lengths = Math.sqrt(inner(a, a) * inner(b, b));
+  return lengths > 0 ? inner(a, b) / lengths : 0;
+}
+
+function inner(a: readonly number[], b: readonly number[]): number {
+  return a.reduce((sum, value, i) => sum + value * b[i]!, 0);
+}

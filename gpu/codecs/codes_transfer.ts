@@ -1,0 +1,19 @@
+/** Wires of few bits between device and host: the device makes the codes, and only they cross. */
+
+import { wireBytes } from "../../core/codec/wire.ts";
+import type { CodesSpec } from "../../core/codec/scaled_codes.ts";
+import type { BuildTransfer } from "./codec.ts";
+
+export const codesTransfer = (codes: CodesSpec): BuildTransfer => ({ ops, buffers }, { wire, values, label }) => {
+  const length = wireBytes(wire);
+  const staged = buffers.scratch(`${label} as codes`, length / 4);
+  const operands = { codes, shape: wire, bytes: staged, values };
+  return {
+    wire,
+    staged,
+    decode: ops.codesDecode(operands),
+    encode: ops.codesEncode(operands),
+    toStaged: (bytes) => bytes,
+    fromStaged: (content) => new Uint8Array(content, 0, length),
+  };
+};

@@ -1,0 +1,48 @@
+/** Between f32 values and codes of few bits, in units of rows that share no word. */
+
+import type { WireShape } from "../../../core/codec/codec.ts";
+import { codesLength, type CodesSpec, rowsOfWords, ScaledCodes } from "../../../core/codec/scaled_codes.ts";
+import type { Hand, Job, Operation } from "./job.ts";
+
+const grids = ["nearest", "stochastic"] as const;
+
+interface CodesCall {
+  readonly codes: CodesSpec;
+  readonly shape: WireShape;
+  readonly values: number; // addresses
+  readonly bytes: number;
+}
+
+export function codesJob(
+  operation: "codesEncode" | "codesDecode",
+  { codes: { bits, grid }, shape: { rows, width }, values, bytes }: CodesCall,
+): Job {
+  return {
+    operation,
+    numbers: [values, bytes, rows, width, bits, grids.indexOf(grid)],
+    units: Math.ceil(rows / rowsOfWords),
+    unitNs: rowsOfWords * width * 10,
+  };
+}
+
+function prepared({ memory }: Hand, [values, bytes, rows, width, bits, grid]: readonly number[]) {
+  const shape: WireShape = { rows: rows!, width: width! };
+  const codes = new ScaledCodes({ bits: bits!, grid: grids[grid!]! });
+  return {
+    codes,
+    shape,
+    values: new Float32Array(memory.buffer, values!, shape.rows * shape.width),
+    bytes: new Uint8Array(memory.buffer, bytes!, codesLength(codes.spec, shape)),
+    rowsOf: (from: number, to: number) => ({ from: from * rowsOfWords, to: Math.min(shape.rows, to * rowsOfWords) }),
+  };
+}
+
+export const runCodesEncode: Operation = (hand, numbers) => {
+  const { codes, shape, values, bytes, rowsOf } = prepared(hand, numbers);
+  return (from, to) => codes.encodeRows({ values, bytes }, shape, rowsOf(from, to));
+};
+
+export const runCodesDecode: Operation = (hand, numbers) => {
+  const { codes, shape, values, bytes, rowsOf } = prepared(hand, numbers);
+  return (from, to) => codes.decodeRows({ bytes, target: values }, shape, rowsOf(from, to));
+};

@@ -1,0 +1,92 @@
+/** The lab of `iota experiment`: its swarm trains like any other, repeats to the bit, and its table is arithmetic on runs. */
+
+import { assert, assertAlmostEquals, assertEquals, assertLess, assertRejects, assertStringIncludes } from "@std/assert";
+import { commandTable } from "../../cli/command_table.ts";
+import { type LabResult, runLab } from "../../cli/experiment/lab_swarm.ts";
+import { experiments } from "../../cli/experiment/experiments.ts";
+import { main } from "../../cli/main.ts";
+import type { ComputeHost } from "../../cli/roles/compute_host.ts";
+import { resolveConfig } from "../../core/config/parse.ts";
+import type { KnobValue } from "../../core/config/knob.ts";
+import { cpuAdapter, createCpuStage } from "../../gpu/cpu/cpu_stage.ts";
+import { FakeHost } from "../support/fake_host.ts";
+import { countingBatches } from "../support/swarm/local_swarm.ts";
+
+const device: ComputeHost = {
+  adapter: cpuAdapter,
+  openStage: createCpuStage,
+  finish: () => Promise.resolve(),
+};
+
+function configOf(overrides: Record<string, KnobValue>) {
+  const resolved = resolveConfig({
+    size: "toy",
+    overrides: { "train.steps": 6, "train.stepsPerRound": 3, "swarm.validators": 0, ...overrides },
+  });
+  assert(resolved.ok);
+  return resolved.config;
+}
+
+async function lab(overrides: Record<string, KnobValue>, signal = new AbortController().signal) {
+  const config = configOf(overrides);
+  const steps: number[] = [];
+  const onStep = ({ loss }: { loss: number }) => void steps.push(loss);
+  const result = await runLab({ config, batches: countingBatches(config), device, signal, onStep });
+  return { ...result, steps };
+}
+
+const alone = { "pipeline.codec": "none", "swarm.replicas": 1 } as const;
+
+Deno.test("Lab: three stages train like one, and the same run gives the same numbers to the bit", async () => {
+  const one: LabResult & { steps: number[] } = await lab({ ...alone, "pipeline.stages": 1 });
+  const three = await lab({ ...alone, "pipeline.stages": 3 });
+  assertEquals(three.steps.length, 6);
+  assertAlmostEquals(three.loss, one.loss, 1e-4);
+  assertEquals(await lab({ ...alone, "pipeline.stages": 3 }), three);
+  assertLess(three.loss, three.steps[0]!, "it learned");
+  assertEquals([three.bytesForward, three.bytesBackward, three.tokens], [128, 128, 6 * 4 * 2 * 16]);
+});
+
+Deno.test("Lab: replicas merge, and what a miner uploads is counted by parameter", async () => {
+  const dense = await lab({ "swarm.replicas": 2, "outer.payload": "float32" });
+  assertLess(Math.abs(dense.mergeBytesPerParameter / 8 - 1), 0.02, "its payload, and each slice reduced twice");
+  const sparse = await lab({ "swarm.replicas": 2, "outer.payload": "sparse", "outer.density": 1 / 16 });
+  assertLess(sparse.mergeBytesPerParameter, 0.1 * dense.mergeBytesPerParameter);
+});
+
+Deno.test("Lab: an interrupted run ends at once", async () => {
+  const controller = new AbortController();
+  const config = configOf(alone);
+  const options = { config, batches: countingBatches(config), device, signal: controller.signal };
+  const run = runLab({ ...options, onStep: ({ step }) => step === 2 && controller.abort(new Error("enough")) });
+  await assertRejects(() => run, Error, "enough");
+});
+
+Deno.test("Experiment: gaps and their standard error are those of its runs", async () => {
+  const host = new FakeHost();
+  const words = "experiment codecs --size toy --steps 2 --seeds 2 --device reference --json".split(" ");
+  assertEquals(await main(words, host, commandTable), 0, host.written.stderr);
+  const lines = host.written.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
+  const runs = lines.filter(({ type }) => type === "run");
+  const { rows, type } = lines.at(-1);
+  assertEquals([type, rows.length, runs.length], ["summary", experiments["codecs"]!.rows.length, 2 * rows.length]);
+  for (const row of rows) {
+    const [first, second] = [1, 2].map((seed) => {
+      const lossOf = (name: string) => runs.find((run) => run.seed === seed && run.name === name).loss;
+      return lossOf(row.name) - lossOf("none");
+    }) as [number, number];
+    assertAlmostEquals(row.gap, (first + second) / 2, 1e-12);
+    assertAlmostEquals(row.standardError, Math.abs(first - second) / 2, 1e-12);
+    assertEquals(row.seeds, 2);
+  }
+  assertEquals([rows[0].name, rows[0].gap], ["none", 0]);
+});
+
+Deno.test("Experiment: an unknown name or a wrong setting is refused before anything is computed", async () => {
+  const unknown = new FakeHost();
+  assertEquals(await main(["experiment", "codex"], unknown, commandTable), 2);
+  assertStringIncludes(unknown.written.stderr, "its name must be codecs or merge: current value is codex");
+  const wrong = new FakeHost();
+  assertEquals(await main(["experiment", "codecs", "--set", "train.learningRate=-1"], wrong, commandTable), 2);
+  assertStringIncludes(wrong.written.stderr, "train.learningRate");
+});
