@@ -23,7 +23,7 @@ import { hotkeyOfMiniSecret, verifySignature } from "../../chain/wallet/hotkey.t
 import type { BatchSource } from "../data/dataset.ts";
 import { startOrchestrator } from "../hub/orchestrator_role.ts";
 import type { RunningOrchestrator } from "../hub/running_orchestrator.ts";
-import { type RunningMiner, startMiner } from "../node/miner_role.ts";
+import { type RunningNode, startMiner } from "../node/miner_role.ts";
 import { ValidatorHost } from "../node/validator_host.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
 import { byteSegments } from "../roles/segments.ts";
@@ -74,7 +74,7 @@ export async function runLab(options: LabOptions): Promise<LabResult> {
   });
   const stop = () => orchestrator.stop("interrupted");
   signal.addEventListener("abort", stop);
-  const miners: RunningMiner[] = [];
+  const miners: RunningNode[] = [];
   try {
     const dial = createLoopback((wire) => orchestrator.accept(wire));
     const device = timed(options.device, clock);
