@@ -54,7 +54,7 @@ export const seenByReads: ReadonlySet<string> = new Set([
 /** Permits go to the largest stakes, and only an epoch grants them. */
 export function permitAction(view: Pick<ChainView, "metagraph" | "parameters">, own: Neuron): string {
   const { metagraph, parameters } = view;
-  if (own.stakeRao === 0n) return "add stake to the hotkey, and wait for an epoch";
+  if (own.stakeRao === 0n) return "add stake to the hotkey (`iota chain stake --amount 100`), and wait for an epoch";
   const stakes = metagraph.neurons.filter((neuron) => neuron.hasPermit).map((neuron) => neuron.stakeRao);
   const least = stakes.reduce((a, b) => a < b ? a : b, stakes[0] ?? 0n);
   if (stakes.length < parameters.maxValidators || own.stakeRao > least) return "the next epoch gives one";

@@ -137,7 +137,7 @@ export function refusalError(
   { action, commandTo }: { readonly action: string; readonly commandTo: CommandTo },
 ): UserError {
   const why = /^[A-Z][a-z]/.test(sentence) ? sentence[0]!.toLowerCase() + sentence.slice(1) : sentence;
-  const whole = remedy.replaceAll(/`iota chain ([a-z]+)`/g, (_, words: string) => commandTo(words));
+  const whole = remedy.replaceAll(/`iota chain ([a-z][a-z0-9 -]*)`/g, (_, words: string) => commandTo(words));
   const next = whole === "none" ? "Try again" : whole[0]!.toUpperCase() + whole.slice(1);
   return new UserError(`Cannot ${action} as ${why} (${name})`, { next });
 }

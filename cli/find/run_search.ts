@@ -153,9 +153,19 @@ export class RunSearch {
       const lost = connected.chain;
       connected.chain = null;
       await lost?.close();
-      this.#wait(`subnet ${netuid} of ${network} cannot be read: ${error.message}`);
+      this.#wait(`subnet ${netuid} of ${network} cannot be read: ${error.message}${this.#triedText(network)}`);
       return null;
     }
+  }
+
+  /** What was tried before the usual chain. */
+  #triedText(network: string): string {
+    const { chain, wanted } = this.#options;
+    if (chain !== null || network !== usualChain.network) return "";
+    const isAnyRun = wanted.run === null && wanted.hub === null;
+    return `; on this machine there is no chain (port 9944)${
+      isAnyRun ? " and no orchestrator (port 9009)" : ""
+    } either`;
   }
 
   async #read(chain: Chain, named: NamedChain): Promise<FoundRun | null> {

@@ -95,6 +95,9 @@ function restingMiner(
       const { onConnected } = node.link;
       const link: NodeLink = {
         ...node.link,
+        get url() {
+          return node.link.url;
+        },
         onConnected: (ticket) => {
           peers?.trust(ticket);
           onConnected(ticket);

@@ -67,7 +67,9 @@ export async function openNode(
     random: systemRandom,
   };
   const link: NodeLink = {
-    url: place.socket,
+    get url() {
+      return place.socket; // the orchestrator may move
+    },
     signer,
     verify: verifySignature,
     dial: place.through(trust.dial),

@@ -67,7 +67,7 @@ export const nodeOptions: readonly OptionSpec[] = [
     name: "run",
     kind: "string",
     placeholder: "RUN",
-    defaultText: "as for --hub",
+    defaultText: "any run of that orchestrator",
     doc: "accept only this run; if several are announced, join this one",
   },
   {

@@ -30,7 +30,7 @@ export const dispatchRows: Readonly<Record<string, Row>> = {
   ],
   NotEnoughStakeToSetWeights: [
     "The hotkey's stake is below the chain's threshold for setting weights",
-    "add stake to the hotkey",
+    "add stake to the hotkey: `iota chain stake --amount 100`",
     "afterEpoch",
   ],
   IncorrectWeightVersionKey: [

@@ -1,6 +1,8 @@
 /** Next steps and addresses that work as they are printed. */
 
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { dispatchRows } from "../../../chain/subtensor/sending/refusal_rows.ts";
+import { refusalError } from "../../../cli/chain/chain_access.ts";
 import { dialledUrl } from "../../../cli/chain/run_local_chain.ts";
 import { readCorpus } from "../../../cli/data/corpus.ts";
 import { sampleRun } from "../../../cli/generate/run_generate.ts";
@@ -34,4 +36,12 @@ Deno.test("Local chain: at all addresses it names one that others can dial", () 
   ] as const;
   assertEquals(dialledUrl("ws://0.0.0.0:9944", { host: "0.0.0.0", interfaces }), "ws://192.168.1.5:9944");
   assertEquals(dialledUrl("ws://127.0.0.1:9944", { host: "127.0.0.1", interfaces }), "ws://127.0.0.1:9944");
+});
+
+Deno.test("Chain: a hotkey without enough stake gets the command that adds some, with this command line's options", () => {
+  const [sentence, action, retry] = dispatchRows["NotEnoughStakeToSetWeights"]!;
+  const commandTo = (words: string) => `iota chain ${words} --endpoint local --wallet alice`;
+  const refusal = { name: "NotEnoughStakeToSetWeights", sentence, action, retry };
+  const { next } = refusalError(refusal, { action: "set weights", commandTo });
+  assertEquals(next, "Add stake to the hotkey: iota chain stake --amount 100 --endpoint local --wallet alice");
 });

@@ -260,7 +260,10 @@ Deno.test("Search: without a name it tries the chain on this machine, the orches
     const outside = new Outside();
     const waits = outside.waiting();
     const found = outside.search({ chain: null });
-    assertMatch(await waits, /subnet 9 of finney cannot be read: Cannot reach finney/);
+    assertMatch(
+      await waits,
+      /subnet 9 of finney cannot be read: Cannot reach finney; on this machine there is no chain \(port 9944\) and no/,
+    );
     outside.chains.set("finney", public_);
     outside.isChainHere = true; // started last
     outside.chains.set("local", own);
