@@ -75,7 +75,7 @@ export class HubStore {
   }
 
   /** What HTTP needs from the store, bound to this run from now on. */
-  routes(members: MemberStore, checks: Pick<BlobRoutesOptions, "check" | "mayRead">): BlobRoutesOptions {
+  routes(members: MemberStore, checks: Pick<BlobRoutesOptions, "check" | "mayRead" | "onMoved">): BlobRoutesOptions {
     const { store, limits, timers } = this.#options;
     this.#members = members;
     const onExceeded = (node: NodeId, detail: string) => this.quota.exceeded(node, detail);

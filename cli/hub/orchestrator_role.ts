@@ -116,7 +116,11 @@ class OrchestratorRole implements RunningOrchestrator {
     return {
       timers,
       links: {
-        send: (to, message, segments) => this.#hub.send(to, withPass(message, to, this.#options), segments),
+        send: (to, message, segments) => {
+          const sent = this.#hub.send(to, withPass(message, to, this.#options), segments);
+          if (sent.ok) this.traffic.sent({ node: to, segments: segments?.length ?? 0, bytes: sent.value });
+          return sent;
+        },
         close: (node, fault) => this.#hub.close(node, fault),
         pause: () => this.#hub.pause(),
         resume: () => this.#hub.resume(),
@@ -197,7 +201,7 @@ class OrchestratorRole implements RunningOrchestrator {
   }
 
   #onHubEvent(event: HubEvent<NodeMessage>): void {
-    if (event.type === "message") this.traffic.count(event);
+    if (event.type === "message") this.traffic.received(event);
     this.#runtime.take(event);
   }
 

@@ -10,7 +10,7 @@ import type { NodeId } from "../../core/ids.ts";
 import { payloadCodecOf } from "../../core/merge/payload/payload_codecs.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import { parameterTable, stageSpecs } from "../../core/model/spec.ts";
-import { mayRead } from "../../core/orchestrator/access.ts";
+import { blobPurpose, mayRead } from "../../core/orchestrator/access.ts";
 import { roomFault } from "../../core/orchestrator/members/roster.ts";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import { verifySignature } from "../../chain/wallet/hotkey.ts";
@@ -110,6 +110,7 @@ async function untilTheEnd(
       begun: run.begun,
     });
     run.projection.close();
+    for (const [node, sums] of run.role.traffic.nodes) context.output.event({ type: "traffic", node, ...sums });
     context.output.summary(
       context.output.mode === "json" ? summary : { ...summary, sessionFields: sessionFields(run.begun) },
     );
@@ -313,6 +314,7 @@ function serve({ output }: CommandContext, parts: ServedParts): void {
     blobs: members.routes(role.members, {
       check: (request, headers) => gate.check(request, headers),
       mayRead: (asked) => mayRead(role.state, asked),
+      onMoved: (move) => role.traffic.moved(move, blobPurpose(role.state, move)),
     }),
     pages,
     onError: (error) => output.log.error(`A request failed: ${error.message}`),

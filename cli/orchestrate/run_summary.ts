@@ -4,7 +4,7 @@ import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import type { RunView } from "../../core/view/view.ts";
 import type { Dataset } from "../data/dataset.ts";
 import { isDiskFull } from "../hub/disk_room.ts";
-import { bf16BytesPerToken, type Traffic } from "../hub/traffic.ts";
+import { bf16BytesPerToken, bytesOf, type Traffic, trafficKinds } from "../hub/traffic.ts";
 
 export interface RunSummaryInput {
   readonly state: OrchestratorState;
@@ -28,6 +28,7 @@ export interface BegunAt {
 
 const ofProcess = [
   ...["firstLossMs", "wallMs", "tokensPerSecond", "bytesPerTokenForward", "bytesPerTokenBackward"],
+  ...["bytesPerTrainedToken", "wireBytes", "mergeBytes", "parameterBytes", "controlBytes"],
 ];
 const counted = [
   ...["tokens", "lossFirst", "validationLossFirst", "mergeBytesPerMiner", "microbatchesLost", "reLeases"],
@@ -53,7 +54,14 @@ export interface RunSummary {
   readonly bytesPerTokenForward: number | null; // on the socket, per boundary
   readonly bytesPerTokenBackward: number | null;
   readonly bytesPerTokenBf16: number; // the same boundary uncompressed
+  readonly bytesPerTrainedToken: number | null; // all that crossed the orchestrator's port, both ways
+  readonly wireBytes: number; // of that: tasks with their tensors
+  readonly mergeBytes: number; // payloads and reduced slices
+  readonly parameterBytes: number; // whole stages
+  readonly controlBytes: number; // all other messages
   readonly mergeBytesPerMiner: number | null; // uploaded per round
+  readonly mergeRounds: number;
+  readonly parametersPerMiner: number; // of a stage, on average
   readonly microbatchesLost: number;
   readonly reLeases: number;
   readonly speculations: number; // tasks given to a second miner while the first was still working
@@ -96,6 +104,9 @@ export function runSummary(input: RunSummaryInput): RunSummary {
     bytesPerTokenForward: traffic.bytesPerToken("forward"),
     bytesPerTokenBackward: traffic.bytesPerToken("backward"),
     bytesPerTokenBf16: bf16BytesPerToken(state.config),
+    ...portBytes(traffic, counters.tokens - begun.tokens),
+    mergeRounds: state.round,
+    parametersPerMiner: state.stageFloats.reduce((sum, floats) => sum + floats, 0) / state.stageFloats.length,
     mergeBytesPerMiner: counters.mergeMiners === 0 ? null : counters.mergeBytes / counters.mergeMiners,
     microbatchesLost: counters.microbatchesIssued - counters.microbatchesCredited - open,
     reLeases: counters.reLeases,
@@ -109,6 +120,23 @@ export function runSummary(input: RunSummaryInput): RunSummary {
       : `${folder}/checkpoints/round-${String(state.sources.round).padStart(6, "0")}`,
     run: folder,
     resumedAtStep: begun.step === 0 ? null : begun.step,
+  };
+}
+
+type PortBytes = Pick<
+  RunSummary,
+  "bytesPerTrainedToken" | "wireBytes" | "mergeBytes" | "parameterBytes" | "controlBytes"
+>;
+
+/** `tokens`: trained by this process. */
+function portBytes({ total }: Traffic, tokens: number): PortBytes {
+  const all = trafficKinds.reduce((sum, kind) => sum + bytesOf(total, kind), 0);
+  return {
+    bytesPerTrainedToken: tokens === 0 ? null : all / tokens,
+    wireBytes: bytesOf(total, "wires"),
+    mergeBytes: bytesOf(total, "merge"),
+    parameterBytes: bytesOf(total, "parameters"),
+    controlBytes: bytesOf(total, "control"),
   };
 }
 

@@ -62,6 +62,15 @@ function isAskedAbout(state: OrchestratorState, { node, hash }: BlobRead): boole
   return isParameters(sourcesOf(state, round)?.stages[stage]);
 }
 
+/** What a blob that crosses the hub's port is for: parts of a merge, or a stage. An upload is told by its time. */
+export function blobPurpose(
+  { sources, merge }: OrchestratorState,
+  { hash, way }: { hash: BlobHash; way: "received" | "sent" },
+): "merge" | "parameters" {
+  if (way === "received") return merge === null ? "parameters" : "merge";
+  return sources.stages.some((source) => isStart(source, hash)) ? "parameters" : "merge";
+}
+
 /** Whether these are another stage's parameters, of the current round, the next one, or one still under audit. */
 export function isOfAnotherStage(
   state: OrchestratorState,

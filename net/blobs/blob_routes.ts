@@ -38,10 +38,22 @@ export interface ReadRequest {
   readonly headers: Headers;
 }
 
+/** From the server's side. */
+export type Way = "received" | "sent";
+
+/** A blob's content, or a part of it, has crossed the socket. */
+export interface BlobMove {
+  readonly node: NodeId;
+  readonly hash: BlobHash;
+  readonly way: Way;
+  readonly bytes: number;
+}
+
 export interface BlobReadRoutesOptions {
   readonly store: BlobStore;
   readonly check: (request: SignedRequest, headers: Headers) => Parsed<NodeId>;
   readonly mayRead: (request: ReadRequest) => boolean;
+  readonly onMoved?: (move: BlobMove) => void;
 }
 
 export interface BlobRoutesOptions extends BlobReadRoutesOptions {
@@ -76,7 +88,8 @@ const statusOfFault: Partial<Record<FaultCode, ErrorStatus>> = {
 const blobPath = "/blobs/:hash{[0-9a-f]{64}}";
 
 /** For servers that only serve blobs. */
-export function blobReadRoutes({ store, check, mayRead }: BlobReadRoutesOptions): Hono<Gated> {
+export function blobReadRoutes(options: BlobReadRoutesOptions): Hono<Gated> {
+  const { check, mayRead } = options;
   const app = new Hono<Gated>();
   for (const path of [blobPath, `${blobPath}/leaves`, `${blobPath}/upload`]) {
     app.use(path, async (context, next) => {
@@ -96,8 +109,8 @@ export function blobReadRoutes({ store, check, mayRead }: BlobReadRoutesOptions)
       await next();
     });
   }
-  app.get(blobPath, (context) => getBlob(context, store));
-  app.get(`${blobPath}/leaves`, (context) => getLeaves(context, store));
+  app.get(blobPath, (context) => getBlob(context, options));
+  app.get(`${blobPath}/leaves`, (context) => getLeaves(context, options));
   app.onError((error, context) => {
     if (!(error instanceof BlobError)) throw error;
     return context.json({ code: error.code, detail: error.message }, statusOfProblem[error.code]);
@@ -115,7 +128,7 @@ export function blobRoutes(options: BlobRoutesOptions): Hono<Gated> {
 
 const hashIn = (context: BlobContext): BlobHash => blobHash(context.req.param("hash") ?? "");
 
-async function putBlob(context: BlobContext, { store, intake }: BlobRoutesOptions): Promise<Response> {
+async function putBlob(context: BlobContext, { store, intake, onMoved }: BlobRoutesOptions): Promise<Response> {
   const hash = hashIn(context);
   const body = context.req.raw.body;
   const known = await store.find(hash);
@@ -128,6 +141,7 @@ async function putBlob(context: BlobContext, { store, intake }: BlobRoutesOption
     incoming,
     async (source) => ({ type: "stored", ref: await store.put(source, hash) }),
   );
+  onMoved?.({ node: incoming.node, hash, way: "received", bytes: arrivedBytes(answer, 0) });
   return answerUpload(context, { answer, offset: 0 });
 }
 
@@ -147,7 +161,8 @@ async function getUpload(context: BlobContext, { store, uploads }: BlobRoutesOpt
   return known === null ? context.body(null, 204) : context.json(known, 200);
 }
 
-async function patchBlob(context: BlobContext, { store, uploads, intake }: BlobRoutesOptions): Promise<Response> {
+async function patchBlob(context: BlobContext, options: BlobRoutesOptions): Promise<Response> {
+  const { store, uploads, intake, onMoved } = options;
   const hash = hashIn(context);
   const body = context.req.raw.body;
   const known = await store.find(hash);
@@ -167,7 +182,14 @@ async function patchBlob(context: BlobContext, { store, uploads, intake }: BlobR
     incoming,
     (source) => uploads.append({ hash, node: incoming.node }, { offset, bytes, isLast, source }),
   );
+  onMoved?.({ node: incoming.node, hash, way: "received", bytes: arrivedBytes(answer, offset) });
   return answerUpload(context, { answer, offset });
+}
+
+/** Of an accepted part that began at `offset`. */
+function arrivedBytes(answer: UploadAnswer, offset: number): number {
+  if (answer.type === "stored") return answer.ref.bytes - offset;
+  return answer.type === "appended" ? answer.bytes - offset : 0;
 }
 
 function answerUpload(context: BlobContext, { answer, offset }: { answer: UploadAnswer; offset: number }): Response {
@@ -193,17 +215,18 @@ function notYours(context: BlobContext): Response {
   return context.json({ code: "refused", detail }, 403);
 }
 
-async function getLeaves(context: BlobContext, store: BlobStore): Promise<Response> {
+async function getLeaves(context: BlobContext, { store, onMoved }: BlobReadRoutesOptions): Promise<Response> {
   const ref = await store.find(hashIn(context));
   const leaves = ref === null ? null : await store.leaves(ref.hash);
   if (ref === null || leaves === null) return notHere(context);
   const list = encodeLeaves(leaves);
   const headers = fileHeaders(list.length);
   headers.set("iota-blob-bytes", String(ref.bytes));
+  onMoved?.({ node: context.get("node"), hash: ref.hash, way: "sent", bytes: list.length });
   return new Response(context.req.method === "HEAD" ? null : list, { headers });
 }
 
-async function getBlob(context: BlobContext, store: BlobStore): Promise<Response> {
+async function getBlob(context: BlobContext, { store, onMoved }: BlobReadRoutesOptions): Promise<Response> {
   const ref = await store.find(hashIn(context));
   if (ref === null) return notHere(context);
   const range = readRange(context.req.header("range"), ref);
@@ -217,6 +240,9 @@ async function getBlob(context: BlobContext, store: BlobStore): Promise<Response
   headers.set("etag", `"${ref.hash}"`);
   if (!isWhole) headers.set("content-range", `bytes ${range.start}-${range.end - 1}/${ref.bytes}`);
   const body = context.req.method === "HEAD" ? null : await store.open(ref.hash, isWhole ? undefined : range);
+  if (body !== null) {
+    onMoved?.({ node: context.get("node"), hash: ref.hash, way: "sent", bytes: range.end - range.start });
+  }
   return new Response(body, { status: isWhole ? 200 : 206, headers });
 }
 

@@ -3,6 +3,7 @@
 import { type Fault, fault } from "../../../core/fault.ts";
 import type { NodeId } from "../../../core/ids.ts";
 import { createApi } from "../../../net/hub_http.ts";
+import type { BlobMove } from "../../../net/blobs/blob_routes.ts";
 import { BlobIntake } from "../../../net/blobs/blob_intake.ts";
 import { BlobQuota, type QuotaLimits } from "../../../net/blobs/blob_quota.ts";
 import { HttpBlobs, type HttpBlobsOptions } from "../../../net/blobs/blob_http.ts";
@@ -36,6 +37,7 @@ export class BlobWorld {
   readonly admitted = new Set<NodeId>([this.node.address]);
   readonly withheld = new Set<string>(); // hashes that no node may read
   readonly errors: Error[] = [];
+  readonly moves: BlobMove[] = [];
   readonly blobBytes: number;
   readonly app: ReturnType<typeof createApi>;
   readonly tickets: TicketBox;
@@ -84,6 +86,7 @@ export class BlobWorld {
         ...{ store, uploads, intake },
         check: (request, headers) => gate.check(request, headers),
         mayRead: (asked) => !this.withheld.has(asked.hash),
+        onMoved: (move) => this.moves.push(move),
       },
       pages: { "/status": () => Response.json({ run: "test" }) },
       onError: (error) => this.errors.push(error),

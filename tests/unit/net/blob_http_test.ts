@@ -52,6 +52,22 @@ function cutAfter(response: Response, bytes: number): Response {
   return new Response(response.body!.pipeThrough(cut), { status: response.status, headers: response.headers });
 }
 
+Deno.test("HTTP blobs: what crosses the socket is told with its node and direction, a refused request is not", async () => {
+  const world = createWorld();
+  const client = world.client();
+  const ref = await client.put(patterned(5_000, 9));
+  await collect(await client.open(ref.hash), ref.bytes);
+  const request = (authorize: ReturnType<BlobWorld["authorize"]>) => {
+    const target = `/blobs/${ref.hash}`;
+    return world.app.request(target, { headers: authorize({ method: "GET", target, bodyHash: emptyBodyHash }) });
+  };
+  await request(world.authorize({ signer: testSigner(77) })); // a stranger
+  const node = world.node.address;
+  const told = world.moves.map(({ way, bytes, ...move }) => [way, bytes, move.node === node && move.hash === ref.hash]);
+  assertEquals(told.filter(([, bytes]) => bytes === 5_000), [["received", 5_000, true], ["sent", 5_000, true]]);
+  assertEquals(told.every(([, , isOurs]) => isOurs), true);
+});
+
 Deno.test("HTTP blobs: a download resumes where the connection dropped", async () => {
   const world = createWorld();
   const bytes = patterned(900_000, 1);
