@@ -3,6 +3,7 @@
 import type { Command } from "../command.ts";
 import { chaosGrammar } from "../chaos/plan.ts";
 import { deviceOption, memoryOption, threadsOption } from "../options/node_options.ts";
+import { linksGrammar } from "../swarm/link_shape.ts";
 import { runOptions } from "../options/run_options.ts";
 
 export const command: Command = {
@@ -15,6 +16,7 @@ export const command: Command = {
     "iota swarm --size tiny --stages 3 --replicas 2 --steps 40",
     "iota swarm --data runs/demo --steps 200",
     "iota swarm --size toy --deterministic --json",
+    'iota swarm --steps 60 --links "40ms 20mbit"',
     'iota swarm --replicas 2 --chaos "kill-miner every 20 steps; kill-orchestrator at step 30"',
   ],
   options: [
@@ -58,6 +60,13 @@ export const command: Command = {
       choices: ["local", "none"],
       default: "local",
       doc: "run a local chain, where validators set weights and miners earn, or none",
+    },
+    {
+      name: "links",
+      kind: "string",
+      placeholder: "SHAPE",
+      defaultText: "loopback as it is",
+      doc: `give every node a line of its own to the orchestrator; SHAPE is ${linksGrammar}`,
     },
     {
       name: "chaos",

@@ -21,6 +21,7 @@ import { makeRunFolder, mustHaveText } from "../orchestrate/prepare_run.ts";
 import { sampleRun } from "../generate/run_generate.ts";
 import { deviceText, openDevice, sameDevice, threadsOf } from "../roles/open_device.ts";
 import { saveSummary, sessionFields } from "../orchestrate/run_summary.ts";
+import { linksGrammar, type LinkShape, parseLinks } from "./link_shape.ts";
 import { Swarm } from "./swarm.ts";
 import type { Emission } from "./swarm_chain.ts";
 
@@ -28,6 +29,7 @@ export async function runSwarm(context: CommandContext): Promise<number> {
   const startedMs = systemTimers.nowMs();
   const interruption = context.interruption();
   const plan = chaosPlan(context);
+  const links = linkShape(context);
   const isResumed = context.options.flag("resume");
   const runPlan = await planRun(context, () => datedFolder(`${context.dataFolder()}/runs`, { isResumed }));
   const folder = runPlan.folder.path;
@@ -47,7 +49,7 @@ export async function runSwarm(context: CommandContext): Promise<number> {
   const computeWords = [
     ...["--device", sameDevice(worker), ...threads, ...(memory === undefined ? [] : ["--memory", memory])],
   ];
-  const swarm = new Swarm(context, { folder, startedMs, plan, computeWords });
+  const swarm = new Swarm(context, { folder, startedMs, plan, links, computeWords });
   const onAbort = () => swarm.interrupt();
   interruption.addEventListener("abort", onAbort);
   if (interruption.aborted) return 1;
@@ -65,6 +67,16 @@ export async function runSwarm(context: CommandContext): Promise<number> {
   context.output.summary(context.output.mode === "json" ? summary : table); // people have already seen the text
   await saveSummary(summary, { folder, warn: (text) => context.output.log.warn(text) });
   return exitCode;
+}
+
+function linkShape({ options }: CommandContext): LinkShape | null {
+  const text = options.text("links");
+  if (text === undefined) return null;
+  const shape = parseLinks(text);
+  if (shape !== null) return shape;
+  throw new UsageError(`Cannot use --links as it must be ${linksGrammar}: current value is '${text}'`, {
+    next: 'For example: --links "40ms 20mbit"',
+  });
 }
 
 /** Opens the device of all nodes, and leaves it at rest. */

@@ -22,6 +22,7 @@ import { runFacts } from "../orchestrate/run_facts.ts";
 import { type Death, type LastEnd, type Line, maxDeaths } from "./supervised_process.ts";
 import { SwarmChain } from "./swarm_chain.ts";
 import { type ChaosReport, SwarmChaos } from "./swarm_chaos.ts";
+import type { LinkShape } from "./link_shape.ts";
 import { type SwarmHub, SwarmNodes } from "./swarm_nodes.ts";
 import { SwarmOrchestrator } from "./swarm_orchestrator.ts";
 import { SwarmTally } from "./swarm_tally.ts";
@@ -32,6 +33,7 @@ export interface SwarmOptions {
   readonly folder: string;
   readonly startedMs: number;
   readonly plan: ChaosPlan;
+  readonly links: LinkShape | null; // of every node; null: loopback as it is
   readonly computeWords: readonly string[]; // of all nodes: --device and what goes with it
 }
 
@@ -58,6 +60,7 @@ export class Swarm {
     this.#nodes = new SwarmNodes({
       folder: options.folder,
       computeWords: options.computeWords,
+      links: options.links,
       chain: () => this.#chain,
       reachable: () => this.#orchestrator?.reachable() ?? Promise.resolve(),
       onStarted: ({ name, role, pid }) =>

@@ -8,9 +8,11 @@
 
 import { createHotkey, hotkeyExists, loadHotkey } from "../../chain/wallet/hotkey_files.ts";
 import { present } from "../../core/assert.ts";
-import { systemTimers } from "../../net/timers.ts";
+import { systemRandom, systemTimers } from "../../net/timers.ts";
 import { pinWords } from "../node/hub_pin.ts";
+import type { LinkShape } from "./link_shape.ts";
 import { startChild } from "./role_process.ts";
+import { ShapedLink } from "./shaped_link.ts";
 import type { SwarmChain } from "./swarm_chain.ts";
 import { type Death, type LastEnd, type Line, SupervisedProcess } from "./supervised_process.ts";
 
@@ -19,6 +21,7 @@ export type NodeRole = "miner" | "validator";
 export interface SwarmNodesOptions {
   readonly folder: string; // the run's folder
   readonly computeWords: readonly string[];
+  readonly links: LinkShape | null; // of every node
   /** The chain for registration and weights; null: none. */
   readonly chain: () => SwarmChain | null;
   /** Resolves when the orchestrator is reachable; nodes that start before wait for it. */
@@ -54,6 +57,7 @@ const endMs = 10_000; // after it
 export class SwarmNodes {
   readonly #options: SwarmNodesOptions;
   readonly #nodes = new Map<string, SwarmNode>(); // by name
+  readonly #links = new Map<string, ShapedLink>(); // by name; a node keeps its line over all its lives
   #hub: SwarmHub | null = null;
 
   constructor(options: SwarmNodesOptions) {
@@ -138,6 +142,7 @@ export class SwarmNodes {
     await Promise.allSettled([...this.#nodes.values()].map(({ process }) => process.ended)); // failures were reported
     cancelAsking();
     cancelEnding();
+    for (const link of this.#links.values()) link.close();
   }
 
   #node(name: string): SwarmNode {
@@ -153,10 +158,20 @@ export class SwarmNodes {
     const { address: hotkey } = await loadHotkey(key);
     chain?.enroll({ name, role, hotkey });
     const hub = present(this.#hub, "Nodes are started when the orchestrator listens");
-    const place = ["--orchestrator", hub.url, ...pinWords(hub)];
+    const place = ["--orchestrator", this.#urlFor(name, hub.url), ...pinWords(hub)];
     const wallet = ["--wallet", name, "--wallet-path", wallets];
     const paid = role === "validator" ? chain?.words ?? [] : []; // a client costs 100 MB; the swarm itself knows what miners earn
     return [commands[role], ...place, ...wallet, ...paid, "--data", folder, ...computeWords];
+  }
+
+  #urlFor(name: string, hubUrl: string): string {
+    const shape = this.#options.links;
+    if (shape === null) return hubUrl;
+    const { hostname, port } = new URL(hubUrl);
+    const target = { hostname, port: Number(port) };
+    const link = this.#links.get(name) ?? new ShapedLink({ target, shape, timers: systemTimers, random: systemRandom });
+    this.#links.set(name, link);
+    return `ws://127.0.0.1:${link.port}`;
   }
 
   #onEnded(name: string, end: LastEnd): void {

@@ -43,7 +43,10 @@ Deno.test("Attack: 200 bad hellos are one warning and a number in /status, and n
       assertEquals(status.refused, { total: badHellos, byCode: { versionMismatch: badHellos } });
       const warnings = hub.lines.all.filter(({ type }) => type === "warning");
       assertEquals(warnings.length, 1);
-      assertMatch(String(warnings[0]!["text"]), /1 with another protocol version \(1 in all\); a node that should be in the run/);
+      assertMatch(
+        String(warnings[0]!["text"]),
+        /1 with another protocol version \(1 in all\); a node that should be in the run/,
+      );
       assertEquals(hub.lines.all.filter(({ type }) => type === "faultSeen"), []);
       assertEquals(await bytesBelow(`${folder}/hub`), before, "bytes on disk");
     } finally {

@@ -1,0 +1,127 @@
+/** Lines of nodes: their words, when bytes arrive, and a proxy that loses, reorders and keeps nothing. */
+
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { Direction, mostInFlight, parseLinks } from "../../../cli/swarm/link_shape.ts";
+import { ShapedLink } from "../../../cli/swarm/shaped_link.ts";
+import { systemRandom, systemTimers } from "../../../net/timers.ts";
+
+const infinite = { jitterMs: 0, resetMs: Infinity };
+
+Deno.test("Link shape: words are a delay, a rate, jitter and resets, in this order", () => {
+  assertEquals(parseLinks("40ms 20mbit"), { ...infinite, delayMs: 40, bytesPerMs: 2_500 });
+  assertEquals(parseLinks(" 150MS 5mbit jitter 20ms reset 5min "), {
+    ...{ delayMs: 150, bytesPerMs: 625, jitterMs: 20, resetMs: 300_000 },
+  });
+  assertEquals(parseLinks("0.5ms 1gbit reset 30s"), {
+    delayMs: 0.5,
+    bytesPerMs: 125_000,
+    jitterMs: 0,
+    resetMs: 30_000,
+  });
+  assertEquals(parseLinks("7ms"), { ...infinite, delayMs: 7, bytesPerMs: Infinity });
+  for (
+    const wrong of [
+      "",
+      "40",
+      "20mbit",
+      "20mbit 40ms",
+      "40ms 0mbit",
+      "40ms 20mbit reset 0s",
+      "-1ms",
+      "1e3ms",
+      "40ms fast",
+    ]
+  ) {
+    assertEquals(parseLinks(wrong), null, wrong);
+  }
+});
+
+Deno.test("Link shape: what is sent waits for what was sent before, then takes the delay, and arrives in order", () => {
+  const line = new Direction({ ...infinite, delayMs: 40, bytesPerMs: 100 });
+  assertEquals(line.send(1_000, { nowMs: 0, unit: 0.9 }), 50); // 10 ms on the line
+  assertEquals(line.send(1_000, { nowMs: 0, unit: 0 }), 60);
+  assertEquals(line.send(100, { nowMs: 500, unit: 0 }), 541);
+  const shaky = new Direction({ delayMs: 40, bytesPerMs: Infinity, jitterMs: 20, resetMs: Infinity });
+  assertEquals(
+    [shaky.send(9, { nowMs: 0, unit: 0.5 }), shaky.send(9, { nowMs: 1, unit: 0 })],
+    [50, 50],
+    "never overtaken",
+  );
+  assertAlmostEquals(mostInFlight({ ...infinite, delayMs: 1_000, bytesPerMs: 2_500 }), 5e6);
+});
+
+/** Sends back what it gets until the other side is done, then ends. */
+function echo(): { port: number; close: () => void } {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const serve = async (connection: Deno.TcpConn) => {
+    try {
+      const buffer = new Uint8Array(30_000);
+      for (let count = await connection.read(buffer); count !== null; count = await connection.read(buffer)) {
+        await writeAll(connection, buffer.subarray(0, count));
+      }
+    } catch (error) {
+      if (!(error instanceof Deno.errors.ConnectionReset)) throw error; // a test cuts the line
+    }
+    connection.close();
+  };
+  const accept = async () => {
+    for await (const connection of listener) void serve(connection);
+  };
+  void accept();
+  return { port: listener.addr.port, close: () => listener.close() };
+}
+
+async function writeAll(connection: Deno.TcpConn, bytes: Uint8Array): Promise<void> {
+  for (let at = 0; at < bytes.length;) at += await connection.write(bytes.subarray(at));
+}
+
+async function roundTrip(port: number, bytes: Uint8Array): Promise<Uint8Array> {
+  const connection = await Deno.connect({ port });
+  const writing = writeAll(connection, bytes).then(() => connection.closeWrite());
+  const back: number[] = [];
+  const buffer = new Uint8Array(50_000);
+  for (let count = await connection.read(buffer); count !== null; count = await connection.read(buffer)) {
+    for (let i = 0; i < count; i++) back.push(buffer[i]!);
+  }
+  await writing;
+  connection.close();
+  return Uint8Array.from(back);
+}
+
+Deno.test("Shaped link: a megabyte there and back over several connections at once is whole, and an end is passed on", async () => {
+  const server = echo();
+  const shape = { delayMs: 1, bytesPerMs: 50_000, jitterMs: 2, resetMs: Infinity };
+  const link = new ShapedLink({
+    ...{ target: { hostname: "127.0.0.1", port: server.port }, shape, timers: systemTimers, random: systemRandom },
+  });
+  const sent = [1, 2, 3].map((seed) => Uint8Array.from({ length: 400_000 + seed }, (_, i) => (i * seed) >>> 3));
+  const back = await Promise.all(sent.map((bytes) => roundTrip(link.port, bytes)));
+  back.forEach((bytes, i) =>
+    assert(bytes.length === sent[i]!.length && bytes.every((byte, j) => byte === sent[i]![j]))
+  );
+  link.close();
+  server.close();
+});
+
+Deno.test("Shaped link: where nobody listens behind it, or after a reset, the node's connection ends", async () => {
+  const server = echo();
+  const target = { hostname: "127.0.0.1", port: server.port };
+  const options = { timers: systemTimers, random: systemRandom };
+  const cut = new ShapedLink({
+    ...options,
+    target,
+    shape: { delayMs: 0, bytesPerMs: Infinity, jitterMs: 0, resetMs: 1 },
+  });
+  const broken = await Deno.connect({ port: cut.port });
+  const end = await broken.read(new Uint8Array(1)).catch((error) => error instanceof Deno.errors.ConnectionReset);
+  assert(end === null || end === true, `${end}`);
+  broken.close();
+  cut.close();
+  server.close();
+  const shape = { ...infinite, delayMs: 0, bytesPerMs: Infinity };
+  const dead = new ShapedLink({ ...options, target, shape });
+  const refused = await Deno.connect({ port: dead.port });
+  assertEquals(await refused.read(new Uint8Array(1)).catch(() => null), null);
+  refused.close();
+  dead.close();
+});
