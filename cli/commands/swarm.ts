@@ -3,7 +3,7 @@
 import type { Command } from "../command.ts";
 import { chaosGrammar } from "../chaos/plan.ts";
 import { deviceOption, memoryOption, threadsOption } from "../options/node_options.ts";
-import { linksGrammar } from "../swarm/link_shape.ts";
+import { linksGrammar } from "../chaos/link_shape.ts";
 import { runOptions } from "../options/run_options.ts";
 
 export const command: Command = {

@@ -21,7 +21,7 @@ import { makeRunFolder, mustHaveText } from "../orchestrate/prepare_run.ts";
 import { sampleRun } from "../generate/run_generate.ts";
 import { deviceText, openDevice, sameDevice, threadsOf } from "../roles/open_device.ts";
 import { saveSummary, sessionFields } from "../orchestrate/run_summary.ts";
-import { linksGrammar, type LinkShape, parseLinks } from "./link_shape.ts";
+import { linksGrammar, type LinkShape, parseLinks } from "../chaos/link_shape.ts";
 import { Swarm } from "./swarm.ts";
 import type { Emission } from "./swarm_chain.ts";
 

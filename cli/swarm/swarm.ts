@@ -22,7 +22,7 @@ import { runFacts } from "../orchestrate/run_facts.ts";
 import { type Death, type LastEnd, type Line, maxDeaths } from "./supervised_process.ts";
 import { SwarmChain } from "./swarm_chain.ts";
 import { type ChaosReport, SwarmChaos } from "./swarm_chaos.ts";
-import type { LinkShape } from "./link_shape.ts";
+import type { LinkShape } from "../chaos/link_shape.ts";
 import { type SwarmHub, SwarmNodes } from "./swarm_nodes.ts";
 import { SwarmOrchestrator } from "./swarm_orchestrator.ts";
 import { SwarmTally } from "./swarm_tally.ts";

@@ -10,7 +10,7 @@ import { createHotkey, hotkeyExists, loadHotkey } from "../../chain/wallet/hotke
 import { present } from "../../core/assert.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import { pinWords } from "../node/hub_pin.ts";
-import type { LinkShape } from "./link_shape.ts";
+import type { LinkShape } from "../chaos/link_shape.ts";
 import { startChild } from "./role_process.ts";
 import { ShapedLink } from "./shaped_link.ts";
 import type { SwarmChain } from "./swarm_chain.ts";

@@ -1,7 +1,7 @@
 /** Lines of nodes: their words, when bytes arrive, and a proxy that loses, reorders and keeps nothing. */
 
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import { Direction, mostInFlight, parseLinks } from "../../../cli/swarm/link_shape.ts";
+import { Direction, mostInFlight, parseLinks } from "../../../cli/chaos/link_shape.ts";
 import { ShapedLink } from "../../../cli/swarm/shaped_link.ts";
 import { systemRandom, systemTimers } from "../../../net/timers.ts";
 
