@@ -47,7 +47,7 @@ export function computeCases(): ComputeCase[] {
     "head, codec iota, 2 layers": { codec: "iota", layersOfStages: [2, 1], stage: 0 },
     "body, codec none, 2 layers, T 32": { layersOfStages: [1, 2, 1], stage: 1, contextLength: 32 },
     "body, codec iota, 1 layer that receives and sends": { codec: "iota", layersOfStages: [1, 1, 1], stage: 1 },
-    "body, codec q5block, 1 layer that receives and sends": { codec: "q5block", layersOfStages: [1, 1, 1], stage: 1 },
+    "body, codec q5block, both ends": { codec: "q5block", layersOfStages: [1, 1, 1], stage: 1 },
     "head, codec q4block": { codec: "q4block", layersOfStages: [1, 1], stage: 0 },
     "tail, codec q6block, B 3": { codec: "q6block", layersOfStages: [1, 1], stage: 1, sequences: 3 },
     "body, codec iota, 3 layers, 4:4 heads": { codec: "iota", layersOfStages: [1, 3, 1], stage: 1, kvHeads: 4 },
