@@ -27,7 +27,7 @@ import { type RunningNode, startMiner } from "../node/miner_role.ts";
 import { ValidatorHost } from "../node/validator_host.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
 import { byteSegments } from "../roles/segments.ts";
-import { LabBlobs } from "./lab_blobs.ts";
+import { MemoryHubBlobs } from "./memory_hub_blobs.ts";
 import { LabClock } from "./lab_clock.ts";
 
 export interface LabOptions {
@@ -54,7 +54,7 @@ const secretSeed = 1; // keys of a swarm that no stranger meets
 export async function runLab(options: LabOptions): Promise<LabResult> {
   const { config, batches, onStep, signal } = options;
   const clock = new LabClock();
-  const blobs = new LabBlobs();
+  const blobs = new MemoryHubBlobs();
   const layersOfStages = splitLayers(config);
   const stages = stageSpecs(config, layersOfStages);
   const signer = signerOf(0);
@@ -132,7 +132,7 @@ function timed(device: ComputeHost, clock: LabClock): ComputeHost {
 }
 
 interface Measured extends Pick<LabOptions, "config" | "batches" | "device"> {
-  readonly blobs: LabBlobs;
+  readonly blobs: MemoryHubBlobs;
   readonly layersOfStages: readonly number[];
 }
 

@@ -20,7 +20,7 @@ export function wiresApart(wire: Wire, [first, second]: readonly [Uint8Array, Ui
   let worst = 0; // squared
   for (let row = 0; row < a.length; row += width) {
     // The smaller of the two rows decides, or a huge row would excuse itself.
-    const allowed = ofRow === 0 ? 0 : ofRow * Math.min(largestOf(a, row, width), largestOf(b, row, width));
+    const allowed = ofRow * Math.min(largestOf(a, row, width), largestOf(b, row, width));
     let error = 0, ofA = 0, ofB = 0;
     for (let i = row; i < row + width; i++) {
       const difference = Math.abs(a[i]! - b[i]!);

@@ -2,7 +2,8 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { type BlobRef, nodeId } from "../../core/ids.ts";
-import { LocalSwarm, MemoryHubBlobs } from "../support/swarm/local_swarm.ts";
+import { MemoryHubBlobs } from "../../cli/experiment/memory_hub_blobs.ts";
+import { LocalSwarm } from "../support/swarm/local_swarm.ts";
 import { assertWhole, configOf, patience, recordsOf } from "../support/swarm/whole_run.ts";
 
 Deno.test("Faults: when every replica of a stage is lost between agreement and upload, the hub makes the parameters again", async () => {

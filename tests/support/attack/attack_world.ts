@@ -21,7 +21,8 @@ import { cpuAdapter, createCpuStage } from "../../../gpu/cpu/cpu_stage.ts";
 import type { Timers } from "../../../net/timers.ts";
 import { type Hostile, hostileMiner, hostileValidator } from "./hostile_node.ts";
 import { idle } from "../idle.ts";
-import { countingBatches, LocalSwarm, MemoryHubBlobs } from "../swarm/local_swarm.ts";
+import { MemoryHubBlobs } from "../../../cli/experiment/memory_hub_blobs.ts";
+import { countingBatches, LocalSwarm } from "../swarm/local_swarm.ts";
 import { memoryOwnState } from "../swarm/memory_own_state.ts";
 import { configOf } from "../swarm/whole_run.ts";
 

@@ -9,7 +9,7 @@ import type { NodeMessage } from "../../../core/protocol/message.ts";
 import { refOf } from "../../../net/blobs/blob_hash.ts";
 import { type Hostile, instead, together } from "./hostile_node.ts";
 import type { Spoil } from "./hostile_wires.ts";
-import type { MemoryHubBlobs } from "../swarm/local_swarm.ts";
+import type { MemoryHubBlobs } from "../../../cli/experiment/memory_hub_blobs.ts";
 
 /** Falsifies its gradient's squared norm. */
 export const reportsNorm = (change: (squareSum: number) => number): Hostile =>

@@ -13,7 +13,8 @@ import type { NodeMessage } from "../../../core/protocol/message.ts";
 import { validator } from "../../../core/validator/machine.ts";
 import type { ComputeHost } from "../../../cli/roles/compute_host.ts";
 import type { StageCompute } from "../../../gpu/compute.ts";
-import type { LocalMinerOptions, LocalValidatorOptions, MemoryHubBlobs } from "../swarm/local_swarm.ts";
+import type { MemoryHubBlobs } from "../../../cli/experiment/memory_hub_blobs.ts";
+import type { LocalMinerOptions, LocalValidatorOptions } from "../swarm/local_swarm.ts";
 
 /** What the node would have said, and the store it may put blobs into. */
 export interface Words<Message extends NodeMessage = NodeMessage> {

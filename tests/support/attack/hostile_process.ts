@@ -14,7 +14,7 @@ import { startMiner } from "../../../cli/node/miner_role.ts";
 import { openNode, openSigner, runRole } from "../../../cli/node/run_node.ts";
 import { hostileMiner, together } from "./hostile_node.ts";
 import { oneOf, spoilsForward, spoilsGradients, times } from "./hostile_wires.ts";
-import { MemoryHubBlobs } from "../swarm/local_swarm.ts";
+import { MemoryHubBlobs } from "../../../cli/experiment/memory_hub_blobs.ts";
 
 async function run(context: CommandContext): Promise<number> {
   const node = await openNode(context, { signer: await openSigner(context), role: "miner" });

@@ -14,6 +14,7 @@ import { keyOf, nextBelow, openStream } from "../../../core/prng.ts";
 import type { MinerScore } from "../../../core/score/work_score.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
 import type { Batch, BatchSource } from "../../../cli/data/dataset.ts";
+import { MemoryHubBlobs } from "../../../cli/experiment/memory_hub_blobs.ts";
 import type { ComputeHost } from "../../../cli/roles/compute_host.ts";
 import type { BlobAccess, HubBlobs } from "../../../cli/roles/blob_access.ts";
 import type { RecoveredRun, StateJournal } from "../../../cli/hub/journal/hub_journal.ts";
@@ -26,8 +27,7 @@ import type { RoundState } from "../../../cli/hub/checkpoint_writer.ts";
 import { type PauseGate, PausingRole } from "../../../cli/node/pausing_role.ts";
 import { startValidator, type ValidatorRoleOptions } from "../../../cli/node/validator_role.ts";
 import { createReferenceStage } from "../../../gpu/reference/stage.ts";
-import { refOf } from "../../../net/blobs/blob_hash.ts";
-import { BlobError, missing } from "../../../net/blobs/blobs.ts";
+import { BlobError } from "../../../net/blobs/blobs.ts";
 import type { Admit, Signer } from "../../../net/auth/hello.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";
 import { createLoopback } from "../../../net/links/loopback.ts";
@@ -36,34 +36,6 @@ import { LinkControl } from "../net/link_control.ts";
 import { countingRandom, ManualTimers } from "../net/manual_timers.ts";
 import { testSigner, testVerify } from "../net/test_keys.ts";
 import { testTickets } from "../net/test_tickets.ts";
-
-export class MemoryHubBlobs implements HubBlobs {
-  readonly held = new Map<string, Uint8Array>();
-  #unused: ReadonlySet<string> = new Set();
-
-  put(bytes: Uint8Array): Promise<BlobRef> {
-    const ref = refOf(bytes);
-    this.held.set(ref.hash, bytes.slice());
-    return Promise.resolve(ref);
-  }
-
-  get(ref: BlobRef): Promise<Uint8Array> {
-    const bytes = this.held.get(ref.hash);
-    return bytes === undefined ? Promise.reject(missing(ref.hash, "memory")) : Promise.resolve(bytes);
-  }
-
-  delete(hash: BlobHash): Promise<void> {
-    this.held.delete(hash);
-    return Promise.resolve();
-  }
-
-  sweep(used: ReadonlySet<string>): Promise<void> {
-    const unused = new Set([...this.held.keys()].filter((hash) => !used.has(hash)));
-    for (const hash of unused) if (this.#unused.has(hash)) this.held.delete(hash);
-    this.#unused = unused;
-    return Promise.resolve();
-  }
-}
 
 /** The hub's store as one node sees it: what its duty does not need is refused, as the hub's port does. */
 export class NodeBlobs implements BlobAccess {

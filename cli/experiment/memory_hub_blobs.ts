@@ -5,29 +5,29 @@ import { refOf } from "../../net/blobs/blob_hash.ts";
 import { missing } from "../../net/blobs/blobs.ts";
 import type { HubBlobs } from "../roles/blob_access.ts";
 
-export class LabBlobs implements HubBlobs {
-  readonly #held = new Map<string, Uint8Array>();
+export class MemoryHubBlobs implements HubBlobs {
+  readonly held = new Map<string, Uint8Array>();
   #unused: ReadonlySet<string> = new Set();
 
   put(bytes: Uint8Array): Promise<BlobRef> {
     const ref = refOf(bytes);
-    this.#held.set(ref.hash, bytes.slice());
+    this.held.set(ref.hash, bytes.slice());
     return Promise.resolve(ref);
   }
 
   get(ref: BlobRef): Promise<Uint8Array> {
-    const bytes = this.#held.get(ref.hash);
+    const bytes = this.held.get(ref.hash);
     return bytes === undefined ? Promise.reject(missing(ref.hash, "memory")) : Promise.resolve(bytes);
   }
 
   delete(hash: BlobHash): Promise<void> {
-    this.#held.delete(hash);
+    this.held.delete(hash);
     return Promise.resolve();
   }
 
   sweep(used: ReadonlySet<string>): Promise<void> {
-    const unused = new Set([...this.#held.keys()].filter((hash) => !used.has(hash)));
-    for (const hash of unused) if (this.#unused.has(hash)) this.#held.delete(hash);
+    const unused = new Set([...this.held.keys()].filter((hash) => !used.has(hash)));
+    for (const hash of unused) if (this.#unused.has(hash)) this.held.delete(hash);
     this.#unused = unused;
     return Promise.resolve();
   }
