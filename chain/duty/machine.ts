@@ -103,7 +103,7 @@ function onView(state: DutyState, view: ChainView): DutyEffect[] {
   if (own === undefined) {
     state.standing = {
       level: "alarm",
-      words: `this hotkey is not registered on subnet ${state.options.netuid}: register it`,
+      words: `this hotkey is not registered on subnet ${state.options.netuid}; register it: \`iota chain register\``,
       atBlock: null,
     };
     state.lookAtBlock = state.headBlock + 1;

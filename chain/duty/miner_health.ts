@@ -31,7 +31,7 @@ export function minerHealth(input: MinerHealthInput): MinerHealth {
   const own = neurons.find((neuron) => neuron.hotkey === hotkey);
   if (own === undefined) {
     const sentences = [
-      `this hotkey is not registered on subnet ${netuid}, so nothing is paid for its work: iota chain register`,
+      `this hotkey is not registered on subnet ${netuid}, so nothing is paid for its work; register it: \`iota chain register\``,
     ];
     return { level: "alarm", sentences, uid: null, emissionRao: 0n, incentiveShare: 0 };
   }

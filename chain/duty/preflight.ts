@@ -27,7 +27,7 @@ export function standingRefusal(
   if (own.stakeRao < parameters.stakeThresholdRao) {
     return refusal("NotEnoughStakeToSetWeights", "nextBlock", {
       sentence: `stake ${tokens(own.stakeRao)} is below the threshold ${tokens(parameters.stakeThresholdRao)}`,
-      action: `stake ${tokens(parameters.stakeThresholdRao - own.stakeRao)} more`,
+      action: stakeMore(parameters.stakeThresholdRao - own.stakeRao),
     });
   }
   const needed = parameters.weightsVersionKey, ours = BigInt(options.versionKey);
@@ -58,7 +58,7 @@ export function permitAction(view: Pick<ChainView, "metagraph" | "parameters">, 
   const stakes = metagraph.neurons.filter((neuron) => neuron.hasPermit).map((neuron) => neuron.stakeRao);
   const least = stakes.reduce((a, b) => a < b ? a : b, stakes[0] ?? 0n);
   if (stakes.length < parameters.maxValidators || own.stakeRao > least) return "the next epoch gives one";
-  return `stake ${tokens(least - own.stakeRao)} more, and wait for an epoch: ` +
+  return `${stakeMore(least - own.stakeRao)}, and wait for an epoch: ` +
     `the subnet has ${parameters.maxValidators} validators and the smallest holds ${tokens(least)}`;
 }
 
@@ -103,7 +103,9 @@ function refusal(name: string, retry: Refusal["retry"], text: { sentence: string
 const internal = (name: string, what: string): Refusal =>
   refusal(name, "afterEpoch", { sentence: `the row has ${what}`, action: "report this with the log" });
 
-/** With up to two decimals. */
+const stakeMore = (rao: bigint): string => `stake more on the hotkey (\`iota chain stake --amount ${tokens(rao)}\`)`;
+
+/** With two decimals. */
 function tokens(rao: bigint): string {
   const hundredths = (rao * 100n + raoPerToken - 1n) / raoPerToken; // rounded up, so that staking it is enough
   return `${hundredths / 100n}.${String(hundredths % 100n).padStart(2, "0")}`;

@@ -14,7 +14,7 @@ import { systemRandom, systemTimers } from "../../net/timers.ts";
 import { defaultNetuid } from "../options/chain_options.ts";
 import type { CommandContext } from "../command.ts";
 import { UsageError, UserError } from "../output/errors.ts";
-import { type CommandTo, nextCommand } from "./text/next_command.ts";
+import { type CommandTo, nextCommand, withWholeCommands } from "./text/next_command.ts";
 
 const leastCallMs = 3_000; // when several endpoints share the time
 const waitReserveMs = 60_000; // on top of twice the time its blocks should take
@@ -137,7 +137,7 @@ export function refusalError(
   { action, commandTo }: { readonly action: string; readonly commandTo: CommandTo },
 ): UserError {
   const why = /^[A-Z][a-z]/.test(sentence) ? sentence[0]!.toLowerCase() + sentence.slice(1) : sentence;
-  const whole = remedy.replaceAll(/`iota chain ([a-z][a-z0-9 -]*)`/g, (_, words: string) => commandTo(words));
+  const whole = withWholeCommands(remedy, commandTo);
   const next = whole === "none" ? "Try again" : whole[0]!.toUpperCase() + whole.slice(1);
   return new UserError(`Cannot ${action} as ${why} (${name})`, { next });
 }

@@ -14,7 +14,7 @@ import { nextEpochBlock } from "../../chain/epochs/epochs.ts";
 import { duration, plural, roughly, tokens } from "../screen/format.ts";
 import { blocksText, inBlocks } from "./text/chain_words.ts";
 import { revealText } from "./text/commit_text.ts";
-import type { CommandTo } from "./text/next_command.ts";
+import { type CommandTo, withWholeCommands } from "./text/next_command.ts";
 import { axonText } from "./text/neuron_table.ts";
 
 export interface Finding {
@@ -94,7 +94,7 @@ function permit(facts: StatusFacts, own: Neuron): Finding {
   if (isOwner(facts)) return { name, level: "good", text: "none, and none needed: it is the subnet owner's hotkey" };
   if (own.stakeRao === 0n) return { name, level: "plain", text: "none: without stake a hotkey is a miner's" };
   const { parameters: { blockMs }, metagraph: { block }, epoch } = facts.view;
-  const action = permitAction(facts.view, own);
+  const action = withWholeCommands(permitAction(facts.view, own), facts.commandTo);
   const next = nextEpochBlock(epoch);
   if (!action.startsWith("the next epoch") || next === null) return { name, level: "plain", text: `none: ${action}` };
   return { name, level: "waiting", text: `none yet: ${action}, ${inBlocks(next - block, blockMs)}` };

@@ -9,6 +9,7 @@ import { ChainError } from "../../chain/chain.ts";
 import { parseEndpoints } from "../../chain/subtensor/connection/endpoints.ts";
 import type { SubtensorChain } from "../../chain/subtensor/subtensor_chain.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
+import { nodeCommand } from "../chain/text/next_command.ts";
 import type { NamedChain } from "../duty/chain_options.ts";
 import { duration, roughly } from "../screen/format.ts";
 import { type ClockSample, sampleOfBlock, sampleOfDate } from "./clock_check.ts";
@@ -95,7 +96,7 @@ export function judgeChain(facts: ChainFactsSeen): Verdict {
     `connected in ${duration(connectMs)}`;
   if (hotkey === null) return good(text, shown);
   if (uid !== null) return good(`${text}; the hotkey has uid ${uid}`, shown);
-  const fix = `Register it: iota chain register --netuid ${netuid} --endpoint ${endpoint}`;
+  const fix = `Register it: ${nodeCommand({ network: endpoint, netuid, hotkey })("register")}`;
   return warning(`${text}; the hotkey is not registered there`, fix, shown);
 }
 

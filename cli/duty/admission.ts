@@ -10,6 +10,7 @@
 import { type Chain, ChainError, type Head } from "../../chain/chain.ts";
 import { type Fault, fault } from "../../core/fault.ts";
 import type { Role } from "../../core/protocol/message.ts";
+import { nodeCommand } from "../chain/text/next_command.ts";
 
 const lookBlocks = 5; // a minute: newly registered nodes want to join
 const stayBlocks = 50; // ten minutes
@@ -86,14 +87,14 @@ export class Admission {
       return fault(
         "notAdmitted",
         `Cannot admit ${node} as its hotkey must be registered on subnet ${netuid} of ${network}: it is not; ` +
-          `register it: iota chain register --netuid ${netuid} --endpoint ${network} --hotkey ${node}`,
+          `register it: ${nodeCommand({ network, netuid, hotkey: node })("register")}`,
       );
     }
     if (role === "miner" || this.#permitted.has(node)) return null;
     return fault(
       "notAdmitted",
       `Cannot admit ${node} as a validator must have a permit on subnet ${netuid} of ${network}: it has none; ` +
-        `see what it needs: iota chain status --netuid ${netuid} --endpoint ${network} --hotkey ${node}`,
+        `see what it needs: ${nodeCommand({ network, netuid, hotkey: node })("status")}`,
     );
   }
 

@@ -3,7 +3,6 @@
  */
 
 import type { DutyRecord } from "../../chain/duty/duty.ts";
-import type { DutyHealth } from "../../chain/duty/health.ts";
 import { unreachable } from "../../core/assert.ts";
 
 export function dutyLine(record: DutyRecord): string {
@@ -30,5 +29,5 @@ export function dutyLine(record: DutyRecord): string {
 }
 
 /** Only what comes next; the last event already had its own line. */
-export const healthLines = ({ sentences }: DutyHealth): readonly string[] =>
+export const healthLines = (sentences: readonly string[]): readonly string[] =>
   sentences.slice(0, 1).map((text) => `chain: ${text}`);

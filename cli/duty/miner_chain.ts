@@ -11,6 +11,7 @@ import { type MinerHealth, minerHealth } from "../../chain/duty/miner_health.ts"
 import { validatorSupport } from "../../chain/duty/validator_support.ts";
 import { nextEpochBlock } from "../../chain/epochs/epochs.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
+import { type CommandTo, nodeCommand, withWholeCommands } from "../chain/text/next_command.ts";
 import type { CommandContext } from "../command.ts";
 import { connectChain } from "./chain_link.ts";
 import type { NamedChain } from "./chain_options.ts";
@@ -32,6 +33,7 @@ export class MinerChain {
   #isLooking = false;
   #lookAtBlock = 0;
   #health: MinerHealth | null = null;
+  #commandTo: CommandTo = (words) => `iota chain ${words}`;
 
   constructor(options: MinerChainOptions) {
     this.#options = options;
@@ -41,6 +43,7 @@ export class MinerChain {
   begin({ network, netuid }: NamedChain): void {
     if (network === "none" || this.#isBegun) return;
     this.#isBegun = true;
+    this.#commandTo = nodeCommand({ network, netuid, hotkey: this.#options.hotkey });
     this.#connect({ network, netuid }).catch(this.#options.onFailure);
   }
 
@@ -103,9 +106,10 @@ export class MinerChain {
     const isNews = health.uid !== null || this.#health === null || this.#health.uid !== null;
     this.#health = health;
     if (!isNews) return;
-    const { emissionRao, ...rest } = health;
-    output.event({ type: "chainHealth", block, ...rest, emissionRao: String(emissionRao) });
-    if (health.level === "alarm") output.log.warn(`Chain: ${health.sentences.join("; ")}`);
-    else output.line(`chain: ${health.sentences.join("; ")}`);
+    const { emissionRao, sentences: short, ...rest } = health;
+    const sentences = short.map((text) => withWholeCommands(text, this.#commandTo));
+    output.event({ type: "chainHealth", block, ...rest, sentences, emissionRao: String(emissionRao) });
+    if (health.level === "alarm") output.log.warn(`Chain: ${sentences.join("; ")}`);
+    else output.line(`chain: ${sentences.join("; ")}`);
   }
 }

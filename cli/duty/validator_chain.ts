@@ -12,6 +12,7 @@ import type { HotkeyPair } from "../../chain/wallet/hotkey.ts";
 import type { ChainConfig } from "../../core/config/config.ts";
 import type { MinerScore } from "../../core/score/work_score.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
+import { type CommandTo, nodeCommand, withWholeCommands } from "../chain/text/next_command.ts";
 import type { CommandContext } from "../command.ts";
 import { connectKnownChain } from "./chain_link.ts";
 import { DutyFolder } from "./duty_folder.ts";
@@ -38,6 +39,7 @@ export class ValidatorChain {
   #keeper: WeightKeeper | null = null;
   #connected: Promise<void> | null = null;
   #endpoint: string | null = null;
+  #commandTo: CommandTo = (words) => `iota chain ${words}`;
   #newest: Newest | null = null;
   #outage: string | null = null; // why no endpoint is reachable
   #tally = { weightsSet: 0, weightsRevealed: 0, weightsChecked: 0, weightsMissing: 0 };
@@ -49,6 +51,7 @@ export class ValidatorChain {
   /** Only the first chain given counts. */
   begin({ network, netuid }: Pick<ChainConfig, "network" | "netuid">): void {
     if (network === "none" || this.#connected !== null) return;
+    this.#commandTo = nodeCommand({ network, netuid, hotkey: this.#options.signer.address });
     this.#connected = this.#connect({ network, netuid });
     this.#connected.catch(this.#options.onFailure);
   }
@@ -120,7 +123,7 @@ export class ValidatorChain {
     if (record.type === "rowChecked") this.#tally.weightsChecked += 1;
     if (record.type === "rowMissing") this.#tally.weightsMissing += 1;
     output.event({ ...record, type: `weights${record.type[0]!.toUpperCase()}${record.type.slice(1)}` });
-    output.line(dutyLine(record));
+    output.line(withWholeCommands(dutyLine(record), this.#commandTo));
   }
 
   #onOutage(problem: string | null): void {
@@ -132,10 +135,11 @@ export class ValidatorChain {
     output.log.warn(`Chain: ${sentence}`);
   }
 
-  #onHealth(health: DutyHealth, block: number): void {
+  #onHealth({ level, sentences: short }: DutyHealth, block: number): void {
     const { output } = this.#options.context;
-    output.event({ type: "chainHealth", block, ...health });
-    if (health.level === "alarm") output.log.warn(`Chain: ${health.sentences.join("; ")}`);
-    else for (const line of healthLines(health)) output.line(line);
+    const sentences = short.map((text) => withWholeCommands(text, this.#commandTo));
+    output.event({ type: "chainHealth", block, level, sentences });
+    if (level === "alarm") output.log.warn(`Chain: ${sentences.join("; ")}`);
+    else for (const line of healthLines(sentences)) output.line(line);
   }
 }

@@ -9,6 +9,7 @@
 import type { ChainCall, ChainSigner, CommitmentField } from "../../chain/call.ts";
 import { type Chain, ChainError, type Commitment, type Refusal } from "../../chain/chain.ts";
 import { nextEpochBlock } from "../../chain/epochs/epochs.ts";
+import { nodeCommand, withWholeCommands } from "../chain/text/next_command.ts";
 import type { NamedChain } from "../duty/chain_options.ts";
 import { enrolOnDevelopmentChain } from "../duty/development_chain.ts";
 import { publishedInvite } from "./announcements.ts";
@@ -122,7 +123,7 @@ export class Announcer {
       this.#warn(
         `This run is not announced, as its hotkey must be registered on subnet ${netuid} of ${network}` +
           `${trouble === null ? "" : ` (${trouble})`}; the subnet's owner registers it: ` +
-          `iota chain register --netuid ${netuid} --endpoint ${network} --hotkey ${signer.address}`,
+          nodeCommand({ network, netuid, hotkey: signer.address })("register"),
       );
       return retryBlocks;
     }
@@ -139,7 +140,9 @@ export class Announcer {
   /** The chain limits what a hotkey publishes per epoch, so this waits for the epoch's end. */
   async #refused(chain: Chain, { sentence, action, name, retry }: Refusal): Promise<number> {
     if (retry !== "afterEpoch") {
-      this.#warn(`This run is not announced: ${sentence} (${name}); ${action}`);
+      const { place: { network, netuid }, signer: { address: hotkey } } = this.#options;
+      const next = withWholeCommands(action, nodeCommand({ network, netuid, hotkey }));
+      this.#warn(`This run is not announced: ${sentence} (${name}); ${next}`);
       return retry === "nextBlock" ? 1 : lookBlocks;
     }
     const state = await chain.epochState();

@@ -1,9 +1,10 @@
 /**
- * An `iota chain` command as a next step. It repeats this command line's endpoint and wallet options, so it works as
- * intended when pasted. Pure.
+ * An `iota chain` command as a next step. It repeats this command line's endpoint and wallet options, or those of a
+ * node's duty, so it works as intended when pasted. Pure.
  */
 
 import type { OptionValues } from "../../command.ts";
+import { shellWord } from "../../shell_words.ts";
 
 /** Options that are repeated if they were typed. */
 const repeated = ["endpoint", "netuid", "mechanism", "wallet", "hotkey", "wallet-path", "data"] as const;
@@ -17,6 +18,18 @@ export function nextCommand(options: OptionValues, words: string): string {
   return ["iota chain", words, ...known.map((name) => `--${name} ${shellWord(valueOf(options, name))}`)].join(" ");
 }
 
+/** The same for a node, which knows its chain and its hotkey, but not the wallet whose coldkey pays. */
+export function nodeCommand(of: { network: string; netuid: number; hotkey: string }): CommandTo {
+  return (words) =>
+    `iota chain ${words} --netuid ${of.netuid} --endpoint ${shellWord(of.network)}` +
+    (mayHave(words, "hotkey") ? ` --hotkey ${shellWord(of.hotkey)}` : "");
+}
+
+/** A sentence of the chain's client with its commands, such as `iota chain register` in backticks, made whole. */
+export function withWholeCommands(sentence: string, commandTo: CommandTo): string {
+  return sentence.replaceAll(/`iota chain ([a-z][a-z0-9 .-]*)`/g, (_, words: string) => commandTo(words));
+}
+
 /** Actions that only query a subnet take no wallet; only weights have a mechanism. */
 function mayHave(words: string, name: typeof repeated[number]): boolean {
   const [action] = words.split(" ");
@@ -27,6 +40,3 @@ function mayHave(words: string, name: typeof repeated[number]): boolean {
 
 const valueOf = (options: OptionValues, name: typeof repeated[number]): string =>
   name === "netuid" || name === "mechanism" ? String(options.number(name)) : options.text(name) ?? "";
-
-/** Quoted for a POSIX shell. */
-const shellWord = (word: string): string => /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

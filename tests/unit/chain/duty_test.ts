@@ -68,21 +68,26 @@ Deno.test("Duty: reports an obstacle in plain words, and sends nothing", () => {
     [
       "stake",
       "waiting",
-      /stake 5\.00 is below the threshold 7\.00: stake 2\.00 more/,
+      /stake 5\.00 is below the threshold 7\.00: stake more on the hotkey \(`iota chain stake --amount 2\.00`\)/,
       ({ chain }) => chain.change({ stakeThresholdRao: 7_000_000_000n }),
     ],
     ["permit", "waiting", /no validator permit yet: the next epoch gives one; epoch in \d+ blocks/, ({ chain }) => {
       chain.neurons[0] = { ...chain.neurons[0]!, hasPermit: false };
     }],
-    ["permit of others", "waiting", /no validator permit yet: stake 4\.00 more, and wait for an epoch/, ({ chain }) => {
-      chain.change({ maxValidators: 1 });
-      chain.neurons[0] = { ...chain.neurons[0]!, hasPermit: false };
-      chain.neurons[1] = { ...chain.neurons[1]!, hasPermit: true, stakeRao: 9_000_000_000n };
-    }],
+    [
+      "permit of others",
+      "waiting",
+      /no validator permit yet: stake more on the hotkey \(`iota chain stake --amount 4\.00`\), and wait for an epoch/,
+      ({ chain }) => {
+        chain.change({ maxValidators: 1 });
+        chain.neurons[0] = { ...chain.neurons[0]!, hasPermit: false };
+        chain.neurons[1] = { ...chain.neurons[1]!, hasPermit: true, stakeRao: 9_000_000_000n };
+      },
+    ],
     [
       "registration",
       "alarm",
-      /not registered on subnet 9: register it/,
+      /not registered on subnet 9; register it: `iota chain register`/,
       ({ chain }) => chain.replace(0, hotkeys[3]! + "x"),
     ],
     ["mechanism", "alarm", /no mechanism 0/, ({ chain }) => chain.change({ mechanisms: 0 })],

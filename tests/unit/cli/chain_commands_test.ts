@@ -12,7 +12,7 @@ import { neuronFields, neuronTable, sortedNeurons } from "../../../cli/chain/tex
 import { parameterFields, parameterText } from "../../../cli/chain/text/parameter_text.ts";
 import { parseWeightFile, parseWeightList, placeWeights } from "../../../cli/chain/weight_scores.ts";
 import { refusalError } from "../../../cli/chain/chain_access.ts";
-import { nextCommand } from "../../../cli/chain/text/next_command.ts";
+import { nextCommand, nodeCommand, withWholeCommands } from "../../../cli/chain/text/next_command.ts";
 import type { OptionValues } from "../../../cli/command.ts";
 import { poolRefusal } from "../../../chain/subtensor/sending/refusals.ts";
 import { hindranceOf } from "../../../cli/chain/weights_preflight.ts";
@@ -267,6 +267,18 @@ Deno.test("Next steps: a command repeats where and who, and nothing that the act
   given.set("mechanism", 1).delete("wallet");
   assertEquals(nextCommand(options, "weights"), `iota chain weights ${where} --mechanism 1`);
   assertEquals(nextCommand(options, "register"), `iota chain register ${where}`);
+});
+
+Deno.test("Next steps: a node's sentence names its chain and hotkey, and nothing that the action does not take", () => {
+  const commandTo = nodeCommand({ network: "ws://127.0.0.1:9", netuid: 3, hotkey: "5Hot" });
+  const whole = (sentence: string) => withWholeCommands(sentence, commandTo);
+  const where = "--netuid 3 --endpoint ws://127.0.0.1:9";
+  assertEquals(
+    whole("stake (`iota chain stake --amount 2.50`), wait"),
+    `stake (iota chain stake --amount 2.50 ${where} --hotkey 5Hot), wait`,
+  );
+  assertEquals(whole("see `iota chain params`"), `see iota chain params ${where}`);
+  assertEquals(whole("epoch in 3 blocks"), "epoch in 3 blocks");
 });
 
 Deno.test("Next steps: a refusal's command names the chain that refused", () => {

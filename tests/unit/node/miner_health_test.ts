@@ -31,7 +31,7 @@ function healthOf(
 Deno.test("Miner health: an unregistered hotkey earns nothing, and gets the command to register", () => {
   const { level, uid, sentences } = healthOf("hot9", [neuron(0)]);
   assertEquals([level, uid], ["alarm", null]);
-  assertMatch(sentences[0]!, /not registered on subnet 9.*iota chain register/);
+  assertMatch(sentences[0]!, /not registered on subnet 9.*`iota chain register`/);
 });
 
 Deno.test("Miner health: its earnings, and its share among miners", () => {
