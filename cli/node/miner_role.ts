@@ -11,6 +11,7 @@ import { LostDeviceError } from "../roles/lasting_device.ts";
 import { StageLostError } from "../roles/lasting_stage.ts";
 import type { OwnStateStore } from "./own_state.ts";
 import type { PeerServer } from "./peer_server.ts";
+import { IdleWatch } from "./idle_watch.ts";
 import { type NodeLink, NodeRole } from "./node_role.ts";
 import type { Finished } from "./node_runtime.ts";
 import { faultOf, StageHost, WorkRefused } from "./stage_host.ts";
@@ -23,6 +24,8 @@ export interface MinerRoleOptions {
   readonly peers?: PeerServer | null;
   readonly activationBytes?: number; // of device memory, so that no forward is computed twice
   readonly onRecord: (record: MinerRecord) => void;
+  /** It has a stage and a link but gets nothing to do; `isOver`: it has again. */
+  readonly onIdle?: (idle: { idleMs: number; isOver: boolean }) => void;
   /** Decides what to do and send. @default an honest miner */
   readonly machine?: Machine<MinerState, MinerEvent, MinerEffect>;
 }
@@ -57,6 +60,7 @@ export interface RunningNode extends RunningRole {
 
 export async function startMiner(options: MinerRoleOptions): Promise<RunningNode> {
   const { link, device, blobs, ownState, peers = null, activationBytes = 0, onRecord, machine = miner } = options;
+  const { onIdle = () => {} } = options;
   const state = openMiner({
     adapter: device.adapter.name,
     previousStage: await ownState?.stage() ?? null,
@@ -67,13 +71,24 @@ export async function startMiner(options: MinerRoleOptions): Promise<RunningNode
     link,
     machine,
     state,
-    work: ({ work }) => stage.perform(work),
+    work: ({ work }) => idleWatch.during(() => stage.perform(work)),
     failureOf: ({ work }, error) => {
       if (error instanceof StageLostError) return leave(error);
       return isDeviceFailure(work, error) ? asError(error) : faultOf(error);
     },
-    report: ({ record }) => onRecord(record),
+    report: ({ record }) => {
+      if (record.type === "offline") idleWatch.linked(false);
+      if (record.type === "joined") idleWatch.linked(true);
+      if (record.type === "stopped") idleWatch.stop();
+      onRecord(record);
+    },
   });
+  const idleWatch = new IdleWatch({
+    timers: link.timers,
+    onIdle: (idleMs) => onIdle({ idleMs, isOver: false }),
+    onBusy: (idleMs) => onIdle({ idleMs, isOver: true }),
+  });
+  role.finished.then(() => idleWatch.stop(), () => idleWatch.stop());
   const stage: StageHost = new StageHost({
     device,
     blobs,

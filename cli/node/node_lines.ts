@@ -2,7 +2,7 @@
 
 import type { MinerRecord } from "../../core/miner/event.ts";
 import type { ValidatorRecord } from "../../core/validator/event.ts";
-import { byteSize, decimal, plural } from "../screen/format.ts";
+import { byteSize, decimal, duration, plural } from "../screen/format.ts";
 
 /** Lines for a miner's owner; tasks are counted, not listed. */
 export function minerLine(record: MinerRecord): string | null {
@@ -35,6 +35,13 @@ export function minerLine(record: MinerRecord): string | null {
       return null;
   }
 }
+
+export const idleLine = ({ idleMs, isOver }: { idleMs: number; isOver: boolean }): string =>
+  isOver
+    ? `working again after ${duration(idleMs)}`
+    : `nothing to do for ${
+      duration(idleMs)
+    }: the orchestrator is paused, another stage lacks a miner, or others are faster; its screen says which`;
 
 function loadingText({ part, bytes, totalBytes }: Extract<MinerRecord, { type: "stageLoading" }>): string {
   switch (part) {

@@ -16,7 +16,7 @@ import type { PauseWatch } from "../idle/pause_watch.ts";
 import { newVersion, openLogFile, openUpgradeWatch } from "../service/long_run.ts";
 import { startMiner } from "./miner_role.ts";
 import { OwnStateFolder } from "./own_state_folder.ts";
-import { minerLine } from "./node_lines.ts";
+import { idleLine, minerLine } from "./node_lines.ts";
 import type { NodeLink } from "./node_role.ts";
 import { PausingRole } from "./pausing_role.ts";
 import { openPeerServer, type PeerServer } from "./peer_server.ts";
@@ -110,6 +110,10 @@ function restingMiner(
           output.event(record);
           const line = minerLine(record);
           if (line !== null) output.line(line);
+        },
+        onIdle: (idle) => {
+          output.event({ type: "idle", ...idle });
+          output.line(idleLine(idle));
         },
       });
     },
