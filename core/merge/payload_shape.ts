@@ -2,7 +2,8 @@
  * The shape of a payload, small enough to keep: how its length is distributed over the stage's tensors, and a sketch of its
  * direction.
  *
- * A sketch is a count sketch (Charikar, Chen, Farach-Colton, 2002): each value is added, with a sign, to one of `sketchWidth`
+ * The sketch has a part for each kind of tensor (all queries, all gains of one place, the head), as a payload that goes backwards
+ * in one of them alone may look like its peers as a whole. A part is a count sketch (Charikar, Chen, Farach-Colton, 2002): each value is added, with a sign, to one of `sketchWidth`
  * sums, both drawn by a hash with a key. The inner product of two sketches estimates that of the payloads, with a standard
  * deviation of 1 / sqrt(sketchWidth) of their lengths. The key is secret until the round is over, so that nobody can make a
  * payload whose sketch misleads. Out of scope: what follows from a shape (core/orchestrator/merge/payload_weights.ts).
@@ -11,11 +12,11 @@
 import { inUnits, type LongWork } from "../long_work.ts";
 import type { ParameterTensor } from "../model/spec.ts";
 
-export const sketchWidth = 256; // one byte of the hash
+export const sketchWidth = 256; // of a part: one byte of the hash
 
 export interface PayloadShape {
   readonly tensorSquares: readonly number[]; // in the order of the stage's table
-  readonly sketch: readonly number[];
+  readonly sketch: readonly number[]; // the parts, in the order in which their kinds begin in the table
 }
 
 const valuesInUnit = 2 ** 18;
@@ -23,7 +24,8 @@ const valuesInUnit = 2 ** 18;
 export class ShapeSum {
   readonly #ends: readonly number[]; // of the tensors
   readonly #squares: Float64Array;
-  readonly #sketch = new Float64Array(sketchWidth);
+  readonly #kinds: readonly number[]; // of the tensors
+  readonly #sketch: Float64Array;
   readonly #key: number;
   #tensor = 0;
 
@@ -31,6 +33,8 @@ export class ShapeSum {
   constructor(tensors: readonly ParameterTensor[], key: number) {
     this.#ends = tensors.map(({ offset, size }) => offset + size);
     this.#squares = new Float64Array(tensors.length);
+    this.#kinds = kindsOf(tensors);
+    this.#sketch = new Float64Array(sketchWidth * new Set(this.#kinds).size);
     this.#key = key;
   }
 
@@ -52,7 +56,8 @@ export class ShapeSum {
   }
 
   #addRun(values: Float32Array, { from, to, offset }: { from: number; to: number; offset: number }): number {
-    const [sketch, key] = [this.#sketch, this.#key];
+    const part = sketchWidth * this.#kinds[this.#tensor]!;
+    const [sketch, key] = [this.#sketch.subarray(part, part + sketchWidth), this.#key];
     let squares = 0;
     for (let i = from; i < to; i++) {
       const value = values[i]!;
@@ -65,6 +70,24 @@ export class ShapeSum {
     }
     return squares;
   }
+}
+
+/** The same for tensors whose names differ in numbers only, such as that of the layer. */
+function kindsOf(tensors: readonly ParameterTensor[]): number[] {
+  const kinds = new Map<string, number>();
+  return tensors.map(({ name }) => {
+    const kind = name.replace(/\d+/g, "");
+    if (!kinds.has(kind)) kinds.set(kind, kinds.size);
+    return kinds.get(kind)!;
+  });
+}
+
+/** A sketch's parts. */
+export function partsOf(sketch: readonly number[]): number[][] {
+  return Array.from(
+    { length: Math.ceil(sketch.length / sketchWidth) },
+    (_, kind) => sketch.slice(kind * sketchWidth, (kind + 1) * sketchWidth),
+  );
 }
 
 /** The cosine of two sketched directions; 0 if one has no length. */

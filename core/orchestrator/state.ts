@@ -8,6 +8,7 @@
 import type { RunConfig } from "../config/config.ts";
 import { derivedKey, type SecretKey, secretKeyOf } from "../chacha.ts";
 import type { NodeId, StageIndex, TaskId } from "../ids.ts";
+import { rememberedRates } from "../merge/residual_reach.ts";
 import type { StageSpec } from "../model/spec.ts";
 import { openStream, type Stream } from "../prng.ts";
 import type { ParameterSource, Role } from "../protocol/message.ts";
@@ -121,7 +122,7 @@ export interface RoundReport {
  * Of the state's shape and of what the machine makes of an event: a journal of another one cannot be replayed. A test fails when
  * the shape changes without it.
  */
-export const stateVersion = 5;
+export const stateVersion = 6;
 
 export type Phase = "gathering" | "training" | "merging" | "closing" | "finished";
 
@@ -167,6 +168,7 @@ export interface OrchestratorState {
   readonly resting: NodeId[]; // members about to lose their place
   readonly unpaid: Set<NodeId>; // withheld a duty in the open round
   roundRates: number; // sum of the learning rates of the open round's closed steps
+  carriedRates: number; // what residuals may still hold of earlier rounds, in the same unit: core/merge/residual_reach.ts
   readonly reloads: Map<StageIndex, number>; // of all replicas of a diverged stage in the open round
   readonly scales: ScaleBook; // scales of results so far
   readonly alarms: Alarm[]; // heap by atMs; stale ones are dropped when they ring
@@ -241,6 +243,7 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     resting: [],
     unpaid: new Set(),
     roundRates: 0,
+    carriedRates: options.from === undefined ? 0 : rememberedRates(config),
     reloads: new Map(),
     scales: openScaleBook(stages.length),
     alarms: [],

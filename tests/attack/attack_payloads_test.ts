@@ -2,7 +2,13 @@
 
 import { assert } from "@std/assert";
 import { assertNobodyHonestNamed, type Row, testAttacks, unitsByRound } from "../support/attack/attack_checks.ts";
-import { accusesInput, commitsHashesOnly, commitsPayload, gathersPayload } from "../support/attack/hostile_merges.ts";
+import {
+  accusesInput,
+  commitsHashesOnly,
+  commitsPayload,
+  gathersPayload,
+  scalesTensors,
+} from "../support/attack/hostile_merges.ts";
 import { allOf, oneOf, times } from "../support/attack/hostile_wires.ts";
 
 const rows = (): readonly Row[] => [
@@ -50,6 +56,20 @@ const plausible = (): readonly Row[] => [
     steps: 24,
     miners: [{ stage: 2, hostile: commitsPayload(times(factor)) }],
   })),
+  {
+    name: "the head alone with the wrong sign, one of five",
+    replicas: 5,
+    steps: 24,
+    miners: [{ stage: 2, hostile: scalesTensors(-1.9, /lm_head/) }],
+  },
+  {
+    name: "-1.9 times its payload, one of three that does half of the work",
+    steps: 24,
+    isQuick: true,
+    lossTolerance: 0.75, // of three, directions are not judged: without the bound on its weight it is 1.1
+    slownessOf: (place) => place === 2 ? 0.2 : 1,
+    miners: [{ stage: 2, hostile: commitsPayload(times(-1.9)) }],
+  },
   ...[0, 1, 2].map((stage): Row => ({
     name: `its whole length in the norm gains of stage ${stage}`,
     steps: 24,

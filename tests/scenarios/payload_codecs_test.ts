@@ -45,6 +45,23 @@ for (const payload of payloadCodecNames) {
   });
 }
 
+/** What a residual holds of earlier rounds is far more than one step with a small rate can make. */
+for (const [name, finalLearningRateFraction] of [["a rate of zero", 0], ["a small rate", 0.01]] as const) {
+  Deno.test(`Payload codec sparse: a last round of one step with ${name} is merged, and nobody is blamed`, async () => {
+    const config = tinyConfig({
+      swarm: { replicas: 3, validators: 1 },
+      train: { steps: 25, stepsPerRound: 12, decayFraction: 0.04, finalLearningRateFraction },
+      outer: { payload: "sparse", density: 1 / 8 },
+    });
+    const swarm = new LocalSwarm({ config });
+    await swarm.startAll();
+    assert((await swarm.run()).finished);
+    const records = swarm.records.all;
+    assertEquals(records.filter(({ type }) => type === "blamed" || type === "warning"), []);
+    for (const { round, units } of swarm.orchestrator.state.reports) assertEquals([round, units.size], [round, 9]);
+  });
+}
+
 Deno.test("Payload codecs: simulated swarms with faults and liars keep what they promise with each of them", () => {
   const seen = new Set<string>();
   for (let seed = 1; seen.size < payloadCodecNames.length; seed++) {

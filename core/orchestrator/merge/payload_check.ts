@@ -15,6 +15,7 @@ import { fault } from "../../fault.ts";
 import type { NodeId } from "../../ids.ts";
 import { parameterTable } from "../../model/spec.ts";
 import { payloadCodecOf } from "../../merge/payload/payload_codecs.ts";
+import { reachOf } from "../../merge/residual_reach.ts";
 import { blame, noteWithheld, suspect } from "../members/blame.ts";
 import { type OrchestratorEffect, type OrchestratorEvent, record, send } from "../event.ts";
 import { payloadSlice, type StageMerge } from "./merge_state.ts";
@@ -59,7 +60,7 @@ export function onPayloadChecked(
   const merge = round === state.round ? state.merge?.stages[stage] : undefined;
   if (merge === undefined || !merge.checking.delete(node)) return [];
   if (stats === null) return payloadMissing(state, { merge, node });
-  const limit = Math.max(Number.MIN_VALUE, state.roundRates);
+  const limit = reachOf(state);
   const longest = limit * Math.sqrt(present(state.stageFloats[stage], "every stage has a length"));
   const length = Math.sqrt(stats.squareSum) / longest;
   const most = limitsOf(state);
@@ -120,7 +121,7 @@ export function weighPayloads(state: OrchestratorState, merge: StageMerge): void
   if (!isOwn) return; // what the others made is no measure
   const { tensors } = parameterTable(present(state.stages[merge.stage], "every stage has a spec"));
   const sizes = tensors.map(({ size }) => size);
-  for (const [node, { scale, isOdd }] of countPayloads(weighedPayloads(merge), sizes)) {
+  for (const [node, { scale, isOdd }] of countPayloads(weighedPayloads(merge), { sizes, reference })) {
     if (scale < 1) merge.scales.set(node, Math.min(scale, merge.scales.get(node) ?? 1));
     if (isOdd) suspect(state, node);
   }

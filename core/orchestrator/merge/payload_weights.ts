@@ -3,19 +3,22 @@
  * replicas or more commits.
  *
  * - In no tensor is it more than `mostOfTensor` times as long as the middle of all: up to twice that all of it is scaled down,
- *   beyond it is left out. A length within every other limit that goes into a few hundred norm gains ruins a model.
- * - It goes where the others go, as far as they agree, and never against them; otherwise it is left out. Not of three: there two
- *   liars would make the honest one the odd one out, and drive the stage backwards alone.
+ *   beyond it is left out. A length within every other limit that goes into a few hundred norm gains ruins a model. The middle is
+ *   one of shares of a payload's length, since most of a stage's replicas may be short: they came late, or make no way on purpose.
+ * - It never outweighs all others together: a fast miner has up to twice their weight, and may have twice their length.
+ * - It goes where the others go, as far as they agree, and never against them, as a whole and in each kind of tensor; otherwise
+ *   it is left out. Not of three: there two liars would make the honest one the odd one out, and drive the stage backwards alone.
  * - It is not far shorter than its work lets expect; otherwise it is left out, or it would only hold the others back.
  *
  * Honest payloads of small models (tests/bench/LOG.md): at most 1.5 times the middle in a tensor, cosines of 0.4 to 0.9 with the
- * others' mean, which agree to 0.35 or more, or less than half of both with sparse payloads. Being left out is no punishment: the
+ * others' mean, which agree to 0.35 or more, or less than half of both with sparse payloads; of a kind of tensor, cosines of 0.2 or
+ * more where the others agree to 0.35. Being left out is no punishment: the
  * pay stays. Of two payloads neither is a majority: nothing is done. Cf. the robust rules in Karimireddy et al., arXiv 2012.10333. Out of scope: bounds that hold for
  * any payload by itself (payload_check.ts), and the weight of work (core/merge/average.ts).
  */
 
 import type { NodeId } from "../../ids.ts";
-import { cosineOf, type PayloadShape } from "../../merge/payload_shape.ts";
+import { cosineOf, partsOf, type PayloadShape } from "../../merge/payload_shape.ts";
 import { lowerMedian } from "../step/scale_book.ts";
 
 export interface WeighedPayload {
@@ -33,76 +36,110 @@ export interface Counted {
 const fewest = 3; // payloads that have a middle
 const mostOfTensor = 2;
 const farAbove = 2; // times that
+const leastUsual = 1 / 2; // of the stage's usual length: below that the middle one is not the measure
 const leastLength = 1 / 8;
 const fewestOthers = 3; // that may judge a direction
-/** The least cosine with the others' mean, by how much they agree among each other. A sketch is off by 0.06. */
-const leastCosines = [
-  { agreement: 0.35, cosine: 0.1 },
-  { agreement: 0.2, cosine: -0.2 },
-];
+const leastShare = 1 / 64; // of a squared length: sparse payloads have single values of a kind with less
 
-/** `sizes`: of the stage's tensors. */
-export function countPayloads(payloads: readonly WeighedPayload[], sizes: readonly number[]): Map<NodeId, Counted> {
+/** The least cosines with the others' mean, by how much they agree among each other. A sketch is off by 0.06. */
+const leastCosines = {
+  whole: [{ agreement: 0.35, cosine: 0.1 }, { agreement: 0.2, cosine: -0.2 }],
+  kind: [{ agreement: 0.5, cosine: 0.1 }, { agreement: 0.35, cosine: -0.1 }],
+};
+
+interface Measures {
+  readonly sizes: readonly number[]; // of the stage's tensors
+  readonly reference: number; // the stage's usual length, also from its last rounds
+}
+
+export function countPayloads(
+  payloads: readonly WeighedPayload[],
+  { sizes, reference }: Measures,
+): Map<NodeId, Counted> {
   const counted = new Map<NodeId, Counted>();
   const isMajority = payloads.length >= fewest;
+  const wholeWeight = sum(payloads.map(({ weight }) => weight));
   const middleWeight = lowerMedian(payloads.map(({ weight }) => weight)) ?? 0;
-  const middles = isMajority ? middlesOf(payloads, sizes) : null;
+  const shares = isMajority ? middleShares(payloads, sizes) : null;
   const middleLength = lowerMedian(payloads.map(({ length }) => length)) ?? 0;
+  const usual = middleLength >= leastUsual * reference ? middleLength : reference;
+  const away = nodesAway(payloads);
   for (const payload of payloads) {
     const { node, weight, length } = payload;
     const expected = middleLength * Math.min(1, weight / middleWeight);
     const isShort = isMajority && length < leastLength * expected;
-    const isAway = isMajority && pointsAway(payload, payloads);
-    const scale = middles === null ? 1 : tensorScale(payload, middles);
+    const scale = shares === null ? 1 : tensorScale(payload, { shares, usual });
+    const most = isMajority ? (wholeWeight - weight) * usual / (weight * length) : 1;
     counted.set(node, {
-      scale: isShort || isAway ? 0 : scale,
+      scale: isShort || away.has(node) ? 0 : most < scale ? most : scale,
       isOdd: scale < 1,
     });
   }
   return counted;
 }
 
-/** The middle length of each tensor, at least that of average values; null if shapes are not known. */
-function middlesOf(payloads: readonly WeighedPayload[], sizes: readonly number[]): number[] | null {
+/** Of a payload's length, what the middle one has in each tensor, at least as average values; null if shapes are not known. */
+function middleShares(payloads: readonly WeighedPayload[], sizes: readonly number[]): number[] | null {
   const shapes = payloads.flatMap(({ shape }) => shape ?? []);
   if (shapes.length < payloads.length) return null;
-  const squares = lowerMedian(shapes.map(({ tensorSquares }) => sum(tensorSquares)))!;
+  const all = shapes.map(sharesOf).filter((shares) => shares.some((share) => share > 0));
   const values = sum(sizes);
-  return sizes.map((size, tensor) => {
-    const middle = lowerMedian(shapes.map(({ tensorSquares }) => tensorSquares[tensor]!))!;
-    return Math.sqrt(Math.max(middle, squares * size / values));
-  });
+  return sizes.map((size, tensor) => Math.max(lowerMedian(all.map((shares) => shares[tensor]!)) ?? 0, size / values))
+    .map(Math.sqrt);
 }
 
-function tensorScale({ shape }: WeighedPayload, middles: readonly number[]): number {
+/** Of the square of its length. */
+function sharesOf({ tensorSquares }: PayloadShape): number[] {
+  const whole = sum(tensorSquares);
+  return tensorSquares.map((square) => whole > 0 ? square / whole : 0);
+}
+
+/** A payload that is long in all tensors alike is only scaled down. */
+function tensorScale(
+  { shape, length }: WeighedPayload,
+  { shares, usual }: { shares: readonly number[]; usual: number },
+): number {
+  const allowed = Math.min(1, mostOfTensor * usual / length); // as for its whole length: payload_check.ts
   let scale = 1;
-  for (const [tensor, middle] of middles.entries()) {
-    const most = mostOfTensor * middle;
-    const length = Math.sqrt(shape!.tensorSquares[tensor]!);
-    if (length > most) scale = Math.min(scale, length > farAbove * most ? 0 : most / length);
+  for (const [tensor, square] of sharesOf(shape!).entries()) {
+    const most = mostOfTensor * shares[tensor]! * usual;
+    const own = length * Math.sqrt(square);
+    if (own > most) scale = Math.min(scale, allowed * own > farAbove * most ? 0 : most / own);
   }
   return scale;
 }
 
-function pointsAway({ node, shape }: WeighedPayload, payloads: readonly WeighedPayload[]): boolean {
-  const others = payloads.flatMap((other) => other.node === node || other.shape === null ? [] : [other.shape.sketch]);
-  if (shape === null || others.length < fewestOthers) return false;
-  const directions = others.map(unit);
-  const mean = directions[0]!.map((_, i) => sum(directions.map((direction) => direction[i]!)));
-  const agreement = agreementOf(directions);
-  const least = leastCosines.find((each) => agreement > each.agreement)?.cosine ?? -Infinity;
-  return cosineOf(shape.sketch, mean) < least;
+/** Nodes whose payloads do not go where the others' go, as a whole or in a kind of tensor. */
+function nodesAway(payloads: readonly WeighedPayload[]): Set<NodeId> {
+  const away = new Set<NodeId>();
+  const known = payloads.flatMap(({ node, shape }) => shape === null ? [] : [{ node, sketch: shape.sketch }]);
+  if (known.length <= fewestOthers) return away;
+  const note = (sketches: readonly (readonly number[])[], least: keyof typeof leastCosines) => {
+    const cosines = sketches.map((a) => sketches.map((b) => cosineOf(a, b)));
+    for (const [i, { node }] of known.entries()) if (pointsAway(cosines, { i, least })) away.add(node);
+  };
+  note(known.map(({ sketch }) => sketch), "whole");
+  const parts = known.map(({ sketch }) => partsOf(sketch));
+  for (const kind of parts[0]!.keys()) {
+    const ofKind = parts.map((sketch) => sketch[kind]!);
+    const shares = ofKind.map((part, i) => squareOf(part) / Math.max(squareOf(known[i]!.sketch), Number.MIN_VALUE));
+    if ((lowerMedian(shares) ?? 0) >= leastShare) note(ofKind, "kind");
+  }
+  return away;
 }
 
+/** By the cosines of all pairs. */
+function pointsAway(
+  cosines: readonly (readonly number[])[],
+  { i, least }: { i: number; least: keyof typeof leastCosines },
+): boolean {
+  if (least === "kind" && cosines[i]![i] === 0) return false; // it has nothing there
+  const others = cosines.filter((_, j) => j !== i).map((row) => row.filter((_, j) => j !== i));
+  const agreement = lowerMedian(others.flatMap((row, j) => row.slice(j + 1))) ?? 0; // the middle one of all pairs
+  const meanLength = Math.sqrt(sum(others.map(sum)));
+  const toMean = meanLength > 0 ? sum(cosines[i]!.filter((_, j) => j !== i)) / meanLength : 0;
+  return toMean < (leastCosines[least].find((each) => agreement > each.agreement)?.cosine ?? -Infinity);
+}
+
+const squareOf = (values: readonly number[]): number => values.reduce((total, value) => total + value * value, 0);
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
-
-function unit(sketch: readonly number[]): number[] {
-  const length = Math.sqrt(sketch.reduce((sum, value) => sum + value * value, 0));
-  return sketch.map((value) => length > 0 ? value / length : 0);
-}
-
-/** The middle cosine of all pairs. */
-function agreementOf(directions: readonly (readonly number[])[]): number {
-  const cosines = directions.flatMap((a, i) => directions.slice(i + 1).map((b) => cosineOf(a, b)));
-  return lowerMedian(cosines) ?? 0;
-}

@@ -7,6 +7,7 @@
 import { present } from "../../assert.ts";
 import { derivedKey, hexOfKey } from "../../chacha.ts";
 import type { BlobHash, BlobRef, NodeId } from "../../ids.ts";
+import { carriedOn } from "../../merge/residual_reach.ts";
 import { openStream } from "../../prng.ts";
 import { auditsAreDone, settleOpenEvaluations } from "../audit/auditing.ts";
 import { ageStandings } from "../members/blame.ts";
@@ -24,6 +25,7 @@ export function openRound(state: OrchestratorState): void {
   state.stream = openStream(derivedKey(state.secret, state.round));
   state.roundFirstStep = state.step;
   state.firstSteps.set(state.round, state.step);
+  state.carriedRates = carriedOn(state);
   state.roundRates = 0;
   state.replaced.clear();
   state.reloads.clear();

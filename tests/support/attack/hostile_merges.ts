@@ -32,8 +32,17 @@ export const commitsPayload = (spoil: Spoil): Hostile =>
     slices: message.slices.map((ref) => exchange(store, { ref, spoil })),
   }));
 
-/** Commits so many times its payload's length, all of it in the tensors of these names, spread evenly. */
-export function gathersPayload(times: number, names: RegExp): Hostile {
+type IsChosen = (at: number) => boolean; // a place in the stage's vector
+
+/** Commits a payload of which `made` makes every slice anew, given the tensors of these names. */
+function remakesPayload(
+  names: RegExp,
+  made: (
+    parts: readonly Float32Array[],
+    chosen: readonly ParameterTensor[],
+    isChosen: IsChosen,
+  ) => readonly Float32Array[],
+): Hostile {
   let chosen: readonly ParameterTensor[] = [];
   const watch: Hostile = {
     compute: (_, spec) => {
@@ -41,22 +50,39 @@ export function gathersPayload(times: number, names: RegExp): Hostile {
       return {};
     },
   };
-  const gather = instead("payloadCommitted", ({ message, store }) => {
+  const isChosen: IsChosen = (at) => chosen.some(({ offset, size }) => at >= offset && at < offset + size);
+  const remake = instead("payloadCommitted", ({ message, store }) => {
     const parts = message.slices.map(({ hash }) => floatsOf(present(store.held.get(hash), "its own slice").slice()));
-    const length = Math.hypot(...parts.map((part) => Math.sqrt(part.reduce((sum, value) => sum + value * value, 0))));
-    const value = times * length / Math.sqrt(chosen.reduce((sum, { size }) => sum + size, 0));
-    let offset = 0;
-    const slices = parts.map((part) => {
-      const isChosen = (at: number) => chosen.some((tensor) => at >= tensor.offset && at < tensor.offset + tensor.size);
-      const bytes = bytesOfFloats(part.map((_, i) => isChosen(offset + i) ? value : 0));
-      offset += part.length;
+    const slices = made(parts, chosen, isChosen).map((part) => {
+      const bytes = bytesOfFloats(Float32Array.from(part));
       store.held.set(refOf(bytes).hash, bytes);
       return refOf(bytes);
     });
     return { ...message, slices };
   });
-  return together(watch, gather);
+  return together(watch, remake);
 }
+
+function mapped(parts: readonly Float32Array[], change: (value: number, at: number) => number): Float32Array[] {
+  let offset = 0;
+  return parts.map((part) => {
+    const start = offset;
+    offset += part.length;
+    return part.map((value, i) => change(value, start + i));
+  });
+}
+
+/** Commits so many times its payload's length, all of it in the tensors of these names, spread evenly. */
+export const gathersPayload = (times: number, names: RegExp): Hostile =>
+  remakesPayload(names, (parts, chosen, isChosen) => {
+    const length = Math.hypot(...parts.map((part) => Math.sqrt(part.reduce((sum, value) => sum + value * value, 0))));
+    const value = times * length / Math.sqrt(chosen.reduce((sum, { size }) => sum + size, 0));
+    return mapped(parts, (_, at) => isChosen(at) ? value : 0);
+  });
+
+/** Commits its payload with these tensors times a number. */
+export const scalesTensors = (times: number, names: RegExp): Hostile =>
+  remakesPayload(names, (parts, _, isChosen) => mapped(parts, (value, at) => isChosen(at) ? times * value : value));
 
 /** Commits hashes and stores nothing behind them, as bytes that do not fit their hash are not stored either. */
 export const commitsHashesOnly: Hostile = instead("payloadCommitted", ({ message }) => ({

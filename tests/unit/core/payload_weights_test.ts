@@ -2,7 +2,7 @@
 
 import { assertAlmostEquals, assertEquals } from "@std/assert";
 import { nodeId } from "../../../core/ids.ts";
-import type { PayloadShape } from "../../../core/merge/payload_shape.ts";
+import { type PayloadShape, sketchWidth } from "../../../core/merge/payload_shape.ts";
 import { countPayloads, type WeighedPayload } from "../../../core/orchestrator/merge/payload_weights.ts";
 
 const sizes = [900, 100]; // a matrix and gains
@@ -12,21 +12,29 @@ const shape = (angle: number, [matrix, gains]: readonly [number, number] = [3, 1
   sketch: direction(angle),
 });
 
-function payload(name: string, own: PayloadShape | null, { weight = 9, length = 1 } = {}): WeighedPayload {
-  return { node: nodeId(name), weight, length, shape: own };
+const usual = Math.hypot(3, 1);
+
+/** `length`: in usual ones; as long as its tensors by default. */
+function payload(
+  name: string,
+  own: PayloadShape | null,
+  { weight = 9, length }: { weight?: number; length?: number } = {},
+): WeighedPayload {
+  const whole = own === null ? usual : Math.hypot(...own.tensorSquares.map(Math.sqrt));
+  return { node: nodeId(name), weight, length: length === undefined ? whole : length * usual, shape: own };
 }
 
 const honest = [payload("a", shape(0)), payload("b", shape(0.8, [2.5, 1.3])), payload("d", shape(0.5, [2.8, 1.1]))];
 
 /** What becomes of a payload beside three honest ones, which keep all they have. */
 function counted(own: PayloadShape | null, options: { weight?: number; length?: number } = {}) {
-  const all = countPayloads([...honest, payload("c", own, options)], sizes);
+  const all = countPayloads([...honest, payload("c", own, options)], { sizes, reference: usual });
   for (const node of ["a", "b", "d"]) assertEquals(all.get(nodeId(node)), { scale: 1, isOdd: false });
   return all.get(nodeId("c"))!;
 }
 
 Deno.test("Payload weights: like its peers, half as long in a tensor or somewhat off their direction, it counts in full", () => {
-  for (const own of [shape(0.4), shape(-0.8), shape(1.4), shape(0.4, [5.5, 2.2]), shape(0.4, [1, 0])]) {
+  for (const own of [shape(0.4), shape(-0.8), shape(1.4), shape(0.4, [5.5, 2.1]), shape(0.4, [1, 0])]) {
     assertEquals(counted(own), { scale: 1, isOdd: false });
   }
 });
@@ -41,7 +49,7 @@ Deno.test("Payload weights: longer in one tensor than twice the middle, it is sc
 Deno.test("Payload weights: where peers have nothing in a tensor, average values are the measure", () => {
   const empty = [payload("a", shape(0, [3, 0])), payload("b", shape(0, [3, 0]))];
   const of = (gains: number) =>
-    countPayloads([...empty, payload("c", shape(0, [3, gains]))], sizes).get(nodeId("c"))!.scale;
+    countPayloads([...empty, payload("c", shape(0, [3, gains]))], { sizes, reference: usual }).get(nodeId("c"))!.scale;
   assertEquals([of(1), of(1.8), of(5)], [1, 1, 0]);
 });
 
@@ -53,12 +61,12 @@ Deno.test("Payload weights: against its peers, or apart from peers that agree, i
 
 Deno.test("Payload weights: of three, two that go the other way do not push out the third", () => {
   const three = [payload("a", shape(0)), payload("b", shape(Math.PI)), payload("c", shape(Math.PI))];
-  assertEquals([...countPayloads(three, sizes).values()].map(({ scale }) => scale), [1, 1, 1]);
+  assertEquals([...countPayloads(three, { sizes, reference: usual }).values()].map(({ scale }) => scale), [1, 1, 1]);
 });
 
 Deno.test("Payload weights: peers that do not agree are no measure of a direction", () => {
   const apart = [0, Math.PI / 2, Math.PI, -Math.PI / 2].map((angle, i) => payload(`node ${i}`, shape(angle)));
-  assertEquals([...countPayloads(apart, sizes).values()].map(({ scale }) => scale), [1, 1, 1, 1]);
+  assertEquals([...countPayloads(apart, { sizes, reference: usual }).values()].map(({ scale }) => scale), [1, 1, 1, 1]);
 });
 
 Deno.test("Payload weights: far shorter than its work lets expect, it is left out and nothing is noted; after little work it is not", () => {
@@ -69,6 +77,45 @@ Deno.test("Payload weights: far shorter than its work lets expect, it is left ou
 
 Deno.test("Payload weights: of two nobody is the odd one, and unknown shapes decide nothing", () => {
   const two = [payload("a", shape(0)), payload("b", shape(Math.PI, [0, 100]), { length: 100 })];
-  assertEquals([...countPayloads(two, sizes).values()], [{ scale: 1, isOdd: false }, { scale: 1, isOdd: false }]);
+  assertEquals([...countPayloads(two, { sizes, reference: usual }).values()], [{ scale: 1, isOdd: false }, {
+    scale: 1,
+    isOdd: false,
+  }]);
   assertEquals(counted(null).scale, 1);
+});
+
+Deno.test("Payload weights: replicas that came late or make no way do not push out one that is long in all tensors alike", () => {
+  const short = [payload("a", shape(0, [0.3, 0.1])), payload("b", shape(Math.PI, [0.3, 0.1]))];
+  const scaleBeside = (reference: number) =>
+    countPayloads([...short, payload("c", shape(0), { weight: 18 })], { sizes, reference }).get(nodeId("c"));
+  assertEquals(scaleBeside(usual), { scale: 1, isOdd: false }, "the stage's last rounds are the measure");
+  const { scale } = scaleBeside(0.1 * usual)!; // no such rounds: then it counts no more than both
+  assertAlmostEquals(scale, 0.1, 1e-9);
+});
+
+Deno.test("Payload weights: of three, one with twice the weight and twice the length counts no more than the others together", () => {
+  const fast = payload("c", shape(Math.PI, [5.7, 1.9]), { weight: 18 });
+  const all = countPayloads([payload("a", shape(0)), payload("b", shape(0)), fast], { sizes, reference: usual });
+  const { scale, isOdd } = all.get(nodeId("c"))!;
+  assertAlmostEquals(18 * scale * fast.length, 2 * 9 * usual, 1e-9);
+  assertEquals(isOdd, false);
+});
+
+Deno.test("Payload weights: backwards in one kind of tensor only, it is left out; a kind with hardly any length has no direction", () => {
+  const kinds = (first: number, second: number, share = 0.2): PayloadShape => ({
+    tensorSquares: [9, 1],
+    sketch: [first, second].flatMap((angle, kind) => [
+      ...direction(angle).map((value) => value * Math.sqrt(kind === 0 ? 1 - share : share)),
+      ...Array(sketchWidth - 2).fill(0),
+    ]),
+  });
+  const scaleOf = (own: PayloadShape, share?: number) => {
+    const peers = [0, 0.5, -0.5].map((angle, i) => payload(`peer ${i}`, kinds(angle, -angle, share)));
+    const all = countPayloads([...peers, payload("c", own)], { sizes, reference: usual });
+    for (const { node } of peers) assertEquals(all.get(node)!.scale, 1);
+    return all.get(nodeId("c"))!.scale;
+  };
+  assertEquals(scaleOf(kinds(0.2, 0.3)), 1);
+  assertEquals(scaleOf(kinds(0.2, Math.PI)), 0);
+  assertEquals(scaleOf(kinds(0.2, Math.PI, 0.01), 0.01), 1);
 });
