@@ -1,6 +1,6 @@
 /**
- * The shape of a payload, small enough to keep: how its length is distributed over the stage's tensors, and a sketch of its
- * direction.
+ * The shape of a payload, small enough to keep: how its length is distributed over the stage's tensors, their rows and columns,
+ * and a sketch of its direction.
  *
  * The sketch has a part for each kind of tensor (all queries, all gains of one place, the head), as a payload that goes backwards
  * in one of them alone may look like its peers as a whole. A part is a count sketch (Charikar, Chen, Farach-Colton, 2002): each value is added, with a sign, to one of `sketchWidth`
@@ -11,18 +11,21 @@
 
 import { inUnits, type LongWork } from "../long_work.ts";
 import type { ParameterTensor } from "../model/spec.ts";
+import { PeakSum } from "./matrix_peaks.ts";
 
 export const sketchWidth = 256; // of a part: one byte of the hash
 
 export interface PayloadShape {
   readonly tensorSquares: readonly number[]; // in the order of the stage's table
+  readonly peakSquares: readonly number[]; // matrix_peaks.ts
   readonly sketch: readonly number[]; // the parts, in the order in which their kinds begin in the table
 }
 
 const valuesInUnit = 2 ** 18;
 
 export class ShapeSum {
-  readonly #ends: readonly number[]; // of the tensors
+  readonly #tensors: readonly ParameterTensor[];
+  readonly #peaks: PeakSum;
   readonly #squares: Float64Array;
   readonly #kinds: readonly number[]; // of the tensors
   readonly #sketch: Float64Array;
@@ -31,7 +34,8 @@ export class ShapeSum {
 
   /** `key`: 32 bits. */
   constructor(tensors: readonly ParameterTensor[], key: number) {
-    this.#ends = tensors.map(({ offset, size }) => offset + size);
+    this.#tensors = tensors;
+    this.#peaks = new PeakSum(tensors);
     this.#squares = new Float64Array(tensors.length);
     this.#kinds = kindsOf(tensors);
     this.#sketch = new Float64Array(sketchWidth * new Set(this.#kinds).size);
@@ -42,17 +46,24 @@ export class ShapeSum {
   *add(values: Float32Array, offset: number): LongWork<void> {
     yield* inUnits({ total: values.length, unit: valuesInUnit }, (from, to) => {
       for (let at = from; at < to;) {
-        const last = this.#ends.length - 1;
-        while (this.#tensor < last && offset + at >= this.#ends[this.#tensor]!) this.#tensor += 1;
-        const end = this.#tensor === last ? to : Math.min(to, this.#ends[this.#tensor]! - offset);
+        const last = this.#tensors.length - 1;
+        while (this.#tensor < last && offset + at >= this.#end) this.#tensor += 1;
+        const end = this.#tensor === last ? to : Math.min(to, this.#end - offset);
         this.#squares[this.#tensor]! += this.#addRun(values, { from: at, to: end, offset });
+        const start = this.#tensors[this.#tensor]!.offset;
+        this.#peaks.add(this.#tensor, { values, from: at, to: end, at: offset + at - start });
         at = end;
       }
     });
   }
 
   get shape(): PayloadShape {
-    return { tensorSquares: [...this.#squares], sketch: [...this.#sketch] };
+    return { tensorSquares: [...this.#squares], peakSquares: this.#peaks.peaks, sketch: [...this.#sketch] };
+  }
+
+  get #end(): number {
+    const { offset, size } = this.#tensors[this.#tensor]!;
+    return offset + size;
   }
 
   #addRun(values: Float32Array, { from, to, offset }: { from: number; to: number; offset: number }): number {

@@ -6,6 +6,7 @@ import {
   accusesInput,
   commitsHashesOnly,
   commitsPayload,
+  gathersInColumn,
   gathersPayload,
   scalesTensors,
 } from "../support/attack/hostile_merges.ts";
@@ -62,6 +63,13 @@ const plausible = (): readonly Row[] => [
     steps: 24,
     miners: [{ stage: 2, hostile: scalesTensors(-1.9, /lm_head/) }],
   },
+  ...[0, 0.25].map((honest): Row => ({
+    name: `1.9 times the length of the embeddings in one column, ${honest} of it as computed, one of five`,
+    replicas: 5,
+    width: 64,
+    steps: 24,
+    miners: [{ stage: 0, hostile: gathersInColumn(1.9, { honest, names: /embed/ }) }],
+  })),
   {
     name: "-1.9 times its payload, one of three that does half of the work",
     steps: 24,

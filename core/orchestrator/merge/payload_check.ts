@@ -15,6 +15,7 @@ import { fault } from "../../fault.ts";
 import type { NodeId } from "../../ids.ts";
 import { parameterTable } from "../../model/spec.ts";
 import { payloadCodecOf } from "../../merge/payload/payload_codecs.ts";
+import { peakSizes } from "../../merge/matrix_peaks.ts";
 import { reachOf } from "../../merge/residual_reach.ts";
 import { blame, noteWithheld, suspect } from "../members/blame.ts";
 import { type OrchestratorEffect, type OrchestratorEvent, record, send } from "../event.ts";
@@ -120,8 +121,8 @@ export function weighPayloads(state: OrchestratorState, merge: StageMerge): void
   }
   if (!isOwn) return; // what the others made is no measure
   const { tensors } = parameterTable(present(state.stages[merge.stage], "every stage has a spec"));
-  const sizes = tensors.map(({ size }) => size);
-  for (const [node, { scale, isOdd }] of countPayloads(weighedPayloads(merge), { sizes, reference })) {
+  const measures = { sizes: tensors.map(({ size }) => size), peakSizes: peakSizes(tensors), reference };
+  for (const [node, { scale, isOdd }] of countPayloads(weighedPayloads(merge), measures)) {
     if (scale < 1) merge.scales.set(node, Math.min(scale, merge.scales.get(node) ?? 1));
     if (isOdd) suspect(state, node);
   }

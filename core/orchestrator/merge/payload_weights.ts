@@ -2,15 +2,15 @@
  * How much each payload counts in a merge, by its shape among its peers': rules that hold whatever numbers one liar among three
  * replicas or more commits.
  *
- * - In no tensor is it more than `mostOfTensor` times as long as the middle of all: up to twice that all of it is scaled down,
- *   beyond it is left out. A length within every other limit that goes into a few hundred norm gains ruins a model. The middle is
+ * - In no tensor, and in no matrix's longest row or column, is it more than `mostOfPart` times as long as the middle of all: up to
+ *   twice that all of it is scaled down, beyond it is left out. A length within every other limit that goes into a few hundred norm gains ruins a model. The middle is
  *   one of shares of a payload's length, since most of a stage's replicas may be short: they came late, or make no way on purpose.
  * - It never outweighs all others together: a fast miner has up to twice their weight, and may have twice their length.
  * - It goes where the others go, as far as they agree, and never against them, as a whole and in each kind of tensor; otherwise
  *   it is left out. Not of three: there two liars would make the honest one the odd one out, and drive the stage backwards alone.
  * - It is not far shorter than its work lets expect; otherwise it is left out, or it would only hold the others back.
  *
- * Honest payloads of small models (tests/bench/LOG.md): at most 1.5 times the middle in a tensor, cosines of 0.4 to 0.9 with the
+ * Honest payloads of small models (tests/bench/LOG.md): at most 1.5 times the middle in a tensor and 1.3 in a peak (sparse: 1.95), cosines of 0.4 to 0.9 with the
  * others' mean, which agree to 0.35 or more, or less than half of both with sparse payloads; of a kind of tensor, cosines of 0.2 or
  * more where the others agree to 0.35. Being left out is no punishment: the
  * pay stays. Of two payloads neither is a majority: nothing is done. Cf. the robust rules in Karimireddy et al., arXiv 2012.10333. Out of scope: bounds that hold for
@@ -34,7 +34,7 @@ export interface Counted {
 }
 
 const fewest = 3; // payloads that have a middle
-const mostOfTensor = 2;
+const mostOfPart = 2;
 const farAbove = 2; // times that
 const leastUsual = 1 / 2; // of the stage's usual length: below that the middle one is not the measure
 const leastLength = 1 / 8;
@@ -49,18 +49,20 @@ const leastCosines = {
 
 interface Measures {
   readonly sizes: readonly number[]; // of the stage's tensors
+  readonly peakSizes: readonly number[]; // core/merge/matrix_peaks.ts
   readonly reference: number; // the stage's usual length, also from its last rounds
 }
 
 export function countPayloads(
   payloads: readonly WeighedPayload[],
-  { sizes, reference }: Measures,
+  measures: Measures,
 ): Map<NodeId, Counted> {
   const counted = new Map<NodeId, Counted>();
   const isMajority = payloads.length >= fewest;
   const wholeWeight = sum(payloads.map(({ weight }) => weight));
   const middleWeight = lowerMedian(payloads.map(({ weight }) => weight)) ?? 0;
-  const shares = isMajority ? middleShares(payloads, sizes) : null;
+  const shares = isMajority ? middleShares(payloads, measures) : null;
+  const { reference } = measures;
   const middleLength = lowerMedian(payloads.map(({ length }) => length)) ?? 0;
   const usual = middleLength >= leastUsual * reference ? middleLength : reference;
   const away = nodesAway(payloads);
@@ -78,31 +80,32 @@ export function countPayloads(
   return counted;
 }
 
-/** Of a payload's length, what the middle one has in each tensor, at least as average values; null if shapes are not known. */
-function middleShares(payloads: readonly WeighedPayload[], sizes: readonly number[]): number[] | null {
+/** Of a payload's length, what the middle one has in each part, at least as average values; null if shapes are not known. */
+function middleShares(payloads: readonly WeighedPayload[], { sizes, peakSizes }: Measures): number[] | null {
   const shapes = payloads.flatMap(({ shape }) => shape ?? []);
   if (shapes.length < payloads.length) return null;
   const all = shapes.map(sharesOf).filter((shares) => shares.some((share) => share > 0));
   const values = sum(sizes);
-  return sizes.map((size, tensor) => Math.max(lowerMedian(all.map((shares) => shares[tensor]!)) ?? 0, size / values))
+  return [...sizes, ...peakSizes]
+    .map((size, part) => Math.max(lowerMedian(all.map((shares) => shares[part]!)) ?? 0, size / values))
     .map(Math.sqrt);
 }
 
-/** Of the square of its length. */
-function sharesOf({ tensorSquares }: PayloadShape): number[] {
+/** Of the square of its length: each tensor's share, then each peak's. */
+function sharesOf({ tensorSquares, peakSquares }: PayloadShape): number[] {
   const whole = sum(tensorSquares);
-  return tensorSquares.map((square) => whole > 0 ? square / whole : 0);
+  return [...tensorSquares, ...peakSquares].map((square) => whole > 0 ? square / whole : 0);
 }
 
-/** A payload that is long in all tensors alike is only scaled down. */
+/** A payload that is long in all its parts alike is only scaled down. */
 function tensorScale(
   { shape, length }: WeighedPayload,
   { shares, usual }: { shares: readonly number[]; usual: number },
 ): number {
-  const allowed = Math.min(1, mostOfTensor * usual / length); // as for its whole length: payload_check.ts
+  const allowed = Math.min(1, mostOfPart * usual / length); // as for its whole length: payload_check.ts
   let scale = 1;
-  for (const [tensor, square] of sharesOf(shape!).entries()) {
-    const most = mostOfTensor * shares[tensor]! * usual;
+  for (const [part, square] of sharesOf(shape!).entries()) {
+    const most = mostOfPart * shares[part]! * usual;
     const own = length * Math.sqrt(square);
     if (own > most) scale = Math.min(scale, allowed * own > farAbove * most ? 0 : most / own);
   }

@@ -80,6 +80,19 @@ export const gathersPayload = (times: number, names: RegExp): Hostile =>
     return mapped(parts, (_, at) => isChosen(at) ? value : 0);
   });
 
+/** Commits these matrices at so many times their length, a share of it as computed, the rest in their first column. */
+export const gathersInColumn = (times: number, { honest, names }: { honest: number; names: RegExp }): Hostile =>
+  remakesPayload(names, (parts, chosen) => {
+    const whole = Float32Array.from(parts.flatMap((part) => [...part]));
+    for (const { offset, size, shape: [rows, columns] } of chosen) {
+      const values = whole.subarray(offset, offset + size);
+      const length = Math.sqrt(values.reduce((sum, value) => sum + value * value, 0));
+      const inColumn = times * length * Math.sqrt((1 - honest ** 2) / rows!);
+      values.forEach((value, i) => values[i] = times * honest * value + (i % columns! === 0 ? inColumn : 0));
+    }
+    return mapped(parts, (_, at) => whole[at]!);
+  });
+
 /** Commits its payload with these tensors times a number. */
 export const scalesTensors = (times: number, names: RegExp): Hostile =>
   remakesPayload(names, (parts, _, isChosen) => mapped(parts, (value, at) => isChosen(at) ? times * value : value));

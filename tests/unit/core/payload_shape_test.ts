@@ -2,6 +2,7 @@
 
 import { assertAlmostEquals, assertEquals, assertLess } from "@std/assert";
 import { atOnce } from "../../../core/long_work.ts";
+import { peakSizes } from "../../../core/merge/matrix_peaks.ts";
 import { cosineOf, type PayloadShape, ShapeSum } from "../../../core/merge/payload_shape.ts";
 import { gaussOf } from "../../support/small_gauss.ts";
 
@@ -54,4 +55,31 @@ Deno.test("Payload shape: sketches are linear and estimate cosines to a few hund
     assertAlmostEquals(cosineOf(half, shapeOf(a, { key }).sketch), 1, 1e-12);
   }
   assertEquals(cosineOf(shapeOf(new Float32Array(length)).sketch, shapeOf(a).sketch), 0);
+});
+
+Deno.test("Payload shape: the longest row and column of each matrix, wherever slices are cut", () => {
+  const shapes = [[8, 5], [3], [1, 7], [6, 64]];
+  const offsets = [0, 64, 128, 192]; // with padding behind each
+  const matrices = shapes.map((shape, i) => ({
+    ...{ name: `tensor ${i}`, shape, initial: { type: "zeros" as const } },
+    ...{ offset: offsets[i]!, size: shape.reduce((a, b) => a * b, 1) },
+  }));
+  const values = Float32Array.from({ length: 192 + 6 * 64 }, gaussOf(4));
+  const longest = (rows: number, columns: number, offset: number): number[] => {
+    const [ofRows, ofColumns] = [new Float64Array(rows), new Float64Array(columns)];
+    for (let i = 0; i < rows * columns; i++) {
+      const square = values[offset + i]! ** 2;
+      ofRows[Math.floor(i / columns)]! += square;
+      ofColumns[i % columns]! += square;
+    }
+    return [Math.max(...ofRows), Math.max(...ofColumns)];
+  };
+  const expected = [...longest(8, 5, 0), ...longest(6, 64, 192)];
+  assertEquals(peakSizes(matrices as never), [5, 8, 64, 6]);
+  for (const cuts of [[0], [0, 3, 12, 40, 63, 64, 65, 190, 195, 400], [0, 192], [0, 1, 2, 3]]) {
+    const sum = new ShapeSum(matrices as never, 1);
+    cuts.forEach((cut, i) => atOnce(sum.add(values.subarray(cut, cuts[i + 1] ?? values.length), cut)));
+    sum.shape.peakSquares.forEach((square, i) => assertAlmostEquals(square, expected[i]!, 1e-9));
+    assertEquals(sum.shape.peakSquares.length, expected.length);
+  }
 });

@@ -9,6 +9,7 @@ const sizes = [900, 100]; // a matrix and gains
 const direction = (angle: number) => [Math.cos(angle), Math.sin(angle)];
 const shape = (angle: number, [matrix, gains]: readonly [number, number] = [3, 1]): PayloadShape => ({
   tensorSquares: [matrix ** 2, gains ** 2],
+  peakSquares: [],
   sketch: direction(angle),
 });
 
@@ -28,7 +29,7 @@ const honest = [payload("a", shape(0)), payload("b", shape(0.8, [2.5, 1.3])), pa
 
 /** What becomes of a payload beside three honest ones, which keep all they have. */
 function counted(own: PayloadShape | null, options: { weight?: number; length?: number } = {}) {
-  const all = countPayloads([...honest, payload("c", own, options)], { sizes, reference: usual });
+  const all = countPayloads([...honest, payload("c", own, options)], { sizes, peakSizes: [], reference: usual });
   for (const node of ["a", "b", "d"]) assertEquals(all.get(nodeId(node)), { scale: 1, isOdd: false });
   return all.get(nodeId("c"))!;
 }
@@ -49,7 +50,9 @@ Deno.test("Payload weights: longer in one tensor than twice the middle, it is sc
 Deno.test("Payload weights: where peers have nothing in a tensor, average values are the measure", () => {
   const empty = [payload("a", shape(0, [3, 0])), payload("b", shape(0, [3, 0]))];
   const of = (gains: number) =>
-    countPayloads([...empty, payload("c", shape(0, [3, gains]))], { sizes, reference: usual }).get(nodeId("c"))!.scale;
+    countPayloads([...empty, payload("c", shape(0, [3, gains]))], { sizes, peakSizes: [], reference: usual }).get(
+      nodeId("c"),
+    )!.scale;
   assertEquals([of(1), of(1.8), of(5)], [1, 1, 0]);
 });
 
@@ -61,12 +64,18 @@ Deno.test("Payload weights: against its peers, or apart from peers that agree, i
 
 Deno.test("Payload weights: of three, two that go the other way do not push out the third", () => {
   const three = [payload("a", shape(0)), payload("b", shape(Math.PI)), payload("c", shape(Math.PI))];
-  assertEquals([...countPayloads(three, { sizes, reference: usual }).values()].map(({ scale }) => scale), [1, 1, 1]);
+  assertEquals(
+    [...countPayloads(three, { sizes, peakSizes: [], reference: usual }).values()].map(({ scale }) => scale),
+    [1, 1, 1],
+  );
 });
 
 Deno.test("Payload weights: peers that do not agree are no measure of a direction", () => {
   const apart = [0, Math.PI / 2, Math.PI, -Math.PI / 2].map((angle, i) => payload(`node ${i}`, shape(angle)));
-  assertEquals([...countPayloads(apart, { sizes, reference: usual }).values()].map(({ scale }) => scale), [1, 1, 1, 1]);
+  assertEquals(
+    [...countPayloads(apart, { sizes, peakSizes: [], reference: usual }).values()].map(({ scale }) => scale),
+    [1, 1, 1, 1],
+  );
 });
 
 Deno.test("Payload weights: far shorter than its work lets expect, it is left out and nothing is noted; after little work it is not", () => {
@@ -77,7 +86,10 @@ Deno.test("Payload weights: far shorter than its work lets expect, it is left ou
 
 Deno.test("Payload weights: of two nobody is the odd one, and unknown shapes decide nothing", () => {
   const two = [payload("a", shape(0)), payload("b", shape(Math.PI, [0, 100]), { length: 100 })];
-  assertEquals([...countPayloads(two, { sizes, reference: usual }).values()], [{ scale: 1, isOdd: false }, {
+  assertEquals([...countPayloads(two, { sizes, peakSizes: [], reference: usual }).values()], [{
+    scale: 1,
+    isOdd: false,
+  }, {
     scale: 1,
     isOdd: false,
   }]);
@@ -87,7 +99,9 @@ Deno.test("Payload weights: of two nobody is the odd one, and unknown shapes dec
 Deno.test("Payload weights: replicas that came late or make no way do not push out one that is long in all tensors alike", () => {
   const short = [payload("a", shape(0, [0.3, 0.1])), payload("b", shape(Math.PI, [0.3, 0.1]))];
   const scaleBeside = (reference: number) =>
-    countPayloads([...short, payload("c", shape(0), { weight: 18 })], { sizes, reference }).get(nodeId("c"));
+    countPayloads([...short, payload("c", shape(0), { weight: 18 })], { sizes, peakSizes: [], reference }).get(
+      nodeId("c"),
+    );
   assertEquals(scaleBeside(usual), { scale: 1, isOdd: false }, "the stage's last rounds are the measure");
   const { scale } = scaleBeside(0.1 * usual)!; // no such rounds: then it counts no more than both
   assertAlmostEquals(scale, 0.1, 1e-9);
@@ -95,7 +109,11 @@ Deno.test("Payload weights: replicas that came late or make no way do not push o
 
 Deno.test("Payload weights: of three, one with twice the weight and twice the length counts no more than the others together", () => {
   const fast = payload("c", shape(Math.PI, [5.7, 1.9]), { weight: 18 });
-  const all = countPayloads([payload("a", shape(0)), payload("b", shape(0)), fast], { sizes, reference: usual });
+  const all = countPayloads([payload("a", shape(0)), payload("b", shape(0)), fast], {
+    sizes,
+    peakSizes: [],
+    reference: usual,
+  });
   const { scale, isOdd } = all.get(nodeId("c"))!;
   assertAlmostEquals(18 * scale * fast.length, 2 * 9 * usual, 1e-9);
   assertEquals(isOdd, false);
@@ -104,6 +122,7 @@ Deno.test("Payload weights: of three, one with twice the weight and twice the le
 Deno.test("Payload weights: backwards in one kind of tensor only, it is left out; a kind with hardly any length has no direction", () => {
   const kinds = (first: number, second: number, share = 0.2): PayloadShape => ({
     tensorSquares: [9, 1],
+    peakSquares: [],
     sketch: [first, second].flatMap((angle, kind) => [
       ...direction(angle).map((value) => value * Math.sqrt(kind === 0 ? 1 - share : share)),
       ...Array(sketchWidth - 2).fill(0),
@@ -111,11 +130,25 @@ Deno.test("Payload weights: backwards in one kind of tensor only, it is left out
   });
   const scaleOf = (own: PayloadShape, share?: number) => {
     const peers = [0, 0.5, -0.5].map((angle, i) => payload(`peer ${i}`, kinds(angle, -angle, share)));
-    const all = countPayloads([...peers, payload("c", own)], { sizes, reference: usual });
+    const all = countPayloads([...peers, payload("c", own)], { sizes, peakSizes: [], reference: usual });
     for (const { node } of peers) assertEquals(all.get(node)!.scale, 1);
     return all.get(nodeId("c"))!.scale;
   };
   assertEquals(scaleOf(kinds(0.2, 0.3)), 1);
   assertEquals(scaleOf(kinds(0.2, Math.PI)), 0);
   assertEquals(scaleOf(kinds(0.2, Math.PI, 0.01), 0.01), 1);
+});
+
+Deno.test("Payload weights: a matrix that is long in one row or column, and as a whole like its peers', does not count in full", () => {
+  const peaked = (row: number, column: number): PayloadShape => ({
+    ...shape(0.4),
+    peakSquares: [row ** 2, column ** 2],
+  });
+  const peers = ["a", "b", "d"].map((name) => payload(name, peaked(0.6, 0.8)));
+  const of = (row: number, column: number) =>
+    countPayloads([...peers, payload("c", peaked(row, column))], { sizes, peakSizes: [30, 30], reference: usual })
+      .get(nodeId("c"))!;
+  assertEquals([of(1.1, 0.8), of(0.6, 1.5)], [{ scale: 1, isOdd: false }, { scale: 1, isOdd: false }]);
+  assertAlmostEquals(of(0.6, 2.8).scale, 2 * 0.8 / 2.8, 1e-9);
+  assertEquals([of(4, 0.8), of(0.6, 5)], [{ scale: 0, isOdd: true }, { scale: 0, isOdd: true }]);
 });
