@@ -16,6 +16,7 @@ import { addRequest, newAuditQueue } from "./audit/audit_queue.ts";
 import { evaluationOf } from "./audit/audit_state.ts";
 import { type Counters, newCounters, newFacts, type RunFacts } from "./run_facts.ts";
 import type { MarkCounts } from "./marks.ts";
+import { type Interval, openInterval } from "../merge/interval.ts";
 import type { MergeWork, UploadWork } from "./merge/merge_state.ts";
 import type { StepOutcome } from "./step/step_outcome.ts";
 import { openScaleBook, type ScaleBook } from "./step/scale_book.ts";
@@ -121,7 +122,7 @@ export interface RoundReport {
  * Of the state's shape and of what the machine makes of an event: a journal of another one cannot be replayed. A test fails when
  * the shape changes without it.
  */
-export const stateVersion = 5;
+export const stateVersion = 6;
 
 export type Phase = "gathering" | "training" | "merging" | "closing" | "finished";
 
@@ -174,6 +175,7 @@ export interface OrchestratorState {
   round: number; // of the parameters in use
   roundFirstStep: number;
   step: number; // closed steps
+  readonly interval: Interval; // steps of the open round, where they are measured
   progress: number; // gradient tasks of the round's closed steps that active members hold: the sum of their roundTasks
   sources: RoundSources; // newest round whose parameters can be fetched
   /** Stages whose parameters could not be loaded: the shell is looking for them, or only replicas hold them. */
@@ -248,6 +250,7 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     round: sources.round,
     roundFirstStep: step,
     step,
+    interval: openInterval(),
     progress: 0,
     sources,
     restoring: new Map(),
