@@ -30,16 +30,17 @@ export class IdleWatch {
     this.#options = options;
   }
 
-  /** Returns what `work` returns. */
-  async during<Result>(work: () => Promise<Result>): Promise<Result> {
+  /** Returns the very promise of `work`. */
+  during<Result>(work: () => Promise<Result>): Promise<Result> {
     this.#jobs += 1;
     this.#endWait();
-    try {
-      return await work();
-    } finally {
+    const working = work();
+    const ended = () => {
       this.#jobs -= 1;
       this.#beginWait();
-    }
+    };
+    working.then(ended, ended);
+    return working;
   }
 
   linked(isLinked: boolean): void {

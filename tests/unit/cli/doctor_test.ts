@@ -150,7 +150,7 @@ Deno.test("Doctor: a chain is good, old, or lacks the hotkey", () => {
   const missing = judged({ hotkey: "5X", uid: null });
   assertEquals([missing.level, missing.fix], [
     "warning",
-    "Register it: iota chain register --netuid 9 --endpoint ws://it",
+    "Register it: iota chain register --netuid 9 --endpoint ws://it --hotkey 5X",
   ]);
   assertEquals(judged({ hotkey: null, uid: null, headAgeMs: 900_000 }).level, "wrong");
 });
