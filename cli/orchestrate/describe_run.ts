@@ -4,10 +4,11 @@
  */
 
 import type { RunConfig } from "../../core/config/config.ts";
+import { isMeasured, longestRound, mergeShareOf } from "../../core/config/round_length.ts";
 import { codecs } from "../../core/codec/codecs.ts";
 import { modelParameters } from "../../core/model/shape.ts";
 import { wireSpec } from "../../core/model/spec.ts";
-import { plural } from "../screen/format.ts";
+import { decimal, plural } from "../screen/format.ts";
 
 export interface TextFacts {
   readonly corpus: string;
@@ -27,10 +28,17 @@ export function describeRun(config: RunConfig): string[] {
     `run    ${plural(pipeline.stages, "stage")} with ${plural(config.swarm.replicas, "miner")}${
       pipeline.stages === 1 ? "" : " each"
     }, codec ${codec}${codecs[codec].describe(width)}; ${train.steps} steps of ` +
-    `${batch.reduce((a, b) => a * b)} tokens (${batch.join(" x ")}), merge every ${train.stepsPerRound}; ` +
+    `${batch.reduce((a, b) => a * b)} tokens (${batch.join(" x ")}), merge ${intervalText(train)}; ` +
     `learning rate ${train.learningRate}, outer ${outer.learningRate} with momentum ${outer.momentum}, seed ${config.seed}`,
   ];
 }
+
+const intervalText = (train: RunConfig["train"]): string =>
+  isMeasured(train)
+    ? `as often as takes ${decimal(100 * mergeShareOf(train))} % of the time, at the latest after ${
+      longestRound(train)
+    }`
+    : `every ${train.stepsPerRound}`;
 
 export function describeText({ corpus, tokens, bytesPerToken, unigramEntropy }: TextFacts): string {
   return `text   ${corpus}: ${tokens} training tokens of ${bytesPerToken.toFixed(2)} bytes; ` +

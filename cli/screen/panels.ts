@@ -83,12 +83,12 @@ export function headerPanel(view: RunView, { width, nowMs, paint }: PanelOptions
 export function progressPanel(view: RunView, { width, nowMs, paint }: PanelOptions): string[] {
   const { steps, stepsPerRound } = view.facts;
   const counter = `${padStart(String(view.step), String(steps).length)} of ${steps}`;
-  const rounds = Math.ceil(steps / stepsPerRound);
+  const rounds = stepsPerRound === 0 ? null : Math.ceil(steps / stepsPerRound); // null: measured as it goes
   const left = remainingMs(view, nowMs);
   const awaited = awaitedStages(view);
   const tail = awaited.length > 0 ? `waiting: ${unservedText(awaited)}` : [
     view.phase === "training" || view.phase === "merging"
-      ? `round ${Math.min(view.round + 1, rounds)} of ${rounds}`
+      ? rounds === null ? `round ${view.round + 1}` : `round ${Math.min(view.round + 1, rounds)} of ${rounds}`
       : "",
     view.phase,
     left === null ? "" : `about ${roughly(left)} left`,

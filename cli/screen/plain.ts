@@ -171,7 +171,8 @@ function mergeSentence(record: Of<"roundMerged">): string {
   const equal = compared === 0 ? "" : `hashes equal on ${plural(compared, "stage")}, `;
   const hashes = split.length === 0 ? equal : `hashes UNEQUAL on stage ${split.join(", ")}, `;
   const bytes = `${byteSize(record.bytesPerMiner)} sent by a miner`;
-  return `merge    round ${record.round - 1} merged, ${hashes}${bytes}, ${duration(record.mergeMs)}`;
+  const next = record.nextSteps === undefined ? "" : `; the next after ${plural(record.nextSteps, "step")}`;
+  return `merge    round ${record.round - 1} merged, ${hashes}${bytes}, ${duration(record.mergeMs)}${next}`;
 }
 
 function verdictSentence(record: Of<"verdict">): string {

@@ -13,7 +13,9 @@ export interface TrainConfig {
   sequencesPerMicrobatch: number; // B
   microbatchesPerStep: number; // M
   steps: number; // optimizer steps of the whole run
-  stepsPerRound: number; // H
+  stepsPerRound: number; // H; 0: measured
+  mergeShare?: number; // of the time, where H is measured; left out: 0.1
+  mostStepsPerRound?: number; // where H is measured; left out: 30
   optimizer?: OptimizerName; // left out: adamw
   learningRate: number; // peak
   warmupSteps: number;

@@ -14,6 +14,7 @@ import { runWire } from "../model/stage_wires.ts";
 import type { RunConfig } from "./config.ts";
 import { derived, type KnobPath, type KnobValue } from "./knob.ts";
 import { knobAt, knobPaths } from "./knobs.ts";
+import { longestRound } from "./round_length.ts";
 import { isSizedPath, presets, type SizeName } from "./size.ts";
 
 export interface DeriveInput {
@@ -40,7 +41,7 @@ export function deriveConfig({ size, given }: DeriveInput): RunConfig {
 const derivations: readonly (readonly [KnobPath, (config: RunConfig) => number])[] = [
   ["train.stepsPerRound", ({ train }) => Math.min(train.stepsPerRound, train.steps)],
   ["train.warmupSteps", ({ train }) => Math.min(train.warmupSteps, Math.ceil(train.steps / 4))],
-  ["train.joinWarmupSteps", ({ train }) => Math.ceil(15 * train.stepsPerRound / 100)], // 10-20 % of a round
+  ["train.joinWarmupSteps", ({ train }) => Math.ceil(15 * longestRound(train) / 100)], // 10-20 % of a round
   ["pipeline.bottleneckWidth", ({ pipeline, model }) => Math.min(pipeline.bottleneckWidth, model.width)],
   ["limits.mergeGraceMs", ({ limits }) => Math.ceil(limits.mergePhaseMs / 4)],
   ["limits.frameBytes", (config) => Math.max(4 * mebi, roundUp(neededFrameBytes(config)))],

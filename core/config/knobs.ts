@@ -29,6 +29,7 @@ import {
   payloadCodecDocs,
   payloadCodecNames,
 } from "../merge/payload/payload_codec_names.ts";
+import { mergeShareDefault, mostStepsDefault } from "./round_length.ts";
 import { defaultSize, sizeNames } from "./size.ts";
 
 interface NumberLimits {
@@ -105,8 +106,16 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   ),
   "train.steps": int({ min: 1, max: 1e8, unit: "steps", mayChange: true }, "Optimizer steps of the whole run."),
   "train.stepsPerRound": int(
-    { min: 1, max: 10_000, unit: "steps", mayChange: true },
-    "Optimizer steps between two merges.",
+    { min: 0, max: 10_000, unit: "steps", mayChange: true },
+    "Optimizer steps between two merges; 0: as many as links and machines need.",
+  ),
+  "train.mergeShare": float(
+    { min: 0.001, max: 0.9, unit: "of the time", default: mergeShareDefault, mayChange: true, omitsDefault: true },
+    "Share of the time that merges may take where stepsPerRound is 0.",
+  ),
+  "train.mostStepsPerRound": int(
+    { min: 1, max: 10_000, unit: "steps", default: mostStepsDefault, mayChange: true, omitsDefault: true },
+    "The longest round where stepsPerRound is 0.",
   ),
   "train.optimizer": {
     ...choice(

@@ -15,6 +15,7 @@ import { refereeAgain } from "./audit/referee.ts";
 import { type OrchestratorEffect, record } from "./event.ts";
 import { returnLeases } from "./step/leases.ts";
 import { forgetWires } from "./step/taking_back.ts";
+import { forgetTimes } from "./merge/round_length.ts";
 import { lookEffect, openRequests } from "./merge/mending.ts";
 import { forgetAbsences } from "./members/blame.ts";
 import { setAway } from "./members/replicas.ts";
@@ -33,6 +34,7 @@ export function onRestarted(
   state.counters.restarts += 1;
   state.work?.returns.clear(); // nobody's fault
   forgetAbsences(state);
+  forgetTimes(state);
   for (const member of state.members.values()) {
     setAway(state, member, backMs);
     setAlarm(state, { type: "silence", node: member.node, atMs: backMs });

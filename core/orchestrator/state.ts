@@ -17,6 +17,7 @@ import { addRequest, newAuditQueue } from "./audit/audit_queue.ts";
 import { evaluationOf } from "./audit/audit_state.ts";
 import { type Counters, newCounters, newFacts, type RunFacts } from "./run_facts.ts";
 import type { MarkCounts } from "./marks.ts";
+import { type Interval, openInterval } from "../merge/interval.ts";
 import type { MergeWork, UploadWork } from "./merge/merge_state.ts";
 import type { StepOutcome } from "./step/step_outcome.ts";
 import { openScaleBook, type ScaleBook } from "./step/scale_book.ts";
@@ -176,6 +177,7 @@ export interface OrchestratorState {
   round: number; // of the parameters in use
   roundFirstStep: number;
   step: number; // closed steps
+  readonly interval: Interval; // steps of the open round, where they are measured
   progress: number; // gradient tasks of the round's closed steps that active members hold: the sum of their roundTasks
   sources: RoundSources; // newest round whose parameters can be fetched
   /** Stages whose parameters could not be loaded: the shell is looking for them, or only replicas hold them. */
@@ -251,6 +253,7 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     round: sources.round,
     roundFirstStep: step,
     step,
+    interval: openInterval(),
     progress: 0,
     sources,
     restoring: new Map(),

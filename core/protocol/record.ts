@@ -77,6 +77,7 @@ export type RunRecord =
     stages: { stage: StageIndex; parameters: string; replicas: number; agree: boolean }[];
     bytesPerMiner: number; // uploaded: payload and reduced slices, mean over the miners
     mergeMs: number;
+    nextSteps?: number; // of the round that begins, where its length is measured
     draws: string; // the secret key that reducers and audits of the round before were drawn from, in hexadecimal
   }
   | { type: "checkpointWritten"; round: number; step: number; folder: string }

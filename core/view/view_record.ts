@@ -17,7 +17,7 @@ export interface RunFacts {
   readonly parameters: number; // of the whole model
   readonly device: string; // "": not known yet
   readonly steps: number;
-  readonly stepsPerRound: number;
+  readonly stepsPerRound: number; // 0: measured
   readonly layersOfStages: readonly number[];
 }
 

@@ -3,7 +3,7 @@
 import { present } from "../../../core/assert.ts";
 import type { RefereedRepetition } from "../../../core/score/verdict.ts";
 import type { ReplayWork } from "../../../core/validator/replay_work.ts";
-import type { SwarmShape } from "../swarm_shape.ts";
+import { firstStepOf, type SwarmShape } from "../swarm_shape.ts";
 import { taskResult, vectorsOf } from "./symbolic_stage.ts";
 
 export function symbolicReplay(shape: SwarmShape, work: ReplayWork): RefereedRepetition {
@@ -12,7 +12,7 @@ export function symbolicReplay(shape: SwarmShape, work: ReplayWork): RefereedRep
     spec: present(shape.stages[work.stage], "the replayed stage exists"),
     work,
     parameters,
-    steps: work.round * shape.config.train.stepsPerRound,
+    steps: firstStepOf(work.round, shape),
   });
   const isEqual = output?.hash === work.claimed.hash;
   const lossError = losses === null || work.losses === null

@@ -18,7 +18,7 @@ import { digest, unitOf } from "../digest.ts";
 import { isFinite, spoiltHash } from "./symbolic_numbers.ts";
 import { reducedSlice, symbolicPayload, symbolicVector } from "./symbolic_payload.ts";
 import type { SymbolicSegments } from "./symbolic_segments.ts";
-import type { SwarmShape } from "../swarm_shape.ts";
+import { firstStepOf, type SwarmShape } from "../swarm_shape.ts";
 
 /** What a lying miner falsifies; sizes stay correct. */
 export const lies = [
@@ -122,7 +122,7 @@ export class SymbolicStage {
     this.#spec = present(shape.stages[work.stage], "the assigned stage exists");
     this.#start = vectorsOf(work.source, { shape, stage: work.stage });
     this.#parameters = this.#start.parameters;
-    this.#steps = work.round * shape.config.train.stepsPerRound;
+    this.#steps = firstStepOf(work.round, shape);
     this.#zeroGradients();
     return done({ type: "loadStage", parameters: this.#ref(this.#parameters), localSteps: 0 });
   }
@@ -202,7 +202,7 @@ export class SymbolicStage {
     const isLie = lie === "parameters" || lie === "momentum";
     this.#start = isLie ? { ...merged, [lie]: digest("lie", this.#options.owner, merged.parameters) } : merged;
     this.#parameters = this.#start.parameters;
-    this.#steps = round * this.#options.shape.config.train.stepsPerRound;
+    this.#steps = firstStepOf(round, this.#options.shape);
     return done({ type: "applyMerge", ...this.#refs() });
   }
 

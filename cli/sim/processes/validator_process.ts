@@ -11,7 +11,7 @@ import { watchedNode } from "../checks/watched_machine.ts";
 import { NodeProcess, type NodeServices } from "./node_process.ts";
 import type { ReplayWork } from "../../../core/validator/replay_work.ts";
 import { symbolicReplay } from "./symbolic_replay.ts";
-import type { SwarmShape } from "../swarm_shape.ts";
+import { firstStepOf, type SwarmShape } from "../swarm_shape.ts";
 
 export class ValidatorProcess extends NodeProcess {
   readonly role = "validator";
@@ -65,7 +65,7 @@ export class ValidatorProcess extends NodeProcess {
 }
 
 function evaluate(shape: SwarmShape, { round }: Extract<ValidatorWork, { type: "evaluate" }>): ValidatorResult {
-  const { train, model, validate } = shape.config;
-  const loss = 2 + 6 / (1 + (round * train.stepsPerRound) / 20);
+  const { model, validate } = shape.config;
+  const loss = 2 + 6 / (1 + firstStepOf(round, shape) / 20);
   return { type: "evaluate", loss, tokens: validate.heldOutSequences * model.contextLength };
 }

@@ -122,7 +122,7 @@ function goBack(state: OrchestratorState, good: Start): number {
   counters.rewinds += 1;
   state.retired.push(state.sources);
   state.step = good.step;
-  openRound(state);
+  openRound(state, { mergedMs: null });
   state.sources = { round: state.round, stages: good.sources.stages };
   state.upload = checkpointOf(state, good);
   state.roundUnits.clear();

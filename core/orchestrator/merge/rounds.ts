@@ -5,6 +5,7 @@
  */
 
 import { present } from "../../assert.ts";
+import { isMeasured } from "../../config/round_length.ts";
 import { derivedKey, hexOfKey } from "../../chacha.ts";
 import type { BlobHash, BlobRef, NodeId } from "../../ids.ts";
 import { carriedOn } from "../../merge/residual_reach.ts";
@@ -12,6 +13,7 @@ import { openStream } from "../../prng.ts";
 import { auditsAreDone, settleOpenEvaluations } from "../audit/auditing.ts";
 import { ageStandings } from "../members/blame.ts";
 import { type OrchestratorEffect, record, send } from "../event.ts";
+import { renewInterval, roundSteps } from "./round_length.ts";
 import { holdsAgreed, type StageMerge } from "./merge_state.ts";
 import { rebalance } from "../members/rebalance.ts";
 import type { OrchestratorState } from "../state.ts";
@@ -19,9 +21,13 @@ import { keptRefs } from "../step/step_outcome.ts";
 import { refsOfWork } from "../step/step_state.ts";
 import { reportRound } from "../audit/work_report.ts";
 
-/** A new round begins with the run's current step; what counted within the last one is forgotten. */
-export function openRound(state: OrchestratorState): void {
+/**
+ * A new round begins with the run's current step; what counted within the last one is forgotten. `mergedMs`: when the last
+ * one's merge ended; null if it had none.
+ */
+export function openRound(state: OrchestratorState, { mergedMs }: { mergedMs: number | null }): void {
   state.round += 1;
+  renewInterval(state, mergedMs);
   state.stream = openStream(derivedKey(state.secret, state.round));
   state.roundFirstStep = state.step;
   state.firstSteps.set(state.round, state.step);
@@ -45,7 +51,7 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
   const draws = hexOfKey(state.stream.key);
   state.merge = null;
   state.restarts = 0;
-  openRound(state);
+  openRound(state, { mergedMs: nowMs });
   state.upload = {
     round: state.round,
     step: state.step,
@@ -75,6 +81,7 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
       })),
       bytesPerMiner: bytes / miners,
       mergeMs: nowMs - merge.startedMs,
+      ...(isMeasured(state.config.train) ? { nextSteps: roundSteps(state) } : {}),
       draws,
     }),
   ];

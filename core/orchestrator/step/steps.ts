@@ -18,6 +18,7 @@ import { gradientNorm } from "./gradient_norm.ts";
 import { acceptResult, releaseLease } from "./leases.ts";
 import { isAgreed, isContested, isHopeless, noteClaims, reloadStage, settleRefusals } from "./refusals.ts";
 import { compareMakings, mayRemake, remake, settleMakings } from "./remaking.ts";
+import { noteStep, roundSteps } from "../merge/round_length.ts";
 import { keepOutcome, outcomeOf } from "./outcomes.ts";
 import { remakeIfLeft } from "./overdue.ts";
 import { isUsable, judgeResult, type TaskResult } from "./result_check.ts";
@@ -138,6 +139,7 @@ export function closeStep(state: OrchestratorState, nowMs: number): Orchestrator
   const gradient = gradientNorm(state, work);
   const outcome = outcomeOf(state, { work, gradient, keepsWires: isFirst && isAudited(state), nowMs });
   countStep(state, outcome);
+  noteStep(state, { outcome, nowMs });
   if (isFirst) noteFirstLoss(state, outcome.pathways.map(lossOf));
   const effects: OrchestratorEffect[] = [
     ...settled,
@@ -191,8 +193,10 @@ function sendHeaders(
 
 /** After the last step of a round, or of the run, comes a merge. */
 export function roundIsOver(state: OrchestratorState): boolean {
-  const { steps, stepsPerRound } = state.config.train;
-  return state.step > state.roundFirstStep && (state.step % stepsPerRound === 0 || state.step >= steps);
+  const { step, roundFirstStep, config: { train: { steps, stepsPerRound } } } = state;
+  if (step === roundFirstStep) return false;
+  const isFull = stepsPerRound > 0 ? step % stepsPerRound === 0 : step - roundFirstStep >= roundSteps(state);
+  return isFull || step >= steps;
 }
 
 export function releaseEffect(refs: readonly BlobRef[]): OrchestratorEffect[] {

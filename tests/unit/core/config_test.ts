@@ -26,7 +26,10 @@ function leaves(value: object, prefix = ""): string[] {
 }
 
 Deno.test("Knobs: every leaf of a configuration has exactly one knob", () => {
-  const notOmitted = { "train.optimizer": "muon", "outer.payload": "sparse", "outer.density": 1 / 16 };
+  const notOmitted = {
+    ...{ "train.optimizer": "muon", "train.mergeShare": 0.2, "train.mostStepsPerRound": 50 },
+    ...{ "outer.payload": "sparse", "outer.density": 1 / 16 },
+  };
   const { config } = resolved(resolveConfig({ overrides: notOmitted }));
   assertEquals([...leaves(config)].sort(), [...knobPaths].sort());
   assertEquals(new Set(knobPaths).size, knobPaths.length);

@@ -1,0 +1,35 @@
+/**
+ * How many steps a round has so that merging takes at most a share of the time.
+ *
+ * A merge takes the same time however many steps came before it, so a round of H steps spends
+ * mergeMs / (H stepMs + mergeMs) of its time merging. Solved for H: on a fast network every step is merged, which is data
+ * parallelism; over slow links a round gets long. Out of scope: measuring (orchestrator/merge/round_length.ts). Pure.
+ */
+
+import type { TrainConfig } from "../config/config.ts";
+import { longestRound, mergeShareOf } from "../config/round_length.ts";
+
+export interface Interval {
+  steps: number; // of the open round; used where the configuration leaves it to measuring
+  closed: number; // steps measured in it
+  stepsMs: number; // what they took
+  closedMs: number | null; // when the newest of them closed; null: a restart has come in between
+}
+
+export const openInterval = (): Interval => ({ steps: 1, closed: 0, stepsMs: 0, closedMs: null });
+
+interface Times {
+  readonly stepMs: number; // above 0
+  readonly mergeMs: number; // from the last step's end to the agreed result, waits included
+}
+
+/** The next round's steps, given the length of the one before. */
+export function stepsFor(
+  { stepMs, mergeMs }: Times,
+  { before, train }: { before: number; train: TrainConfig },
+): number {
+  const share = mergeShareOf(train);
+  const wanted = Math.ceil((mergeMs * (1 - share)) / (share * stepMs));
+  const bounded = Math.min(2 * before, Math.max(Math.ceil(before / 2), wanted));
+  return Math.min(longestRound(train), Math.max(1, bounded));
+}

@@ -1,0 +1,42 @@
+/**
+ * The length of the open round: as configured, or as the last round's steps and merge suggest (core/merge/interval.ts).
+ *
+ * Invariants: no measured round is more than twice or less than half as long as the one before, so one slow merge, which a
+ * member may have caused, changes little; none has more than `train.mostStepsPerRound` steps. A round that a restart
+ * interrupted measures nothing.
+ */
+
+import { isMeasured, longestRound } from "../../config/round_length.ts";
+import { stepsFor } from "../../merge/interval.ts";
+import type { OrchestratorState } from "../state.ts";
+import type { StepOutcome } from "../step/step_outcome.ts";
+
+/** Steps between the open round's start and its merge. */
+export function roundSteps({ config, interval }: Pick<OrchestratorState, "config" | "interval">): number {
+  const longest = longestRound(config.train);
+  return isMeasured(config.train) ? Math.min(interval.steps, longest) : longest;
+}
+
+export function noteStep({ interval }: OrchestratorState, { outcome, nowMs }: { outcome: StepOutcome; nowMs: number }) {
+  interval.closed += 1;
+  interval.stepsMs += outcome.stepMs;
+  interval.closedMs = nowMs;
+}
+
+/** The process was away: neither its steps nor its merge took as long as the clock says. */
+export function forgetTimes({ interval }: OrchestratorState): void {
+  interval.closed = 0;
+  interval.stepsMs = 0;
+  interval.closedMs = null;
+}
+
+/** Ends the measured round; the next one gets its length. `mergedMs` null: it ends without a merge. */
+export function renewInterval(state: OrchestratorState, mergedMs: number | null): void {
+  const { interval, config } = state;
+  const { closed, stepsMs, closedMs } = interval;
+  if (mergedMs !== null && closedMs !== null && closed > 0 && stepsMs > 0) {
+    const times = { stepMs: stepsMs / closed, mergeMs: Math.max(0, mergedMs - closedMs) };
+    interval.steps = stepsFor(times, { before: interval.steps, train: config.train });
+  }
+  forgetTimes(state);
+}

@@ -1,0 +1,91 @@
+/** Rounds whose length follows from what steps and merges take. */
+
+import { assertEquals } from "@std/assert";
+import type { NodeId } from "../../core/ids.ts";
+import { stepsFor } from "../../core/merge/interval.ts";
+import { renewInterval, roundSteps } from "../../core/orchestrator/merge/round_length.ts";
+import { resolveConfig } from "../../core/config/parse.ts";
+import { commit, merging, reduceAll } from "../support/swarm/scripted_merge.ts";
+import type { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
+
+function trainWith(overrides: Record<string, number>) {
+  const resolved = resolveConfig({ overrides: { "train.stepsPerRound": 0, ...overrides } });
+  if (!resolved.ok) throw new Error(resolved.problems.map(({ text }) => text).join());
+  return resolved.config.train;
+}
+
+/** Lengths of the next rounds while steps and merges take these times. */
+function lengths(times: { stepMs: number; mergeMs: number }, from: number, overrides: Record<string, number> = {}) {
+  const train = trainWith(overrides);
+  const found = [from];
+  for (let i = 0; i < 8; i++) found.push(stepsFor(times, { before: found.at(-1)!, train }));
+  return found;
+}
+
+Deno.test("Round length: it grows until merges take a tenth of the time, at most doubling", () => {
+  const found = lengths({ stepMs: 400, mergeMs: 772 }, 1);
+  assertEquals(found, [1, 2, 4, 8, 16, 18, 18, 18, 18]);
+  const share = (steps: number) => 772 / (772 + 400 * steps);
+  assertEquals([share(18) <= 0.1, share(17) <= 0.1], [true, false]);
+});
+
+Deno.test("Round length: on a fast network every step is merged, and a long round shrinks by halves", () => {
+  assertEquals(lengths({ stepMs: 10_000, mergeMs: 300 }, 20), [20, 10, 5, 3, 2, 1, 1, 1, 1]);
+  assertEquals(lengths({ stepMs: 1, mergeMs: 0 }, 1).at(-1), 1);
+});
+
+Deno.test("Round length: neither slow links nor one absurd merge make it longer than the configuration allows", () => {
+  assertEquals(lengths({ stepMs: 1, mergeMs: 1e12 }, 1), [1, 2, 4, 8, 16, 30, 30, 30, 30]);
+  assertEquals(lengths({ stepMs: 1, mergeMs: 1e12 }, 1, { "train.mostStepsPerRound": 5 }).at(-1), 5);
+  assertEquals(stepsFor({ stepMs: 1_000, mergeMs: 1e12 }, { before: 3, train: trainWith({}) }), 6);
+  assertEquals(lengths({ stepMs: 1_000, mergeMs: 1_000 }, 1, { "train.mergeShare": 0.5 }).at(-1), 1);
+});
+
+const measured = { train: { stepsPerRound: 0, microbatchesPerStep: 4 } };
+
+/** Works and seals until a merge begins; every step takes `stepMs`, 400 of them for its four tasks. Returns how many steps that took. */
+function trainRound(hub: ScriptedOrchestrator, nodes: readonly NodeId[], stepMs: number): number {
+  const before = hub.state.step;
+  while (hub.state.phase === "training") {
+    hub.work(nodes, { taskMs: 100 });
+    hub.wait(stepMs - 400);
+    for (const node of nodes) hub.seal(node);
+  }
+  return hub.state.step - before;
+}
+
+function mergeIn(hub: ScriptedOrchestrator, nodes: readonly NodeId[], mergeMs: number): void {
+  for (const node of nodes) commit(hub, node);
+  hub.wait(mergeMs);
+  reduceAll(hub, nodes);
+  const round = hub.state.round + 1;
+  const parameters = hub.blob(64);
+  for (const node of nodes) hub.tell(node, { type: "mergeApplied", round, parameters, momentum: null });
+  const uploader = hub.state.upload!.stages[0]!.asked as NodeId;
+  hub.tell(uploader, { type: "parametersUploaded", round, parameters, momentum: null });
+  hub.step({ type: "checkpointWritten", round, folder: "" });
+}
+
+Deno.test("Round length: the run's own steps and merges are measured, and the record tells the next length", () => {
+  const { hub, nodes } = merging(2, measured);
+  assertEquals([hub.state.step, hub.state.phase], [1, "merging"], "the first round has one step");
+  mergeIn(hub, nodes, 2_000);
+  const found: number[] = [];
+  for (let round = 0; round < 5; round++) {
+    found.push(trainRound(hub, nodes, 1_000));
+    mergeIn(hub, nodes, 2_000);
+  }
+  assertEquals(found, [2, 4, 8, 16, 18]);
+  const told = hub.records.flatMap((record) => record.type === "roundMerged" ? [record.nextSteps] : []);
+  assertEquals(told.slice(0, 5), [2, 4, 8, 16, 18]);
+});
+
+Deno.test("Round length: a merge that a restart interrupted measures nothing", () => {
+  const { hub, nodes } = merging(2, measured);
+  mergeIn(hub, nodes, 2_000);
+  trainRound(hub, nodes, 1_000);
+  hub.state.interval.steps = 4;
+  hub.step({ type: "restarted", changes: [], lost: [] });
+  renewInterval(hub.state, 1e9);
+  assertEquals(roundSteps(hub.state), 4);
+});
