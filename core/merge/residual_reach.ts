@@ -7,6 +7,7 @@
  */
 
 import type { RunConfig } from "../config/config.ts";
+import { longestRound } from "../config/round_length.ts";
 import { payloadCodecOf } from "./payload/payload_codecs.ts";
 
 interface Rates {
@@ -31,6 +32,6 @@ export function carriedOn({ config, roundRates, carriedRates }: Rates): number {
 
 /** Of a run that continues from a checkpoint, whose miners may hold residuals: as if all rounds before had been usual ones. */
 export function rememberedRates(config: RunConfig): number {
-  const { learningRate, stepsPerRound } = config.train;
-  return (payloadCodecOf(config).mostRounds - 1) * stepsPerRound * learningRate;
+  const { train } = config;
+  return (payloadCodecOf(config).mostRounds - 1) * longestRound(train) * train.learningRate;
 }
