@@ -1,7 +1,7 @@
 /** Swarms of real processes, on the reference device so that no adapter is needed. */
 
 import { assert, assertEquals, assertGreater, assertLess, assertMatch } from "@std/assert";
-import { IotaProcess, type Line } from "../support/process/iota_process.ts";
+import { iota, IotaProcess, type Line } from "../support/process/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 
 const toy = ["--size", "toy", "--device", "reference", "--json"];
@@ -33,6 +33,18 @@ Deno.test("Swarm: every role as a process trains, validates, keeps checkpoints a
     assertMatch(summary["sample"] as string, /^The people/);
     const saved = JSON.parse(await Deno.readTextFile(`${folder}/summary.json`));
     assertEquals(saved.checkpoint, summary["checkpoint"]);
+  });
+});
+
+Deno.test("Swarm: without --json it prints lines for people, and ends well", async () => {
+  await withScratchFolder(async (folder) => {
+    const words = toy.filter((word) => word !== "--json");
+    const { code, stdout, stderr } = await iota(["swarm", ...words, "--steps", "4", "--data", folder]);
+    assertEquals(code, 0, stderr);
+    assert(!stderr.includes("error"), stderr);
+    for (const line of [/^ +\d+:\d\d +step +4\/4 /m, /^ +\d+:\d\d +merge /m, /^bytes per trained token +\d/m]) {
+      assertMatch(stdout, line);
+    }
   });
 });
 
