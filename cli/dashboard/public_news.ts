@@ -6,9 +6,9 @@
  */
 
 import type { News, NewsRecord } from "../../core/view/view.ts";
-import { plural, printable, shortAddress } from "../screen/format.ts";
+import { printable, shortAddress } from "../screen/format.ts";
 import { newsLine } from "../screen/news_words.ts";
-import { isLate, isReturn } from "../screen/record_words.ts";
+import { isLate, isReturn, reissuedClause } from "../screen/record_words.ts";
 
 export interface PublicNews {
   readonly atMs: number; // wall clock
@@ -36,9 +36,7 @@ function withoutPrivate(record: NewsRecord): string | null {
     case "runFinished":
       return `run ${record.finished ? "ended" : "stopped"} at step ${record.step}`;
     case "nodeLost":
-      return isReturn(record)
-        ? null
-        : `${shortAddress(record.node)} lost; ${plural(record.tasksReissued, "task")} handed out again`;
+      return isReturn(record) ? null : `${shortAddress(record.node)} lost${reissuedClause(record.tasksReissued)}`;
     case "taskReleased":
       return `task ${record.task} taken back from ${shortAddress(record.node)}`;
     case "faultSeen":

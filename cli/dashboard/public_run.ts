@@ -79,7 +79,7 @@ function publicRun(view: RunView, nowMs: number): PublicRun {
     tokensPerSecond: speed,
     learningRate,
     losses: {
-      values: losses.values,
+      values: losses.values.map(rounded),
       stride: losses.stride,
       pending: losses.pending.count,
       first: view.lossFirst,
@@ -92,6 +92,9 @@ function publicRun(view: RunView, nowMs: number): PublicRun {
     news: news.map(publicNews),
   };
 }
+
+/** To six digits, which halves the curve's bytes. */
+const rounded = (value: number | null): number | null => value === null ? null : Number(value.toPrecision(6));
 
 function publicMembers(view: RunView): Record<string, PublicMember> {
   const members: Record<string, PublicMember> = {};

@@ -14,10 +14,8 @@ export interface Point {
   readonly loss: number | null;
 }
 
-const width = 640;
-const height = 240;
+const height = 240; // pixels
 const left = 48;
-const right = width - 12;
 const top = 10;
 const bottom = height - 24;
 const svgNames = "http://www.w3.org/2000/svg";
@@ -35,6 +33,9 @@ export function drawLoss(chart: Element, run: Curves): void {
   const steps = rangeOf([0, run.step]);
   const losses = rangeOf([...train, ...run.heldOut].flatMap(({ loss }) => loss === null ? [] : [loss]));
   chart.replaceChildren();
+  const width = Math.max(160, chart.clientWidth); // so that a pixel of the drawing is one of the page
+  const right = width - 12;
+  chart.setAttribute("viewBox", `0 0 ${width} ${height}`);
   if (steps === null || losses === null) {
     chart.setAttribute("aria-label", "No loss yet: the first step is not closed");
     draw(chart, "text", { x: left, y: height / 2 }).textContent = "after the first step";
@@ -47,7 +48,7 @@ export function drawLoss(chart: Element, run: Curves): void {
     draw(chart, "line", { class: "grid", x1: left, x2: right, y1: y(loss), y2: y(loss) });
     draw(chart, "text", { x: left - 6, y: y(loss) + 4, "text-anchor": "end" }).textContent = decimal(loss);
   }
-  for (const step of ticksOf(stepRange, 6)) {
+  for (const step of ticksOf(stepRange, width / 100)) {
     draw(chart, "text", { x: x(step), y: height - 6, "text-anchor": "middle" }).textContent = decimal(step);
   }
   const inside = train.filter(({ step }) => step >= 0);

@@ -9,11 +9,11 @@ import { showMembers } from "./members.ts";
 import { showPipeline } from "./pipeline.ts";
 import { showSummary } from "./summary.ts";
 
-let waiting: RunSnapshot | null = null; // the state to draw in the next frame
+let state: RunSnapshot | null = null;
+let isDrawing = false; // in the next frame
 
 function draw(): void {
-  const state = waiting;
-  waiting = null;
+  isDrawing = false;
   if (state === null) return;
   showSummary(state.run);
   drawLoss(byId("loss"), state.run);
@@ -21,10 +21,16 @@ function draw(): void {
   showMembers(byId("members"), byId("more"), state);
 }
 
+function drawSoon(): void {
+  if (!isDrawing) requestAnimationFrame(draw);
+  isDrawing = true;
+}
+
+addEventListener("resize", drawSoon);
 followRun({
-  onState(state) {
-    if (waiting === null) requestAnimationFrame(draw);
-    waiting = state;
+  onState(next) {
+    state = next;
+    drawSoon();
   },
   onLink: (text) => setText(byId("link"), text),
 });

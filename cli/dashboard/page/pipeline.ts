@@ -8,7 +8,7 @@ import { decimal, shortAddress } from "../../screen/format.ts";
 import type { PublicMember, RunSnapshot } from "../public_run.ts";
 import { childAt, keepChildren, setClass, setText } from "./elements.ts";
 
-const mostReplicas = 24; // shown in a card
+const mostReplicas = 6; // shown in a card by name
 
 /** A sign for each state, for those who do not see its colour. */
 export const stateSigns: Readonly<Record<PublicMember["state"], string>> = { ready: "●", loading: "◌", lost: "✕" };
@@ -26,11 +26,7 @@ export function showPipeline(list: Element, { run, members }: RunSnapshot): void
     setText(childAt(card, 3, "p"), stage.merge === null ? "training" : `merge: ${stage.merge}`);
     const replicas = byStage.get(i) ?? [];
     showReplicas(childAt(card, 4, "ul"), replicas);
-    const hidden = replicas.length - mostReplicas;
-    setText(
-      childAt(card, 5, "p"),
-      replicas.length === 0 ? "no miner" : hidden > 0 ? `and ${decimal(hidden)} more` : "",
-    );
+    setText(childAt(card, 5, "p"), countsText(replicas));
   });
   keepChildren(list, run.stages.length);
 }
@@ -44,6 +40,17 @@ function replicasByStage(members: RunSnapshot["members"]): Map<number, Replica[]
     byStage.set(member.stage, [...byStage.get(member.stage) ?? [], [node, member]]);
   }
   return byStage;
+}
+
+/** `no miner`; nothing where every replica is named; else `100 miners: 97 ready, 3 lost`. */
+function countsText(replicas: readonly Replica[]): string {
+  if (replicas.length === 0) return "no miner";
+  if (replicas.length <= mostReplicas) return "";
+  const counts = (["ready", "loading", "lost"] as const).map((state) => {
+    return { state, count: replicas.filter(([, member]) => member.state === state).length };
+  });
+  const shown = counts.filter(({ count }) => count > 0).map(({ state, count }) => `${decimal(count)} ${state}`);
+  return `${decimal(replicas.length)} miners: ${shown.join(", ")}`;
 }
 
 function showReplicas(list: Element, replicas: readonly Replica[]): void {

@@ -25,7 +25,7 @@ Deno.test("Metrics: the page of a run parses back to what its records say", asyn
   assertEquals(value("iota_tokens_total"), 40 * 2_048);
   assertEquals(value("iota_step_duration_seconds"), 1.15);
   assertEquals(value('iota_members{role="miner",state="ready"}'), 5);
-  assertEquals(value('iota_members{role="validator",state="loading"}'), 1);
+  assertEquals(value('iota_members{role="validator",state="ready"}'), 1);
   assertEquals(value(`iota_tasks_finished_total{miner="${sampleMiners[0]}"}`), 160);
   assertEquals(value('iota_verdicts_total{outcome="passed"}'), 3);
   assertEquals(value('iota_verdicts_total{outcome="failed"}'), 1);

@@ -126,3 +126,14 @@ Deno.test("View: held-out losses lie at the step whose parameters they measure, 
   assert(view.heldOut.length <= 128 && view.roundStarts.length <= 8);
   assertEquals([steps()[0], steps().at(-1)], [10, view.step]);
 });
+
+Deno.test("View: a validator is ready as soon as it joins, and a miner when it has its stage", () => {
+  const view = openedView();
+  const [miner, validator] = [nodeId("5Miner"), nodeId("5Validator")];
+  foldAt(view, { type: "nodeJoined", node: miner, role: "miner", adapter: "" }, 1);
+  foldAt(view, { type: "nodeJoined", node: validator, role: "validator", adapter: "" }, 1);
+  assertEquals([view.nodes[miner]?.state, view.nodes[validator]?.state], ["loading", "ready"]);
+  const nodes = [{ node: validator, role: "validator", stage: null, isReady: false }] as const;
+  foldAt(view, { type: "takenUp", step: 3, round: 1, nodes }, 2);
+  assertEquals(view.nodes[validator]?.state, "ready");
+});
