@@ -2,7 +2,8 @@
  * `/api/v1/run` and `/events` at the hub's port: the public part of a run's view, once as JSON, or followed as it changes.
  *
  * Owns: when the public part is computed: at most every `everyMs`, and only when somebody asks or follows, so neither the rate
- * of records nor that of requests matters. Out of scope: what is public (public_run.ts).
+ * of records nor that of requests matters. Large changes wait longer, so that a viewer of a swarm of any size costs the hub's
+ * line at most `viewerBytesPerSecond`. Out of scope: what is public (public_run.ts).
  */
 
 import { defaultNetLimits } from "../../net/limits.ts";
@@ -14,6 +15,7 @@ import { changesJson, partsOf, snapshotJson, type SnapshotParts } from "./run_ch
 
 const everyMs = 500;
 const mostViewers = 64;
+const viewerBytesPerSecond = 64 * 1024;
 const streamMs = defaultNetLimits.helloMs - 2_000; // the port gives a stranger's request `helloMs`
 
 export function openRunApi(context: ConsumerContext): ProjectionConsumer {
@@ -35,6 +37,7 @@ class RunFeed {
   #takenAtMs: number; // steady
   #json: string | null = null; // of the parts
   #cancel: Cancel | null = null;
+  #waitMs = everyMs; // until the next changes are sent
 
   constructor(context: ConsumerContext) {
     this.#context = context;
@@ -70,14 +73,14 @@ class RunFeed {
   }
 
   #updateSoon(): void {
-    this.#cancel ??= this.#context.timers.after(everyMs, () => {
+    this.#cancel ??= this.#context.timers.after(this.#waitMs, () => {
       this.#cancel = null;
       this.#update();
     });
   }
 
   #updateIfOld(): void {
-    if (this.#context.timers.steadyMs() - this.#takenAtMs >= everyMs) this.#update();
+    if (this.#context.timers.steadyMs() - this.#takenAtMs >= this.#waitMs) this.#update();
   }
 
   #update(): void {
@@ -86,7 +89,9 @@ class RunFeed {
     this.#parts = parts;
     this.#json = null;
     this.#takenAtMs = this.#context.timers.steadyMs();
-    if (changes !== null) this.#stream.send(changes);
+    if (changes === null) return;
+    this.#waitMs = Math.max(everyMs, changes.length * 1_000 / viewerBytesPerSecond);
+    this.#stream.send(changes);
   }
 
   #take(): SnapshotParts {

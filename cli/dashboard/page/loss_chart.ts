@@ -38,7 +38,7 @@ export function drawLoss(chart: Element, run: Curves): void {
   chart.setAttribute("viewBox", `0 0 ${width} ${height}`);
   if (steps === null || losses === null) {
     chart.setAttribute("aria-label", "No loss yet: the first step is not closed");
-    draw(chart, "text", { x: left, y: height / 2 }).textContent = "after the first step";
+    draw(chart, "text", { x: left, y: height / 2 }).textContent = "The curve begins after the first step";
     return;
   }
   const stepRange = { low: 0, high: Math.max(1, run.step) };

@@ -23,7 +23,7 @@ export function showPipeline(list: Element, { run, members }: RunSnapshot): void
     setText(childAt(card, 0, "h3"), `Stage ${i}`);
     setText(childAt(card, 1, "p"), layers);
     setText(childAt(card, 2, "p"), `${decimal(stage.forward)} forward, ${decimal(stage.backward)} backward in flight`);
-    setText(childAt(card, 3, "p"), stage.merge === null ? "training" : `merge: ${stage.merge}`);
+    setText(childAt(card, 3, "p"), stage.merge === null ? run.phase : `merge: ${stage.merge}`);
     const replicas = byStage.get(i) ?? [];
     showReplicas(childAt(card, 4, "ul"), replicas);
     setText(childAt(card, 5, "p"), countsText(replicas));

@@ -3,6 +3,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { withChanges } from "../../../cli/dashboard/page/run_state.ts";
 import type { RunSnapshot } from "../../../cli/dashboard/public_run.ts";
+import { nodeId } from "../../../core/ids.ts";
 import type { ViewRecord } from "../../../core/view/view_record.ts";
 import { anyRecord } from "../../support/any_record.ts";
 import { sampleMiners, sampleRun } from "../../support/sample_run.ts";
@@ -212,4 +213,28 @@ Deno.test("Events: however often pages are asked for, the run is looked at twice
   await run.get("/api/v1/run");
   assert(looks <= 3 * once);
   run.close();
+});
+
+Deno.test("Events: a thousand busy members cost each viewer at most 64 KiB a second", async () => {
+  const run = servedRun();
+  const { record } = sampleRun(1).find(({ record }) => record.type === "taskFinished")!;
+  const work = () => {
+    for (let i = 0; i < 1_000; i++) run.tell({ ...record, node: nodeId(`5Miner${i}`.padEnd(48, "x")) } as ViewRecord);
+  };
+  const viewer = new Viewer(await run.get("/events"));
+  await viewer.next();
+  viewer.bytes = 0;
+  const pending = (async () => {
+    while (await viewer.next() !== null);
+  })();
+  for (let ms = 0; ms < 8_000; ms += 100) {
+    work();
+    run.timers.advance(100);
+    await Promise.resolve();
+  }
+  run.close();
+  await pending;
+  const lastBytes = (await (await run.get("/api/v1/run")).text()).length; // the first and the last changes have not waited
+  assert(viewer.bytes > 2 * lastBytes, `${viewer.bytes} bytes`);
+  assert(viewer.bytes <= 8 * 64 * 1024 + 2 * lastBytes, `${viewer.bytes} bytes`);
 });
