@@ -29,7 +29,6 @@ import {
   payloadCodecDocs,
   payloadCodecNames,
 } from "../merge/payload/payload_codec_names.ts";
-import { mergeShareDefault, mostStepsDefault } from "./round_length.ts";
 import { defaultSize, sizeNames } from "./size.ts";
 
 interface NumberLimits {
@@ -58,6 +57,8 @@ const choice = (choices: readonly string[], initial: string, doc: string): Choic
 });
 const flag = (initial: boolean, doc: string): BooleanKnob => ({ kind: "boolean", unit: "", default: initial, doc });
 
+export const mergeShareDefault = 0.1;
+export const mostStepsDefault = 30;
 const day = 86_400_000; // ms
 const mebi = 2 ** 20;
 

@@ -50,7 +50,7 @@ export interface Attack {
   readonly replicas?: number; // of every stage, default: 3
   readonly deadlineMs?: number; // of leases and merge phases, default: 20 s, far longer than a round, so that a missed one shows
   readonly seed?: number;
-  readonly width?: number; // of the model
+  readonly width?: number; // of the model, default 32
   readonly layers?: number;
   readonly steps?: number;
   readonly slownessOf?: (place: number) => number; // of the miner at this place, default: 1, its passes take their usual time
@@ -75,11 +75,11 @@ export interface Aftermath {
 }
 
 function configFor(
-  { seed = 1, replicas = 3, validators = [], deadlineMs = 20_000, width, layers, steps: given = steps }: Attack,
+  { seed = 1, replicas = 3, validators = [], deadlineMs = 20_000, width = 32, layers, steps: given = steps }: Attack,
 ): RunConfig {
   return configOf({
     seed,
-    model: { ...(width === undefined ? {} : { width }), ...(layers === undefined ? {} : { layers }) },
+    model: { width, ...(layers === undefined ? {} : { layers }) },
     train: { steps: given, stepsPerRound: given / rounds, ...work },
     outer: { learningRate: 0.7, momentum: 0.9 },
     swarm: { replicas, validators: Math.max(2, validators.length) },
@@ -223,11 +223,11 @@ async function finalModel(
 const calmRuns = new Map<string, Promise<Aftermath>>();
 
 /** The same run without hostile nodes; computed once. */
-export function calm({ seed = 1, replicas = 3, width, layers, steps: given }: Attack = {}): Promise<Aftermath> {
+export function calm({ seed = 1, replicas = 3, width = 32, layers, steps: given }: Attack = {}): Promise<Aftermath> {
   const key = `${seed} ${replicas} ${width} ${layers} ${given}`;
   const known = calmRuns.get(key) ?? runAttack({
     ...{ seed, replicas },
-    ...(width === undefined ? {} : { width }),
+    width,
     ...(layers === undefined ? {} : { layers }),
     ...(given === undefined ? {} : { steps: given }),
   });
