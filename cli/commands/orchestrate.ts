@@ -29,6 +29,13 @@ export const command: Command = {
       ],
     },
     {
+      title: "Programs and Prometheus read the dashboard's port",
+      lines: [
+        "curl -s http://127.0.0.1:9009/api/v1/run",
+        "curl -s http://127.0.0.1:9009/metrics",
+      ],
+    },
+    {
       title: "TLS with your own certificate, for the address 192.168.1.5",
       lines: [
         "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes \\",

@@ -1,4 +1,4 @@
-/** What an orchestrator prints once its port is open: the join line, and what may prevent joining. */
+/** What an orchestrator prints once its port is open: the dashboard, the join line, and what may prevent joining. */
 
 import { type Invite, inviteText } from "../find/invite.ts";
 import { joinCommand } from "../find/join_command.ts";
@@ -25,13 +25,22 @@ export function sayListening(output: Output, port: OpenPort): void {
   const certificate = place.tls === null || !url.startsWith("wss:") ? null : servedCertificate(place.tls);
   const authorityFile = certificate?.signsItself === true ? place.certificateFile : null;
   const listensAt = `${at.host.includes(":") ? `[${at.host}]` : at.host}:${at.port}`;
-  output.event({ type: "listening", url, listensAt, run, hub, invite: inviteText(invite) });
+  output.event({
+    type: "listening",
+    url,
+    listensAt,
+    run,
+    hub,
+    invite: inviteText(invite),
+    dashboard: dashboardAt(url),
+  });
   const forMiners = `for ${plural(miners, "miner")}`;
   output.line(
     place.isPublicGiven
       ? `Listening on ${listensAt} ${forMiners}; other machines reach it at ${url}`
       : `Listening on ${url} ${forMiners}`,
   );
+  output.line(`Dashboard: ${dashboardAt(url)}`);
   sayMoved(output, port);
   output.line(`Join with: ${joinCommand(invite, { authorityFile })}`);
   const others = othersOf(place, url).filter((socket) => certificate?.names(socket) ?? true);
@@ -58,6 +67,9 @@ export function sayListening(output: Output, port: OpenPort): void {
     );
   }
 }
+
+/** The page about the run, at the address that nodes dial: `ws://host:port` gives `http://host:port/`. */
+export const dashboardAt = (socket: string): string => `${socket.replace(/^ws/, "http").replace(/\/$/, "")}/`;
 
 /** Where nodes look for a resumed run, if it is not there any more. */
 function sayMoved(output: Output, { place, at, saved, invite: { socket: url }, isAnnounced }: OpenPort): void {

@@ -9,6 +9,7 @@ import type { RunView } from "../../core/view/view.ts";
 import type { StampedRecord } from "../../core/view/view_record.ts";
 import type { RefusalCounts } from "../../net/auth/refusals.ts";
 import type { HubPage } from "../../net/hub_http.ts";
+import type { Timers } from "../../net/timers.ts";
 import type { Output } from "../output/output.ts";
 
 /** What the hub proves in a hello; a page only states it. */
@@ -21,6 +22,7 @@ export interface ConsumerContext {
   readonly view: RunView; // read-only; changes in place, before each `onRecord`
   readonly output: Output;
   readonly nowMs: () => number; // wall clock
+  readonly timers: Timers;
   /** Connections that did not prove a node, since this process began. */
   readonly refused: () => RefusalCounts;
   readonly identity: HubIdentity | null; // null: this process serves no port

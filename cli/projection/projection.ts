@@ -10,6 +10,7 @@ import { emptyView, type RunView } from "../../core/view/view.ts";
 import type { RecordOf, StampedRecord, ViewRecord } from "../../core/view/view_record.ts";
 import type { RefusalCounts } from "../../net/auth/refusals.ts";
 import type { HubPage } from "../../net/hub_http.ts";
+import { systemTimers, type Timers } from "../../net/timers.ts";
 import type { Output } from "../output/output.ts";
 import type { HubIdentity, OpenConsumer, ProjectionConsumer } from "./consumer.ts";
 import { projectionConsumers } from "./consumers.ts";
@@ -19,6 +20,8 @@ export interface ProjectionOptions {
   readonly output: Output;
   readonly opened: Omit<RecordOf<"opened">, "type">;
   readonly nowMs: () => number; // wall clock
+  /** Of the consumers. @default the system's */
+  readonly timers?: Timers;
   /** @default nothing is kept on disk */
   readonly records?: OpenRecordLog;
   readonly refused?: () => RefusalCounts;
@@ -37,12 +40,13 @@ export class Projection {
 
   constructor(options: ProjectionOptions) {
     const { opened, output, nowMs, records, refused = () => noRefusals, identity = null } = options;
-    const { consumers = projectionConsumers } = options;
+    const { consumers = projectionConsumers, timers = systemTimers } = options;
     this.#options = options;
     this.view = records?.view ?? emptyView();
     this.#sequence = records?.sequence ?? 0;
     this.keep({ type: "opened", ...opened });
-    this.#consumers = consumers.map((open) => open({ view: this.view, output, nowMs, refused, identity }));
+    const context = { view: this.view, output, nowMs, timers, refused, identity };
+    this.#consumers = consumers.map((open) => open(context));
     this.pages = Object.assign({}, ...this.#consumers.map(({ pages }) => pages));
   }
 

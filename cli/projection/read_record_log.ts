@@ -56,7 +56,11 @@ function foldLines(lines: readonly string[]): ReadRecords {
 }
 
 /** Of a view that was written before they existed. */
-const newFields: Pick<RunView, "unserved"> = { unserved: [] };
+const newFields: Pick<RunView, "unserved" | "heldOut" | "roundStarts"> = {
+  unserved: [],
+  heldOut: [],
+  roundStarts: [],
+};
 
 /** The problem, if another version wrote the record or the disk has damaged it. */
 function foldForeign(view: RunView, entry: StampedRecord): string | null {

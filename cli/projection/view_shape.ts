@@ -58,6 +58,8 @@ const viewShape = v.object(
     learningRate: numberOrNull,
     recentSteps: v.array(v.object({ tokens: v.number(), closedAtMs: v.number() })),
     validation: v.array(roundLoss),
+    heldOut: v.array(v.object({ round: v.number(), step: v.number(), loss: v.number() })),
+    roundStarts: v.array(v.object({ round: v.number(), step: v.number() })),
     wire: v.nullable(v.object({ forwardBytes: v.number(), backwardBytes: v.number(), bf16Bytes: v.number() })),
     chain: v.nullable(v.object({
       block: v.number(),

@@ -19,6 +19,7 @@ import { joinCommand } from "../find/join_command.ts";
 import { Projection } from "../projection/projection.ts";
 import { describeRun, describeText, type TextFacts } from "../orchestrate/describe_run.ts";
 import { runFacts } from "../orchestrate/run_facts.ts";
+import { dashboardAt } from "../orchestrate/say_listening.ts";
 import { type Death, type LastEnd, type Line, maxDeaths } from "./supervised_process.ts";
 import { SwarmChain } from "./swarm_chain.ts";
 import { type ChaosReport, SwarmChaos } from "./swarm_chaos.ts";
@@ -196,10 +197,11 @@ export class Swarm {
   #onListening(at: SwarmHub): void {
     const { output } = this.#context;
     const invite = { socket: at.url, run: at.run, hub: nodeId(at.hub) };
-    output.event({ type: "listening", ...at, invite: inviteText(invite) });
+    output.event({ type: "listening", ...at, invite: inviteText(invite), dashboard: dashboardAt(at.url) });
     const config = this.#config;
     const orchestrator = this.#orchestrator;
     if (config === null || orchestrator === null || this.#chaos !== null) return; // running nodes find it again by themselves
+    output.line(`Dashboard: ${dashboardAt(at.url)}`);
     output.line(`Join with: ${joinCommand(invite)}`);
     const { pipeline, seed, swarm, train } = config;
     this.#chaos = new SwarmChaos({

@@ -7,6 +7,7 @@
  */
 
 import { forgetFlight, moveMicrobatch } from "./fold_flight.ts";
+import { forgetHeldOutAfter, noteHeldOut, noteRoundStart } from "./fold_held_out.ts";
 import { changeNode, forgetLost, nodeOf, takeUpNodes } from "./fold_nodes.ts";
 import { pushSeries } from "./series.ts";
 import { type NewsRecord, newsTypes, type RunView, stagesOf } from "./view.ts";
@@ -53,7 +54,7 @@ function change(view: RunView, record: ViewRecord, atMs: number): void {
       return stepClosed(view, record, atMs);
     case "rewound":
       view.step = record.toStep;
-      return;
+      return forgetHeldOutAfter(view, record.toStep);
     case "mergeRetaken":
       return mergeRetaken(view, record);
     case "mergePhase":
@@ -178,10 +179,13 @@ function stepClosed(view: RunView, record: RecordOf<"stepClosed">, atMs: number)
 function mergeRetaken(view: RunView, { step, round }: RecordOf<"mergeRetaken">): void {
   Object.assign(view, { phase: "training", step, round });
   for (const stage of view.stages) stage.merge = null;
+  forgetHeldOutAfter(view, step);
 }
 
 function evaluated(view: RunView, { round, loss }: RecordOf<"evaluated">): void {
-  if (Number.isFinite(loss)) view.validation = [...view.validation.slice(0, 1), { round, loss }];
+  if (!Number.isFinite(loss)) return;
+  view.validation = [...view.validation.slice(0, 1), { round, loss }];
+  noteHeldOut(view, { round, loss });
 }
 
 function mergePhase(view: RunView, { stage, phase }: RecordOf<"mergePhase">): void {
@@ -197,6 +201,7 @@ function roundMerged(view: RunView, record: RecordOf<"roundMerged">): void {
   const agree = isCompared(record) ? stages.every((stage) => stage.agree) : null;
   Object.assign(view, { phase: "training", round, lastMerge: { round, bytesPerMiner, mergeMs, agree } });
   for (const stage of view.stages) stage.merge = null;
+  noteRoundStart(view, { round, step: view.step });
   forgetLost(view);
 }
 

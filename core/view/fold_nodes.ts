@@ -5,6 +5,7 @@
  */
 
 import type { NodeId } from "../ids.ts";
+import type { Role } from "../protocol/message.ts";
 import type { NodeView, RunView } from "./view.ts";
 import type { RecordOf, TakenUpNode } from "./view_record.ts";
 
@@ -22,7 +23,7 @@ export function changeNode(
   >,
 ): void {
   if (record.type === "nodeJoined") {
-    addNode(view, { ...newNode(record.node), role: record.role });
+    addNode(view, { ...newNode(record.node), role: record.role, state: stateOfNew(record.role, false) });
     return;
   }
   const node = nodeOf(view, record.node);
@@ -50,7 +51,7 @@ export function takeUpNodes(view: RunView, nodes: readonly TakenUpNode[]): void 
   view.nodeCount = 0;
   for (const { node, role, stage, isReady } of nodes) {
     const tasks = before[node]?.tasks ?? 0;
-    addNode(view, { node, role, state: isReady ? "ready" : "loading", stage, loading: null, tasks });
+    addNode(view, { node, role, state: stateOfNew(role, isReady), stage, loading: null, tasks });
   }
 }
 
@@ -65,6 +66,10 @@ export function forgetLost(view: RunView): void {
 const newNode = (node: NodeId): NodeView => (
   { node, role: "miner", state: "loading", stage: null, loading: null, tasks: 0 }
 );
+
+/** A validator has no stage to load before it is asked. */
+const stateOfNew = (role: Role, isReady: boolean): NodeView["state"] =>
+  isReady || role === "validator" ? "ready" : "loading";
 
 function addNode(view: RunView, node: NodeView): NodeView | null {
   const isKnown = view.nodes[node.node] !== undefined;

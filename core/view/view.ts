@@ -42,6 +42,13 @@ export interface VerdictView {
   readonly lossError: number | null;
 }
 
+/** Loss on held-out text of the parameters after `step` steps, the last evaluation of its round. */
+export interface HeldOutPoint {
+  readonly round: number;
+  readonly step: number;
+  readonly loss: number;
+}
+
 /** Where a microbatch goes next. */
 export interface Hop {
   readonly stage: number;
@@ -103,6 +110,8 @@ export interface RunView {
   learningRate: number | null;
   recentSteps: { tokens: number; closedAtMs: number }[]; // the last few; the first only gives the start of the second
   validation: { round: number; loss: number }[]; // first and latest evaluation
+  heldOut: HeldOutPoint[]; // the whole curve, thinned; ascending steps
+  roundStarts: { round: number; step: number }[]; // the latest merges
   wire: WireCost | null; // null: nothing measured yet
   chain: ChainActivity | null; // null: no chain
   lastMerge: { round: number; bytesPerMiner: number; mergeMs: number; agree: boolean | null } | null; // agree null: nothing was compared
@@ -145,6 +154,8 @@ export function emptyView(facts: RunFacts = noFacts, startedAtMs = 0): RunView {
     learningRate: null,
     recentSteps: [],
     validation: [],
+    heldOut: [],
+    roundStarts: [],
     wire: null,
     chain: null,
     lastMerge: null,

@@ -42,7 +42,14 @@ Deno.test("Swarm: without --json it prints lines for people, and ends well", asy
     const { code, stdout, stderr } = await iota(["swarm", ...words, "--steps", "4", "--data", folder]);
     assertEquals(code, 0, stderr);
     assert(!stderr.includes("error"), stderr);
-    for (const line of [/^ +\d+:\d\d +step +4\/4 /m, /^ +\d+:\d\d +merge /m, /^bytes per trained token +\d/m]) {
+    for (
+      const line of [
+        /^Dashboard: http:\/\/127\.0\.0\.1:\d+\/$/m,
+        /^ +\d+:\d\d +step +4\/4 /m,
+        /^ +\d+:\d\d +merge /m,
+        /^bytes per trained token +\d/m,
+      ]
+    ) {
       assertMatch(stdout, line);
     }
   });

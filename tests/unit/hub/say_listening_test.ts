@@ -54,6 +54,13 @@ Deno.test("Listening: with a public address, the port that a proxy needs is name
   assertMatch((await said({ port: 9230 })).stdout, /^Listening on ws:\/\/127\.0\.0\.1:9230 for 3 miners$/m);
 });
 
+Deno.test("Listening: the dashboard has the address that nodes dial, as a browser writes it", async () => {
+  const at = async (given: Given) => /^Dashboard: (.*)$/m.exec((await said(given)).stdout)?.[1];
+  assertEquals(await at({ port: 9230 }), "http://127.0.0.1:9230/");
+  assertEquals(await at({ host: "::1", port: 9230 }), "http://[::1]:9230/");
+  assertEquals(await at({ "public-address": "wss://run.example" }), "https://run.example/");
+});
+
 Deno.test("Listening: what keeps others out is what the advice undoes", async () => {
   const asked = await said({ host: "0.0.0.0", loopback: true });
   assertMatch(asked.stdout, /Only this machine can join; .* without --loopback, and without loopback in \[hub\]/);

@@ -104,3 +104,36 @@ Deno.test("View: more nodes and microbatches than a run may have are left out", 
   }
   assertEquals([view.nodeCount, view.hopCount], [2 ** 16, 2 ** 16]);
 });
+
+Deno.test("View: held-out losses lie at the step whose parameters they measure, and go when the run goes back", () => {
+  const view = openedView();
+  for (const { record, atMs } of sampleRun(40)) foldAt(view, record, atMs);
+  const steps = () => view.heldOut.map(({ step }) => step);
+  assertEquals(steps(), [10, 20, 30, 40]);
+  const validator = nodeId("5Validator");
+  foldAt(view, { type: "evaluated", round: 3, validator, loss: 4.25, tokens: 1 }, 1); // late, and of a second validator
+  assertEquals(view.heldOut[2], { round: 3, step: 30, loss: 4.25 });
+  foldAt(view, { type: "evaluated", round: 77, validator, loss: 1, tokens: 1 }, 1);
+  assertEquals(steps(), [10, 20, 30, 40]);
+  foldAt(view, { type: "rewound", step: 40, toStep: 20, tokens: 0 }, 2);
+  assertEquals(steps(), [10, 20]);
+  const { record: merged } = sampleRun(10).find(({ record }) => record.type === "roundMerged")!;
+  for (let round = 3; round < 3_000; round++) {
+    view.step += 10;
+    foldAt(view, { ...merged, round } as never, 3);
+    foldAt(view, { type: "evaluated", round, validator, loss: 3, tokens: 1 }, 3);
+  }
+  assert(view.heldOut.length <= 128 && view.roundStarts.length <= 8);
+  assertEquals([steps()[0], steps().at(-1)], [10, view.step]);
+});
+
+Deno.test("View: a validator is ready as soon as it joins, and a miner when it has its stage", () => {
+  const view = openedView();
+  const [miner, validator] = [nodeId("5Miner"), nodeId("5Validator")];
+  foldAt(view, { type: "nodeJoined", node: miner, role: "miner", adapter: "" }, 1);
+  foldAt(view, { type: "nodeJoined", node: validator, role: "validator", adapter: "" }, 1);
+  assertEquals([view.nodes[miner]?.state, view.nodes[validator]?.state], ["loading", "ready"]);
+  const nodes = [{ node: validator, role: "validator", stage: null, isReady: false }] as const;
+  foldAt(view, { type: "takenUp", step: 3, round: 1, nodes }, 2);
+  assertEquals(view.nodes[validator]?.state, "ready");
+});

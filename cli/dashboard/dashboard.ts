@@ -1,0 +1,78 @@
+/**
+ * The dashboard at the hub's port: `/`, its style and its program, all from this program's own files.
+ *
+ * The page's program is TypeScript like the rest and is served module by module under `/program/`, with the types taken out when
+ * it is first asked for; so there is no build step, and the page formats numbers with the terminal's own code. Out of scope: the
+ * data (run_api.ts). Invariant: the page may load nothing from elsewhere and run no code but these files.
+ */
+
+import { stripTypeScriptTypes } from "node:module";
+import type { HubPage } from "../../net/hub_http.ts";
+import type { ConsumerContext, ProjectionConsumer } from "../projection/consumer.ts";
+import format from "../screen/format.ts" with { type: "text" };
+import style from "./page/dashboard.css" with { type: "text" };
+import page from "./page/index.html" with { type: "text" };
+import axis from "./page/axis.ts" with { type: "text" };
+import elements from "./page/elements.ts" with { type: "text" };
+import followRun from "./page/follow_run.ts" with { type: "text" };
+import lossChart from "./page/loss_chart.ts" with { type: "text" };
+import main from "./page/main.ts" with { type: "text" };
+import members from "./page/members.ts" with { type: "text" };
+import pipeline from "./page/pipeline.ts" with { type: "text" };
+import runState from "./page/run_state.ts" with { type: "text" };
+import summary from "./page/summary.ts" with { type: "text" };
+
+/** By path under `/program/`, which is the path in `cli`, so that relative imports hold. */
+export const pageModules: Readonly<Record<string, string>> = {
+  "screen/format.ts": format,
+  "dashboard/page/axis.ts": axis,
+  "dashboard/page/elements.ts": elements,
+  "dashboard/page/follow_run.ts": followRun,
+  "dashboard/page/loss_chart.ts": lossChart,
+  "dashboard/page/main.ts": main,
+  "dashboard/page/members.ts": members,
+  "dashboard/page/pipeline.ts": pipeline,
+  "dashboard/page/run_state.ts": runState,
+  "dashboard/page/summary.ts": summary,
+};
+
+export function openDashboard(_context: ConsumerContext): ProjectionConsumer {
+  const modules = Object.entries(pageModules).map(([path, source]): [string, HubPage] => [
+    `/program/${path}`,
+    served("text/javascript", once(() => stripTypeScriptTypes(source))),
+  ]);
+  return {
+    pages: {
+      "/": served("text/html", () => page),
+      "/dashboard.css": served("text/css", () => style),
+      ...Object.fromEntries(modules),
+    },
+  };
+}
+
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src data:", // the empty icon
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+function served(type: string, text: () => string): HubPage {
+  const headers = {
+    "content-type": `${type}; charset=utf-8`,
+    "content-security-policy": policy,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-cache", // another version of the program may answer next time
+  };
+  return () => new Response(text(), { headers });
+}
+
+function once(make: () => string): () => string {
+  let made: string | null = null;
+  return () => made ??= make();
+}

@@ -1,0 +1,53 @@
+/// <reference lib="dom" />
+/**
+ * The few operations on the document that the page needs.
+ *
+ * Invariant: foreign text reaches the document only through `textContent`, and only when it has changed, so that a screen reader
+ * is not told the same thing twice.
+ */
+
+export function byId(id: string): HTMLElement {
+  const element = document.getElementById(id);
+  if (element === null) throw new Error(`Cannot find '${id}' in the page`);
+  return element;
+}
+
+export function setText(element: Element, text: string): void {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+export function setClass(element: Element, name: string): void {
+  if (element.getAttribute("class") !== name) element.setAttribute("class", name);
+}
+
+export function add(parent: Element, name: string, text = ""): HTMLElement {
+  const element = document.createElement(name);
+  if (text !== "") element.textContent = text;
+  parent.append(element);
+  return element;
+}
+
+/** The child at a place; made where it is missing. */
+export function childAt(parent: Element, index: number, name: string): HTMLElement {
+  return (parent.children[index] as HTMLElement | undefined) ?? add(parent, name);
+}
+
+/** Removes the children from `count` on. */
+export function keepChildren(parent: Element, count: number): void {
+  while (parent.children.length > count) parent.lastElementChild!.remove();
+}
+
+export interface Fact {
+  readonly label: string;
+  readonly value: string;
+}
+
+/** The terms and values of a `dl`. */
+export function showFacts(list: Element, facts: readonly Fact[]): void {
+  facts.forEach(({ label, value }, i) => {
+    const pair = childAt(list, i, "div");
+    setText(childAt(pair, 0, "dt"), label);
+    setText(childAt(pair, 1, "dd"), value);
+  });
+  keepChildren(list, facts.length);
+}

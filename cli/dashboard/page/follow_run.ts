@@ -1,0 +1,60 @@
+/// <reference lib="dom" />
+/**
+ * The run's state in the page, kept current by `/events`.
+ *
+ * Owns: the connection. The hub ends each stream after some seconds and the browser comes back by itself with the last event it
+ * has. While all places for viewers are taken, the page asks `/api/v1/run` every few seconds instead.
+ */
+
+import type { RunSnapshot } from "../public_run.ts";
+import { type RunChanges, withChanges } from "./run_state.ts";
+
+export interface Following {
+  readonly onState: (state: RunSnapshot) => void;
+  /** What the page knows of its connection, for people. */
+  readonly onLink: (text: string) => void;
+}
+
+const retryMs = 5_000;
+const silentMs = 3_000; // a reconnection takes less
+
+export function followRun({ onState, onLink }: Following): void {
+  let state: RunSnapshot | null = null;
+  let silent: ReturnType<typeof setTimeout> | undefined;
+  const take = (next: RunSnapshot, text: string) => {
+    state = next;
+    clearTimeout(silent);
+    silent = undefined;
+    onState(next);
+    onLink(text);
+  };
+  const connect = () => {
+    const source = new EventSource("/events");
+    source.addEventListener("open", () => {
+      clearTimeout(silent);
+      silent = undefined;
+      onLink("Live");
+    });
+    source.addEventListener("snapshot", ({ data }) => take(JSON.parse(data), "Live"));
+    source.addEventListener("changes", ({ data }) => {
+      if (state !== null) take(withChanges(state, JSON.parse(data) as RunChanges), "Live");
+    });
+    source.addEventListener("error", () => {
+      silent ??= setTimeout(() => onLink("The orchestrator does not answer; trying again"), silentMs);
+      if (source.readyState !== EventSource.CLOSED) return; // the browser comes back by itself
+      source.close();
+      setTimeout(connect, retryMs);
+      ask(take);
+    });
+  };
+  connect();
+}
+
+async function ask(take: (next: RunSnapshot, text: string) => void): Promise<void> {
+  try {
+    const response = await fetch("/api/v1/run");
+    if (response.ok) take(await response.json(), `Every ${retryMs / 1_000} s, as all places for viewers are taken`);
+  } catch {
+    // the text about a silent orchestrator appears by itself
+  }
+}

@@ -1,0 +1,92 @@
+/// <reference lib="dom" />
+/**
+ * The chart of losses by step: training as a line, held-out text as dashed line with dots.
+ *
+ * Owns: from the run's curves to points (`trainPoints`, pure) and the drawing. A gap in a curve stays a gap.
+ */
+
+import { decimal } from "../../screen/format.ts";
+import type { PublicRun } from "../public_run.ts";
+import { placeOn, rangeOf, ticksOf } from "./axis.ts";
+
+export interface Point {
+  readonly step: number;
+  readonly loss: number | null;
+}
+
+const height = 240; // pixels
+const left = 48;
+const top = 10;
+const bottom = height - 24;
+const svgNames = "http://www.w3.org/2000/svg";
+
+type Curves = Pick<PublicRun, "losses" | "heldOut" | "step">;
+
+/** The newest value ends before the steps that fill no value yet; each older one lies `stride` steps before the next. */
+export function trainPoints({ losses: { values, stride, pending }, step }: Omit<Curves, "heldOut">): Point[] {
+  const newest = step - pending;
+  return values.map((loss, i) => ({ step: newest - (values.length - 1 - i) * stride, loss }));
+}
+
+export function drawLoss(chart: Element, run: Curves): void {
+  const train = trainPoints(run);
+  const steps = rangeOf([0, run.step]);
+  const losses = rangeOf([...train, ...run.heldOut].flatMap(({ loss }) => loss === null ? [] : [loss]));
+  chart.replaceChildren();
+  const width = Math.max(160, chart.clientWidth); // so that a pixel of the drawing is one of the page
+  const right = width - 12;
+  chart.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  if (steps === null || losses === null) {
+    chart.setAttribute("aria-label", "No loss yet: the first step is not closed");
+    draw(chart, "text", { x: left, y: height / 2 }).textContent = "The curve begins after the first step";
+    return;
+  }
+  const stepRange = { low: 0, high: Math.max(1, run.step) };
+  const x = placeOn(stepRange, { from: left, to: right });
+  const y = placeOn(losses, { from: bottom, to: top });
+  for (const loss of ticksOf(losses, 5)) {
+    draw(chart, "line", { class: "grid", x1: left, x2: right, y1: y(loss), y2: y(loss) });
+    draw(chart, "text", { x: left - 6, y: y(loss) + 4, "text-anchor": "end" }).textContent = decimal(loss);
+  }
+  for (const step of ticksOf(stepRange, width / 100)) {
+    draw(chart, "text", { x: x(step), y: height - 6, "text-anchor": "middle" }).textContent = decimal(step);
+  }
+  const inside = train.filter(({ step }) => step >= 0);
+  draw(chart, "path", { class: "line", d: pathOf(inside, { x, y }) });
+  draw(chart, "path", { class: "line held-out", d: pathOf(run.heldOut, { x, y }) });
+  for (const { step, loss } of run.heldOut) draw(chart, "circle", { class: "dot", cx: x(step), cy: y(loss), r: 3 });
+  chart.setAttribute("aria-label", labelOf(run));
+}
+
+function labelOf({ losses: { first, last }, heldOut, step }: Curves): string {
+  const held = heldOut.at(-1);
+  const train = first === null || last === null ? "" : `Training loss from ${first.toFixed(3)} to ${last.toFixed(3)}`;
+  const validation = held === undefined ? "" : `; held-out loss ${held.loss.toFixed(3)} at step ${held.step}`;
+  return `${train} nats per token after ${step} steps${validation}`;
+}
+
+interface Places {
+  readonly x: (step: number) => number;
+  readonly y: (loss: number) => number;
+}
+
+/** The data of an SVG path; a null begins a new piece. */
+export function pathOf(points: readonly Point[], { x, y }: Places): string {
+  let isDrawing = false;
+  return points.map(({ step, loss }) => {
+    if (loss === null) {
+      isDrawing = false;
+      return "";
+    }
+    const command = isDrawing ? "L" : "M";
+    isDrawing = true;
+    return `${command}${x(step).toFixed(1)} ${y(loss).toFixed(1)}`;
+  }).join("");
+}
+
+function draw(parent: Element, name: string, attributes: Readonly<Record<string, string | number>>): Element {
+  const element = document.createElementNS(svgNames, name);
+  for (const [attribute, value] of Object.entries(attributes)) element.setAttribute(attribute, String(value));
+  parent.append(element);
+  return element;
+}

@@ -1,0 +1,43 @@
+/// <reference lib="dom" />
+/** The table of members: miners by stage, then validators; at most `mostRows` rows. */
+
+import { decimal, shortAddress } from "../../screen/format.ts";
+import type { PublicMember, RunSnapshot } from "../public_run.ts";
+import { childAt, keepChildren, setClass, setText } from "./elements.ts";
+import { stateSigns, stateText } from "./pipeline.ts";
+
+const mostRows = 500;
+
+export function showMembers(body: Element, more: HTMLElement, { members }: RunSnapshot): void {
+  const sorted = Object.entries(members).sort(inOrder);
+  const shown = sorted.slice(0, mostRows);
+  shown.forEach(([node, member], i) => showRow(childAt(body, i, "tr"), node, member));
+  keepChildren(body, shown.length);
+  more.hidden = sorted.length === shown.length;
+  setText(more, `The first ${decimal(shown.length)} of ${decimal(sorted.length)}.`);
+}
+
+type Entry = readonly [node: string, member: PublicMember];
+
+function inOrder([nodeA, a]: Entry, [nodeB, b]: Entry): number {
+  if (a.role !== b.role) return a.role === "miner" ? -1 : 1;
+  return (a.stage ?? Infinity) - (b.stage ?? Infinity) || (nodeA < nodeB ? -1 : 1);
+}
+
+function showRow(row: Element, node: string, member: PublicMember): void {
+  const name = childAt(row, 0, "th");
+  name.setAttribute("scope", "row");
+  if (name.title !== node) name.title = node;
+  setText(name, shortAddress(node));
+  setText(childAt(row, 1, "td"), member.role);
+  const state = childAt(row, 2, "td");
+  setClass(state, member.state);
+  setText(state, `${stateSigns[member.state]} ${stateText(member)}`);
+  showNumber(childAt(row, 3, "td"), member.stage);
+  showNumber(childAt(row, 4, "td"), member.role === "miner" ? member.tasks : null);
+}
+
+function showNumber(cell: Element, value: number | null): void {
+  setClass(cell, "number");
+  setText(cell, value === null ? "–" : decimal(value));
+}

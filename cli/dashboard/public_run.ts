@@ -1,0 +1,105 @@
+/**
+ * What anyone may read of a run at the hub's port: `/api/v1/run`, and the state that the dashboard shows.
+ *
+ * Owns: the published field names, which stay, and the choice of what is public: everything is named here one by one, so a
+ * field that the view gets later stays private until somebody adds it. Private: paths, warnings' texts, devices, addresses of
+ * machines. Numbers that were not measured yet are null.
+ */
+
+import { presentNodes, remainingMs, type RunView, tokensPerSecond } from "../../core/view/view.ts";
+import type { HeldOutPoint, NodeView, StageView, VerdictView, WireCost } from "../../core/view/view.ts";
+import { printable } from "../screen/format.ts";
+import { type PublicNews, publicNews } from "./public_news.ts";
+
+export const apiVersion = 1;
+
+export interface PublicMember {
+  readonly role: NodeView["role"];
+  readonly state: NodeView["state"];
+  readonly stage: number | null;
+  readonly loading: number | null; // percent of the current part
+  readonly tasks: number; // finished
+}
+
+export interface PublicRun {
+  readonly name: string;
+  readonly size: string;
+  readonly parameters: number;
+  readonly phase: RunView["phase"];
+  readonly isPaused: boolean; // the orchestrator's disk is full
+  readonly unserved: readonly number[]; // stages that wait for a miner
+  readonly startedAtMs: number; // of the orchestrator's process; wall clock
+  readonly step: number;
+  readonly steps: number;
+  readonly round: number;
+  readonly remainingMs: number | null;
+  readonly tokensPerSecond: number | null;
+  readonly learningRate: number | null;
+  /** Train losses in nats per token: each value is the mean of `stride` steps; `pending` newer steps fill no value yet. */
+  readonly losses: {
+    readonly values: readonly (number | null)[];
+    readonly stride: number;
+    readonly pending: number;
+    readonly first: number | null;
+    readonly last: number | null;
+  };
+  readonly heldOut: readonly HeldOutPoint[];
+  readonly stages: readonly StageView[];
+  readonly memberCount: number; // present ones
+  readonly reLeases: number;
+  readonly wire: WireCost | null; // bytes per token
+  readonly lastMerge: RunView["lastMerge"];
+  readonly verdicts: { readonly passed: number; readonly failed: number; readonly last: VerdictView | null };
+  readonly news: readonly PublicNews[];
+}
+
+/** The body of `/api/v1/run`. */
+export interface RunSnapshot {
+  readonly version: typeof apiVersion;
+  readonly atMs: number; // wall clock
+  readonly run: PublicRun;
+  readonly members: Readonly<Record<string, PublicMember>>; // by node id; lost ones until the next merge
+}
+
+export function runSnapshot(view: RunView, nowMs: number): RunSnapshot {
+  return { version: apiVersion, atMs: nowMs, run: publicRun(view, nowMs), members: publicMembers(view) };
+}
+
+function publicRun(view: RunView, nowMs: number): PublicRun {
+  const { facts, phase, isPaused, unserved, startedAtMs, step, round, learningRate, losses, heldOut } = view;
+  const { stages, reLeases, wire, lastMerge, verdicts, news } = view;
+  const left = remainingMs(view, nowMs);
+  const speed = tokensPerSecond(view);
+  return {
+    name: printable(facts.run),
+    size: printable(facts.size),
+    parameters: facts.parameters,
+    ...{ phase, isPaused, unserved, startedAtMs, step, steps: facts.steps, round },
+    remainingMs: left === null ? null : Math.max(0, Math.round(left)),
+    tokensPerSecond: speed,
+    learningRate,
+    losses: {
+      values: losses.values.map(rounded),
+      stride: losses.stride,
+      pending: losses.pending.count,
+      first: view.lossFirst,
+      last: view.lossLast,
+    },
+    heldOut,
+    stages,
+    memberCount: presentNodes(view).length,
+    ...{ reLeases, wire, lastMerge, verdicts },
+    news: news.map(publicNews),
+  };
+}
+
+/** To six digits, which halves the curve's bytes. */
+const rounded = (value: number | null): number | null => value === null ? null : Number(value.toPrecision(6));
+
+function publicMembers(view: RunView): Record<string, PublicMember> {
+  const members: Record<string, PublicMember> = {};
+  for (const { node, role, state, stage, loading, tasks } of Object.values(view.nodes)) {
+    members[node] = { role, state, stage, loading, tasks };
+  }
+  return members;
+}

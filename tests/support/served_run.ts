@@ -1,0 +1,42 @@
+/** A run as the hub's port serves it: records go in, pages are asked without a socket, and the test moves the clock. */
+
+import { TerminalOutput } from "../../cli/output/output.ts";
+import { openDashboard } from "../../cli/dashboard/dashboard.ts";
+import { openRunApi } from "../../cli/dashboard/run_api.ts";
+import { Projection } from "../../cli/projection/projection.ts";
+import { openMetricsPage } from "../../cli/telemetry/metrics_page.ts";
+import type { RunView } from "../../core/view/view.ts";
+import type { RunFacts, ViewRecord } from "../../core/view/view_record.ts";
+import { FakeHost } from "./fake_host.ts";
+import { ManualTimers } from "./net/manual_timers.ts";
+import { sampleFacts } from "./sample_run.ts";
+
+export interface ServedRun {
+  readonly view: RunView;
+  readonly timers: ManualTimers;
+  readonly paths: readonly string[];
+  tell(record: ViewRecord): void;
+  get(path: string, headers?: Readonly<Record<string, string>>, method?: string): Promise<Response>;
+  close(): void;
+}
+
+export function servedRun(facts: Partial<RunFacts> = {}): ServedRun {
+  const timers = new ManualTimers();
+  const run = new Projection({
+    output: new TerminalOutput({ host: new FakeHost(), json: true, quiet: true, verbose: false, noColor: true }),
+    opened: { facts: { ...sampleFacts, ...facts }, startedAtMs: timers.nowMs(), step: 0 },
+    nowMs: () => timers.nowMs(),
+    timers,
+    refused: () => ({ total: 3, byCode: { notAdmitted: 3 } }),
+    consumers: [openMetricsPage, openRunApi, openDashboard],
+  });
+  return {
+    view: run.view,
+    timers,
+    paths: Object.keys(run.pages),
+    tell: (record) => run.tell(record),
+    get: async (path, headers = {}, method = "GET") =>
+      await run.pages[path]!(new Request(`http://hub${path}`, { method, headers })),
+    close: () => run.close(),
+  };
+}
