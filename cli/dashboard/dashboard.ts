@@ -8,7 +8,7 @@
 
 import { stripTypeScriptTypes } from "node:module";
 import type { HubPage } from "../../net/hub_http.ts";
-import type { ConsumerContext, ProjectionConsumer } from "../projection/consumer.ts";
+import type { ProjectionConsumer } from "../projection/consumer.ts";
 import format from "../screen/format.ts" with { type: "text" };
 import style from "./page/dashboard.css" with { type: "text" };
 import page from "./page/index.html" with { type: "text" };
@@ -36,7 +36,7 @@ export const pageModules: Readonly<Record<string, string>> = {
   "dashboard/page/summary.ts": summary,
 };
 
-export function openDashboard(_context: ConsumerContext): ProjectionConsumer {
+export function openDashboard(): ProjectionConsumer {
   const modules = Object.entries(pageModules).map(([path, source]): [string, HubPage] => [
     `/program/${path}`,
     served("text/javascript", once(() => stripTypeScriptTypes(source))),

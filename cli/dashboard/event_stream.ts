@@ -32,8 +32,8 @@ export class EventStream {
   readonly #options: EventStreamOptions;
   readonly #viewers = new Set<Viewer>();
   #number = 0; // of the last event
-  #recent: Uint8Array[] = []; // the last events, the newest with that number
-  #snapshot: { readonly number: number; readonly bytes: Uint8Array } | null = null;
+  #recent: string[] = []; // the last events, the newest with that number
+  #snapshot: { readonly number: number; readonly text: string } | null = null;
   #isClosed = false;
 
   constructor(options: EventStreamOptions) {
@@ -47,8 +47,9 @@ export class EventStream {
   /** Sends changes, in JSON, to all viewers that have room. */
   send(changesJson: string): void {
     this.#number += 1;
-    const bytes = this.#event("changes", changesJson);
-    this.#recent = [...this.#recent, bytes].slice(-keptEvents);
+    const text = this.#event("changes", changesJson);
+    const bytes = encoder.encode(text);
+    this.#recent = [...this.#recent, text].slice(-keptEvents);
     for (const viewer of this.#viewers) {
       if ((viewer.controller.desiredSize ?? 0) > 0 && !viewer.isBehind) viewer.controller.enqueue(bytes);
       else viewer.isBehind = true;
@@ -77,34 +78,34 @@ export class EventStream {
         const cancel = this.#options.timers.after(this.#options.streamMs, () => this.#end(viewer));
         viewer = { controller, isBehind: false, cancel };
         this.#viewers.add(viewer);
-        controller.enqueue(joined([encoder.encode(`retry: ${retryMs}\n\n`), ...this.#missedSince(lastId)]));
+        controller.enqueue(encoder.encode(`retry: ${retryMs}\n\n${this.#missedSince(lastId)}`));
       },
       pull: (controller) => {
         if (!viewer.isBehind) return;
         viewer.isBehind = false;
-        controller.enqueue(this.#snapshotBytes());
+        controller.enqueue(encoder.encode(this.#snapshotText()));
       },
       cancel: () => void this.#leave(viewer),
     }, { highWaterMark: 1 });
   }
 
   /** The events after the one named, if they are still here, else a snapshot. */
-  #missedSince(lastId: string | null): Uint8Array[] {
+  #missedSince(lastId: string | null): string {
     const [epoch, number] = (lastId ?? "").split("-").map(Number);
     const missed = number === undefined || epoch !== this.#options.epoch ? NaN : this.#number - number;
-    if (!(missed >= 0 && missed <= this.#recent.length)) return [this.#snapshotBytes()];
-    return this.#recent.slice(this.#recent.length - missed);
+    if (!(missed >= 0 && missed <= this.#recent.length)) return this.#snapshotText();
+    return this.#recent.slice(this.#recent.length - missed).join("");
   }
 
-  #snapshotBytes(): Uint8Array {
+  #snapshotText(): string {
     if (this.#snapshot?.number !== this.#number) {
-      this.#snapshot = { number: this.#number, bytes: this.#event("snapshot", this.#options.snapshot()) };
+      this.#snapshot = { number: this.#number, text: this.#event("snapshot", this.#options.snapshot()) };
     }
-    return this.#snapshot.bytes;
+    return this.#snapshot.text;
   }
 
-  #event(name: "snapshot" | "changes", json: string): Uint8Array {
-    return encoder.encode(`id: ${this.#options.epoch}-${this.#number}\nevent: ${name}\ndata: ${json}\n\n`);
+  #event(name: "snapshot" | "changes", json: string): string {
+    return `id: ${this.#options.epoch}-${this.#number}\nevent: ${name}\ndata: ${json}\n\n`;
   }
 
   #end(viewer: Viewer): void {
@@ -132,14 +133,4 @@ function busy(detail: string): Response {
     status: 503,
     headers: { "retry-after": String(busyRetrySeconds) },
   });
-}
-
-function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }

@@ -33,7 +33,6 @@ export class MinerChain {
   #isLooking = false;
   #lookAtBlock = 0;
   #health: MinerHealth | null = null;
-  #commandTo: CommandTo = (words) => `iota chain ${words}`;
 
   constructor(options: MinerChainOptions) {
     this.#options = options;
@@ -43,7 +42,6 @@ export class MinerChain {
   begin({ network, netuid }: NamedChain): void {
     if (network === "none" || this.#isBegun) return;
     this.#isBegun = true;
-    this.#commandTo = nodeCommand({ network, netuid, hotkey: this.#options.hotkey });
     this.#connect({ network, netuid }).catch(this.#options.onFailure);
   }
 
@@ -71,14 +69,15 @@ export class MinerChain {
     this.#chain = chain;
     output.event({ type: "chainConnected", endpoint: chain.endpoint, netuid });
     output.line(`chain: subnet ${netuid} at ${chain.endpoint}`);
+    const commandTo = nodeCommand({ network, netuid, hotkey: this.#options.hotkey });
     chain.onHead(({ block }) => {
       if (this.#isLooking || block < this.#lookAtBlock) return;
       this.#isLooking = true;
-      this.#look(chain, block).catch(this.#options.onFailure).finally(() => this.#isLooking = false);
+      this.#look(chain, { block, commandTo }).catch(this.#options.onFailure).finally(() => this.#isLooking = false);
     });
   }
 
-  async #look(chain: Chain, block: number): Promise<void> {
+  async #look(chain: Chain, { block, commandTo }: { block: number; commandTo: CommandTo }): Promise<void> {
     try {
       const [metagraph, parameters, epoch] = await Promise.all([
         chain.metagraph(),
@@ -92,7 +91,7 @@ export class MinerChain {
       const health = minerHealth({ hotkey, metagraph, parameters, support });
       const epochBlock = nextEpochBlock(epoch) ?? block + parameters.tempoBlocks;
       this.#lookAtBlock = health.uid === null ? block + unregisteredBlocks : Math.max(epochBlock, block) + 1;
-      this.#say(health, metagraph.block);
+      this.#say(health, { block: metagraph.block, commandTo });
     } catch (error) {
       if (!(error instanceof ChainError)) throw error;
       if (error.code === "closed") return;
@@ -101,13 +100,13 @@ export class MinerChain {
     }
   }
 
-  #say(health: MinerHealth, block: number): void {
+  #say(health: MinerHealth, { block, commandTo }: { block: number; commandTo: CommandTo }): void {
     const { output } = this.#options.context;
     const isNews = health.uid !== null || this.#health === null || this.#health.uid !== null;
     this.#health = health;
     if (!isNews) return;
     const { emissionRao, sentences: short, ...rest } = health;
-    const sentences = short.map((text) => withWholeCommands(text, this.#commandTo));
+    const sentences = short.map((text) => withWholeCommands(text, commandTo));
     output.event({ type: "chainHealth", block, ...rest, sentences, emissionRao: String(emissionRao) });
     if (health.level === "alarm") output.log.warn(`Chain: ${sentences.join("; ")}`);
     else output.line(`chain: ${sentences.join("; ")}`);

@@ -39,7 +39,6 @@ export class ValidatorChain {
   #keeper: WeightKeeper | null = null;
   #connected: Promise<void> | null = null;
   #endpoint: string | null = null;
-  #commandTo: CommandTo = (words) => `iota chain ${words}`;
   #newest: Newest | null = null;
   #outage: string | null = null; // why no endpoint is reachable
   #tally = { weightsSet: 0, weightsRevealed: 0, weightsChecked: 0, weightsMissing: 0 };
@@ -51,7 +50,6 @@ export class ValidatorChain {
   /** Only the first chain given counts. */
   begin({ network, netuid }: Pick<ChainConfig, "network" | "netuid">): void {
     if (network === "none" || this.#connected !== null) return;
-    this.#commandTo = nodeCommand({ network, netuid, hotkey: this.#options.signer.address });
     this.#connected = this.#connect({ network, netuid });
     this.#connected.catch(this.#options.onFailure);
   }
@@ -95,10 +93,11 @@ export class ValidatorChain {
       genesisHash: facts.genesisHash,
       warn: (text) => log.warn(text),
     });
+    const commandTo = nodeCommand({ network, netuid, hotkey: signer.address });
     const keeper = new WeightKeeper({
       ...{ chain, facts, signer, versionKey, folder, timers: systemTimers, random: systemRandom },
-      onRecord: (record) => this.#onRecord(record),
-      onHealth: (health, block) => this.#onHealth(health, block),
+      onRecord: (record) => this.#onRecord(record, commandTo),
+      onHealth: (health, block) => this.#onHealth(health, { block, commandTo }),
     });
     keeper.failed.catch(onFailure);
     this.#keeper = keeper;
@@ -117,13 +116,13 @@ export class ValidatorChain {
     interruption.removeEventListener("abort", onAbort);
   }
 
-  #onRecord(record: DutyRecord): void {
+  #onRecord(record: DutyRecord, commandTo: CommandTo): void {
     const { output } = this.#options.context;
     if (record.type === "landed") this.#tally[record.purpose === "set" ? "weightsSet" : "weightsRevealed"] += 1;
     if (record.type === "rowChecked") this.#tally.weightsChecked += 1;
     if (record.type === "rowMissing") this.#tally.weightsMissing += 1;
     output.event({ ...record, type: `weights${record.type[0]!.toUpperCase()}${record.type.slice(1)}` });
-    output.line(withWholeCommands(dutyLine(record), this.#commandTo));
+    output.line(withWholeCommands(dutyLine(record), commandTo));
   }
 
   #onOutage(problem: string | null): void {
@@ -135,9 +134,10 @@ export class ValidatorChain {
     output.log.warn(`Chain: ${sentence}`);
   }
 
-  #onHealth({ level, sentences: short }: DutyHealth, block: number): void {
+  #onHealth(health: DutyHealth, { block, commandTo }: { block: number; commandTo: CommandTo }): void {
     const { output } = this.#options.context;
-    const sentences = short.map((text) => withWholeCommands(text, this.#commandTo));
+    const { level } = health;
+    const sentences = health.sentences.map((text) => withWholeCommands(text, commandTo));
     output.event({ type: "chainHealth", block, level, sentences });
     if (level === "alarm") output.log.warn(`Chain: ${sentences.join("; ")}`);
     else for (const line of healthLines(sentences)) output.line(line);

@@ -68,7 +68,7 @@ async function checkPayload(
     inspect: (bytes, index) =>
       inspectSlice(codec, { bytes, slice: present(layout[index], "a slice has its place"), sum }),
   });
-  return { type: "payloadChecked", round, stage, node, stats, shape: stats?.isFinite === true ? sum.shape : null };
+  return { type: "payloadChecked", round, stage, node, stats, shape: stats?.isFinite === true ? sum.finish() : null };
 }
 
 /** Adds the slice's values to the shape. They are those of a mean of this payload alone. */

@@ -15,7 +15,7 @@ export interface IdleWatchOptions {
   readonly onBusy: (idleMs: number) => void;
 }
 
-export const firstMs = 60_000;
+const firstMs = 60_000;
 const longestMs = 3_600_000;
 
 export class IdleWatch {

@@ -164,10 +164,8 @@ export class Swarm {
       case "wire":
         this.#projection?.keep(line as unknown as RecordOf<"wire">); // no line of a swarm's own
         return;
-      case "traffic": { // as the orchestrator's own output tells it
-        const { type: _, ...traffic } = line;
-        return this.#context.output.event({ type: "traffic", ...traffic });
-      }
+      case "traffic": // as the orchestrator's own output tells it
+        return this.#context.output.event({ ...line, type: "traffic" });
       case "error":
       case "settingChanged": // reported when the swarm began
         return;

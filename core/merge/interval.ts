@@ -2,8 +2,8 @@
  * How many steps a round has so that merging takes at most a share of the time.
  *
  * A merge takes the same time however many steps came before it, so a round of H steps spends
- * mergeMs / (H stepMs + mergeMs) of its time merging. Solved for H: on a fast network every step is merged, which is data
- * parallelism; over slow links a round gets long. Out of scope: measuring (orchestrator/merge/round_length.ts). Pure.
+ * mergeMs / (H stepMs + mergeMs) of its time merging. Solved for H: on a fast network every step is merged, over slow links
+ * a round gets long. Out of scope: measuring (orchestrator/merge/round_length.ts). Pure.
  */
 
 import type { TrainConfig } from "../config/config.ts";

@@ -53,8 +53,8 @@ export class PeakSum {
     }
   }
 
-  /** Squares: of each matrix its longest row's, then its longest column's. */
-  get peaks(): number[] {
+  /** Ends the sums. Squares: of each matrix its longest row's, then its longest column's. */
+  finish(): readonly number[] {
     while (this.#tensor < this.#matrices.length) this.#next();
     return this.#peaks;
   }

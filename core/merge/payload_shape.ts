@@ -2,11 +2,11 @@
  * The shape of a payload, small enough to keep: how its length is distributed over the stage's tensors, their rows and columns,
  * and a sketch of its direction.
  *
- * The sketch has a part for each kind of tensor (all queries, all gains of one place, the head), as a payload that goes backwards
- * in one of them alone may look like its peers as a whole. A part is a count sketch (Charikar, Chen, Farach-Colton, 2002): each value is added, with a sign, to one of `sketchWidth`
- * sums, both drawn by a hash with a key. The inner product of two sketches estimates that of the payloads, with a standard
- * deviation of 1 / sqrt(sketchWidth) of their lengths. The key is secret until the round is over, so that nobody can make a
- * payload whose sketch misleads. Out of scope: what follows from a shape (core/orchestrator/merge/payload_weights.ts).
+ * The sketch has a part for each kind of tensor (all queries, all gains of one place, the head), as a payload that goes
+ * backwards in one of them alone may look like its peers as a whole. A part is a count sketch (Charikar, Chen, Farach-Colton,
+ * 2002): each value is added, with a sign, to one of `sketchWidth` sums, both drawn by a hash with a key. The inner product of
+ * two sketches estimates that of the payloads, with a standard deviation of 1 / sqrt(sketchWidth) of their lengths. The key is
+ * secret until the round is over, so that nobody can make a payload whose sketch misleads. Out of scope: what follows from a shape (core/orchestrator/merge/payload_weights.ts).
  */
 
 import { inUnits, type LongWork } from "../long_work.ts";
@@ -57,8 +57,9 @@ export class ShapeSum {
     });
   }
 
-  get shape(): PayloadShape {
-    return { tensorSquares: [...this.#squares], peakSquares: this.#peaks.peaks, sketch: [...this.#sketch] };
+  /** After the last values. */
+  finish(): PayloadShape {
+    return { tensorSquares: [...this.#squares], peakSquares: this.#peaks.finish(), sketch: [...this.#sketch] };
   }
 
   get #end(): number {

@@ -35,6 +35,7 @@ import {
 import { mendMerges, onBlobsChecked } from "./merge/mending.ts";
 import { answersDueMs, endLateAnswers } from "./merge/merge_deadlines.ts";
 import { advanceMerge, startMerge } from "./merge/merging.ts";
+import { roundIsOver } from "./merge/round_length.ts";
 import { onUploadChecked } from "./merge/believed_upload.ts";
 import { onPayloadChecked } from "./merge/payload_check.ts";
 import { coverStages } from "./members/rebalance.ts";
@@ -59,7 +60,7 @@ import { closeRun, closesAtMs, finishRound } from "./merge/rounds.ts";
 import { onWiresCompared } from "./step/remaking.ts";
 import { onSealAlarm, onStepSealed, sealIdle } from "./step/sealing.ts";
 import type { Alarm, Member, OrchestratorState } from "./state.ts";
-import { closeStep, onTaskDone, onTaskFailed, releaseEffect, roundIsOver } from "./step/steps.ts";
+import { closeStep, onTaskDone, onTaskFailed, releaseEffect } from "./step/steps.ts";
 import {
   continueUpload,
   onCheckpointFailed,

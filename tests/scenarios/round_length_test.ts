@@ -3,7 +3,7 @@
 import { assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
 import { stepsFor } from "../../core/merge/interval.ts";
-import { renewInterval, roundSteps } from "../../core/orchestrator/merge/round_length.ts";
+import { measuredSteps, renewInterval } from "../../core/orchestrator/merge/round_length.ts";
 import { resolveConfig } from "../../core/config/parse.ts";
 import { commit, merging, reduceAll } from "../support/swarm/scripted_merge.ts";
 import type { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
@@ -43,7 +43,7 @@ Deno.test("Round length: neither slow links nor one absurd merge make it longer 
 
 const measured = { train: { stepsPerRound: 0, microbatchesPerStep: 4 } };
 
-/** Works and seals until a merge begins; every step takes `stepMs`, 400 of them for its four tasks. Returns how many steps that took. */
+/** Works and seals until a merge begins; each step takes `stepMs`, 400 of them for its four tasks. Returns how many it took. */
 function trainRound(hub: ScriptedOrchestrator, nodes: readonly NodeId[], stepMs: number): number {
   const before = hub.state.step;
   while (hub.state.phase === "training") {
@@ -87,5 +87,5 @@ Deno.test("Round length: a merge that a restart interrupted measures nothing", (
   hub.state.interval.steps = 4;
   hub.step({ type: "restarted", changes: [], lost: [] });
   renewInterval(hub.state, 1e9);
-  assertEquals(roundSteps(hub.state), 4);
+  assertEquals(measuredSteps(hub.state), 4);
 });

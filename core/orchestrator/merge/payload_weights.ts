@@ -2,19 +2,21 @@
  * How much each payload counts in a merge, by its shape among its peers': rules that hold whatever numbers one liar among three
  * replicas or more commits.
  *
- * - In no tensor, and in no matrix's longest row or column, is it more than `mostOfPart` times as long as the middle of all: up to
- *   twice that all of it is scaled down, beyond it is left out. A length within every other limit that goes into a few hundred norm gains ruins a model. The middle is
- *   one of shares of a payload's length, since most of a stage's replicas may be short: they came late, or make no way on purpose.
+ * - In no tensor, and in no matrix's longest row or column, is it more than `mostOfPart` times as long as the middle of all: up
+ *   to twice that all of it is scaled down, beyond it is left out. A length within every other limit that goes into a few
+ *   hundred norm gains ruins a model. The middle is one of shares of a payload's length, since most of a stage's replicas may
+ *   be short: they came late, or make no way on purpose.
  * - It never outweighs all others together: a fast miner has up to twice their weight, and may have twice their length.
  * - It goes where the others go, as far as they agree, and never against them, as a whole and in each kind of tensor; otherwise
  *   it is left out. Not of three: there two liars would make the honest one the odd one out, and drive the stage backwards alone.
  * - It is not far shorter than its work lets expect; otherwise it is left out, or it would only hold the others back.
  *
- * Honest payloads of small models (tests/bench/LOG.md): at most 1.5 times the middle in a tensor and 1.3 in a peak (sparse: 1.95), cosines of 0.4 to 0.9 with the
- * others' mean, which agree to 0.35 or more, or less than half of both with sparse payloads; of a kind of tensor, cosines of 0.2 or
- * more where the others agree to 0.35. Being left out is no punishment: the
- * pay stays. Of two payloads neither is a majority: nothing is done. Cf. the robust rules in Karimireddy et al., arXiv 2012.10333. Out of scope: bounds that hold for
- * any payload by itself (payload_check.ts), and the weight of work (core/merge/average.ts).
+ * Honest payloads of small models (tests/bench/LOG.md): at most 1.5 times the middle in a tensor and 1.3 in a longest row or
+ * column (sparse: 1.95), cosines of 0.4 to 0.9 with the others' mean, which agree to 0.35 or more, or less than half of both
+ * with sparse payloads; of a kind of tensor, cosines of 0.2 or more where the others agree to 0.35. Being left out is no
+ * punishment: the pay stays. Of two payloads neither is a majority: nothing is done. Cf. the robust rules in Karimireddy et al.,
+ * arXiv 2012.10333. Out of scope: bounds that hold for any payload by itself (payload_check.ts), and the weight of work
+ * (core/merge/average.ts).
  */
 
 import type { NodeId } from "../../ids.ts";
@@ -73,7 +75,7 @@ export function countPayloads(
     const scale = shares === null ? 1 : tensorScale(payload, { shares, usual });
     const most = isMajority ? (wholeWeight - weight) * usual / (weight * length) : 1;
     counted.set(node, {
-      scale: isShort || away.has(node) ? 0 : most < scale ? most : scale,
+      scale: isShort || away.has(node) ? 0 : most < scale ? most : scale, // NaN of an empty payload bounds nothing
       isOdd: scale < 1,
     });
   }

@@ -11,10 +11,17 @@ import { stepsFor } from "../../merge/interval.ts";
 import type { OrchestratorState } from "../state.ts";
 import type { StepOutcome } from "../step/step_outcome.ts";
 
-/** Steps between the open round's start and its merge. */
-export function roundSteps({ config, interval }: Pick<OrchestratorState, "config" | "interval">): number {
-  const longest = longestRound(config.train);
-  return isMeasured(config.train) ? Math.min(interval.steps, longest) : longest;
+/** After the last step of a round, or of the run, comes a merge. Configured rounds end at multiples of their length. */
+export function roundIsOver(state: OrchestratorState): boolean {
+  const { step, roundFirstStep, config: { train } } = state;
+  if (step === roundFirstStep) return false;
+  if (step >= train.steps) return true;
+  return isMeasured(train) ? step - roundFirstStep >= measuredSteps(state) : step % train.stepsPerRound === 0;
+}
+
+/** Steps of the open round, where they are measured. The configuration's limit may have changed since. */
+export function measuredSteps({ config, interval }: Pick<OrchestratorState, "config" | "interval">): number {
+  return Math.min(interval.steps, longestRound(config.train));
 }
 
 export function noteStep({ interval }: OrchestratorState, { outcome, nowMs }: { outcome: StepOutcome; nowMs: number }) {

@@ -13,7 +13,7 @@ import { openStream } from "../../prng.ts";
 import { auditsAreDone, settleOpenEvaluations } from "../audit/auditing.ts";
 import { ageStandings } from "../members/blame.ts";
 import { type OrchestratorEffect, record, send } from "../event.ts";
-import { renewInterval, roundSteps } from "./round_length.ts";
+import { measuredSteps, renewInterval } from "./round_length.ts";
 import { holdsAgreed, type StageMerge } from "./merge_state.ts";
 import { rebalance } from "../members/rebalance.ts";
 import type { OrchestratorState } from "../state.ts";
@@ -81,7 +81,7 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
       })),
       bytesPerMiner: bytes / miners,
       mergeMs: nowMs - merge.startedMs,
-      ...(isMeasured(state.config.train) ? { nextSteps: roundSteps(state) } : {}),
+      ...(isMeasured(state.config.train) ? { nextSteps: measuredSteps(state) } : {}),
       draws,
     }),
   ];

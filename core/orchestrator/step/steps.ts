@@ -18,7 +18,7 @@ import { gradientNorm } from "./gradient_norm.ts";
 import { acceptResult, releaseLease } from "./leases.ts";
 import { isAgreed, isContested, isHopeless, noteClaims, reloadStage, settleRefusals } from "./refusals.ts";
 import { compareMakings, mayRemake, remake, settleMakings } from "./remaking.ts";
-import { noteStep, roundSteps } from "../merge/round_length.ts";
+import { noteStep } from "../merge/round_length.ts";
 import { keepOutcome, outcomeOf } from "./outcomes.ts";
 import { remakeIfLeft } from "./overdue.ts";
 import { isUsable, judgeResult, type TaskResult } from "./result_check.ts";
@@ -189,14 +189,6 @@ function sendHeaders(
     effects.push(send(node, { type: "applyStep", step, tasks, learningRate, clipFactor }));
   }
   return effects;
-}
-
-/** After the last step of a round, or of the run, comes a merge. */
-export function roundIsOver(state: OrchestratorState): boolean {
-  const { step, roundFirstStep, config: { train: { steps, stepsPerRound } } } = state;
-  if (step === roundFirstStep) return false;
-  const isFull = stepsPerRound > 0 ? step % stepsPerRound === 0 : step - roundFirstStep >= roundSteps(state);
-  return isFull || step >= steps;
 }
 
 export function releaseEffect(refs: readonly BlobRef[]): OrchestratorEffect[] {
