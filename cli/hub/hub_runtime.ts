@@ -234,6 +234,7 @@ export class HubRuntime<Held, Sent> {
       case "sweepBlobs":
         return sweepBlobs(effect.used);
       case "checkPayload":
+      case "checkState":
       case "checkUpload":
       case "refereeSlice":
       case "refereeMerge":

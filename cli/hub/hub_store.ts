@@ -34,6 +34,7 @@ export interface HubStoreOptions {
   readonly store: LocalBlobStore;
   readonly stageFloats: readonly number[];
   readonly codec: PayloadCodec; // of the run's payloads
+  readonly states: number; // that a miner shows in a round at most
   /** The store size that members' blobs may reach; the rest of its capacity is reserved for the hub. */
   readonly capacityBytes: number;
   readonly limits: NetLimits;
@@ -64,8 +65,8 @@ export class HubStore {
   }
 
   static async open(options: HubStoreOptions): Promise<HubStore> {
-    const { folder, store, limits, timers, stageFloats, codec } = options;
-    const share = storeAllowance(stageFloats, codec);
+    const { folder, store, limits, timers, stageFloats, codec, states } = options;
+    const share = storeAllowance(stageFloats, { codec, states });
     const { blobBytes } = share;
     const uploads = await openRunUploads({
       ...{ folder: `${folder}/uploads`, store, timers },

@@ -11,9 +11,9 @@ import type { LongWork } from "../../core/long_work.ts";
 import type { PayloadCodec } from "../../core/merge/payload/payload_codec.ts";
 import { payloadCodecOf } from "../../core/merge/payload/payload_codecs.ts";
 import { ShapeSum } from "../../core/merge/payload_shape.ts";
-import { inspectVector, joinStats, noValues, type PayloadStats } from "../../core/merge/payload_stats.ts";
+import { inspectVector, inspectWay, joinStats, noValues, type PayloadStats } from "../../core/merge/payload_stats.ts";
 import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
-import { bytesOfFloats } from "../../core/model/vector_bytes.ts";
+import { bytesOfFloats, floatsOf } from "../../core/model/vector_bytes.ts";
 import type { OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
 import type { Slice } from "../../core/protocol/message.ts";
 import { workInTurns } from "../../net/turns.ts";
@@ -26,7 +26,7 @@ import { loadSource } from "../node/stages/stage_source.ts";
 type Effect<Type extends OrchestratorEffect["type"]> = Extract<OrchestratorEffect, { type: Type }>;
 
 export type HubWork = Effect<
-  "checkPayload" | "checkUpload" | "refereeSlice" | "refereeMerge" | "restoreStage" | "checkBlobs"
+  "checkPayload" | "checkState" | "checkUpload" | "refereeSlice" | "refereeMerge" | "restoreStage" | "checkBlobs"
 >;
 
 export interface HubWorkplace {
@@ -41,6 +41,8 @@ export async function performHubWork(work: HubWork, place: HubWorkplace): Promis
   switch (work.type) {
     case "checkPayload":
       return await checkPayload(work, place);
+    case "checkState":
+      return await checkState(work, place);
     case "checkUpload":
       return await checkUpload(work, place);
     case "refereeSlice":
@@ -82,6 +84,21 @@ function* inspectSlice(
   const values = mean.ok ? yield* codec.decodeResult(mean.value, size) : null;
   if (values !== null) yield* sum.add(values, offset);
   return stats;
+}
+
+/** How far the parameters shown are from the round's start. */
+async function checkState(
+  work: Effect<"checkState">,
+  { blobs, config, stages }: HubWorkplace,
+): Promise<OrchestratorEvent> {
+  const { round, step, stage, node, parameters, source } = work;
+  const table = parameterTable(present(stages[stage], "the stage exists"));
+  const start = await unlessLost(loadSource({ config, table, source, blobs, parametersOnly: true }));
+  const shown = start === null ? null : await unlessLost(blobs.get(parameters));
+  const way = start === null || shown === null || shown.byteLength !== parameters.bytes
+    ? null
+    : await workInTurns(inspectWay(start.parameters, floatsOf(shown)));
+  return { type: "stateChecked", round, step, node, way };
 }
 
 async function checkUpload(work: Effect<"checkUpload">, { blobs }: HubWorkplace): Promise<OrchestratorEvent> {

@@ -40,7 +40,7 @@ export const stageLostReason = "its device was lost, and its stage with it";
 function isDeviceFailure(work: MinerWork, error: unknown): boolean {
   if (error instanceof LostDeviceError) return true;
   const usesOnlyDevice = work.type === "runTask" || work.type === "sealGradients" || work.type === "applyStep" ||
-    work.type === "zeroGradients";
+    work.type === "zeroGradients" || work.type === "copyState";
   return usesOnlyDevice && !(error instanceof WorkRefused);
 }
 

@@ -82,6 +82,7 @@ export interface StageHostOptions {
 export class StageHost {
   readonly #options: StageHostOptions;
   #open: OpenStage | null = null;
+  readonly #copies = new Map<number, Float32Array>(); // parameters before these steps, until they are uploaded
   #config: RunConfig | null = null; // of the last stage: others' payloads are reduced while none is open
   #isClosed = false;
 
@@ -101,6 +102,10 @@ export class StageHost {
         return this.#applyStep(work);
       case "zeroGradients":
         return this.#stage().compute.zeroGradients().then(() => ({ type: "zeroGradients" }));
+      case "copyState":
+        return this.#copyState(work.step);
+      case "uploadState":
+        return this.#uploadState(work.step);
       case "formPayload":
         return this.#formPayload(work.slices);
       case "reduceSlice":
@@ -247,6 +252,18 @@ export class StageHost {
     const { learningRate, gradientScale } = work;
     await compute.step({ ...config.train, learningRate, gradientScale });
     return { type: "applyStep" };
+  }
+
+  async #copyState(step: number): Promise<MinerResult> {
+    const { compute, table } = this.#stage();
+    this.#copies.set(step, await readParameters(compute, { offset: 0, length: table.length }));
+    return { type: "copyState" };
+  }
+
+  async #uploadState(step: number): Promise<MinerResult> {
+    const copy = present(this.#copies.get(step), "a state is copied before it is uploaded");
+    this.#copies.delete(step);
+    return { type: "uploadState", parameters: await this.#options.blobs.put(bytesOfFloats(copy)) };
   }
 
   async #formPayload(slices: readonly Slice[]): Promise<MinerResult> {

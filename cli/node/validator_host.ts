@@ -86,7 +86,7 @@ export class ValidatorHost {
     const specs = stageSpecs(config, layersOfStages);
     const at = async (spec: StageSpec) => {
       const source = present(work.sources[spec.index], "every stage has a source");
-      return (await this.#stages.at(spec, { config, round: work.round, source })).compute;
+      return (await this.#stages.at(spec, { config, source })).compute;
     };
     const inputs: StageInput[] = batches.map(({ tokens }) => ({ type: "tokens", tokens }));
     for (const spec of specs.slice(0, -1)) {
@@ -104,7 +104,7 @@ export class ValidatorHost {
     work: Extract<ValidatorWork, { type: "replay" }>,
   ): Promise<ValidatorResult> {
     const spec = present(stageSpecs(config, layersOfStages)[work.stage], "the replayed stage exists");
-    const stage = await this.#stages.at(spec, { config, round: work.round, source: work.source });
+    const stage = await this.#stages.at(spec, { config, source: work.source });
     const { segments } = this.#options;
     const wire = present(taskOutput(spec, work.direction), "a replayed task has an output wire");
     const input = accepted(readInput(spec, segments.get(work.input)));

@@ -7,6 +7,7 @@ import type { RunConfig } from "../../core/config/config.ts";
 import type { WireCost } from "../../core/view/view.ts";
 import { fault } from "../../core/fault.ts";
 import type { NodeId } from "../../core/ids.ts";
+import { mostStates } from "../../core/merge/allowance.ts";
 import { payloadCodecOf } from "../../core/merge/payload/payload_codecs.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import { parameterTable, stageSpecs } from "../../core/model/spec.ts";
@@ -243,8 +244,11 @@ async function openStorage(
   const { store, memberBytes: capacityBytes } = opened;
   const stageFloats = options.stages.map((spec) => parameterTable(spec).length);
   const { config, folder: { path: folder } } = options.prepared;
-  const codec = payloadCodecOf(config);
-  members = await HubStore.open({ folder, store, stageFloats, codec, capacityBytes, limits, timers: systemTimers });
+  const stored = { codec: payloadCodecOf(config), states: mostStates(config.validate) };
+  members = await HubStore.open({
+    ...{ folder, store, stageFloats, ...stored },
+    ...{ capacityBytes, limits, timers: systemTimers },
+  });
   const begun = begunAt(opened);
   const lost = hadJournal ? null : lostText({ recordedStep, step: begun.step, folder });
   return { ...opened, members, begun, lost };

@@ -44,7 +44,8 @@ export interface DataConfig {
 
 export interface ValidateConfig {
   heldOutSequences: number; // per evaluation
-  replaysPerMiner: number; // per round
+  replaysPerMiner: number; // of a round's first step, and of each step whose parameters it shows
+  statesPerRound: number; // steps whose parameters a miner shows, on average
   tolerance: number; // innovation error above which a replay fails
 }
 

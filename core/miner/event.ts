@@ -39,6 +39,9 @@ export type MinerWork =
   | { readonly type: "sealGradients"; readonly replay: readonly LoggedTask[] | null }
   | { readonly type: "applyStep"; readonly learningRate: number; readonly gradientScale: number }
   | { readonly type: "zeroGradients" }
+  /** Copies the parameters as they are; `uploadState` stores the copy beside the device's work. */
+  | { readonly type: "copyState"; readonly step: number }
+  | { readonly type: "uploadState"; readonly step: number }
   | { readonly type: "formPayload"; readonly slices: readonly Slice[] }
   | { readonly type: "reduceSlice"; readonly inputs: readonly WeightedPayload[] }
   /** Without slices: back to the round's start. `round` begins with the result. */
@@ -56,6 +59,8 @@ export type MinerResult =
   | { readonly type: "sealGradients"; readonly squareSum: number }
   | { readonly type: "applyStep" }
   | { readonly type: "zeroGradients" }
+  | { readonly type: "copyState" }
+  | { readonly type: "uploadState"; readonly parameters: BlobRef }
   | { readonly type: "formPayload"; readonly slices: readonly BlobRef[] }
   | { readonly type: "reduceSlice"; readonly result: BlobRef }
   | { readonly type: "applyMerge"; readonly parameters: BlobRef; readonly momentum: BlobRef | null }

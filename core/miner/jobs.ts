@@ -7,7 +7,7 @@ import type { Fault } from "../fault.ts";
 import type { TaskId } from "../ids.ts";
 import { joinWarmup } from "../train/schedule.ts";
 import { type LoggedTask, type MinerEffect, type MinerResult, type MinerWork, record, release, send } from "./event.ts";
-import type { Job, MinerState } from "./state.ts";
+import type { Job, MinerState, SideJob } from "./state.ts";
 
 export function workOf(state: MinerState, job: Job): MinerWork {
   switch (job.type) {
@@ -23,6 +23,8 @@ export function workOf(state: MinerState, job: Job): MinerWork {
       const ramp = state.isRamping ? joinWarmup({ localSteps: state.localSteps, joinWarmupSteps }) : 1;
       return { type: "applyStep", learningRate: job.learningRate * ramp, gradientScale: job.clipFactor / job.tasks };
     }
+    case "copyState":
+      return { type: "copyState", step: job.step };
     case "formPayload":
       return { type: "formPayload", slices: job.slices };
     case "applyMerge":
@@ -54,6 +56,8 @@ export function jobDone(state: MinerState, options: { job: Job; result: MinerRes
       return sealed(state, { job, squareSum: result.squareSum });
     case "applyStep":
       return stepApplied(state, job);
+    case "copyState":
+      return [beside(state, { type: "uploadState", step: job.step }, { type: "uploadState", step: job.step })];
     case "formPayload":
       assert(result.type === "formPayload", "a payload answers a payload");
       return [send({ type: "payloadCommitted", round: job.round, slices: result.slices })];
@@ -70,6 +74,17 @@ export function jobDone(state: MinerState, options: { job: Job; result: MinerRes
     default:
       return unreachable(job);
   }
+}
+
+/** Starts work beside the device's queue. */
+export function beside(
+  state: MinerState,
+  job: SideJob,
+  work: MinerWork,
+): MinerEffect {
+  const id = state.jobs++;
+  state.side.set(id, job);
+  return { type: "perform", job: id, work };
 }
 
 function stageLoaded(
@@ -161,6 +176,7 @@ export function jobFailed(state: MinerState, options: { job: Job; fault: Fault }
         record({ type: "loadFailed", stage: job.work.stage, ...fault }),
       ];
     case "sealStep":
+    case "copyState":
     case "applyStep": {
       const { code, detail } = fault;
       state.phase = "stopped";

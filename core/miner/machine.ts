@@ -12,7 +12,7 @@ import type { BlobRef } from "../ids.ts";
 import type { Machine } from "../protocol/machine.ts";
 import type { Assign, Holding, HubMessage, ReduceSlice, RunTask, Welcome } from "../protocol/message.ts";
 import { type MinerEffect, type MinerEvent, record, release, send } from "./event.ts";
-import { jobDone, jobFailed, workOf } from "./jobs.ts";
+import { beside, jobDone, jobFailed, workOf } from "./jobs.ts";
 import type { Job, MinerState, RunningJob, SideJob } from "./state.ts";
 
 export const miner: Machine<MinerState, MinerEvent, MinerEffect> = {
@@ -58,7 +58,7 @@ function take(state: MinerState, event: MinerEvent): MinerEffect[] {
 function join(state: MinerState): MinerEffect[] {
   const queued = state.queue.flatMap(refsOf);
   state.queue.length = 0;
-  state.side.clear();
+  for (const [id, { type }] of state.side) if (type !== "uploadState") state.side.delete(id); // nobody asks for a state again
   if (state.running !== null) state.running.isUntold = true;
   state.phase = "joining";
   const { adapter, listens } = state;
@@ -84,7 +84,8 @@ function onWelcome(state: MinerState, message: Welcome): MinerEffect[] {
   const { name, size, chain } = message.config;
   const welcomed = record({ type: "welcomed", name, size, chain });
   if (message.isKept && stage !== null) {
-    return [welcomed, record({ type: "kept", stage, round, tasks: state.log.length })];
+    const shown = state.shown === null ? [] : [send(state.shown)];
+    return [welcomed, record({ type: "kept", stage, round, tasks: state.log.length }), ...shown];
   }
   state.previousStage = stage ?? state.previousStage;
   state.stage = null;
@@ -108,6 +109,7 @@ function dropWork(state: MinerState): MinerEffect[] {
   state.assignment = null;
   state.countedStep = null;
   state.merged = null;
+  state.shown = null;
   if (state.running === null) return release([...queued, ...logged]);
   state.running.isObsolete = true;
   state.running.held.push(...logged);
@@ -140,8 +142,11 @@ function onPlainMessage(state: MinerState, message: Exclude<HubMessage, RunTask>
       return onAssign(state, message);
     case "cancelTasks":
       return cancel(state, new Set(message.tasks));
-    case "sealStep":
     case "applyStep":
+      if (message.shows && message.tasks > 0) state.queue.push({ type: "copyState", step: message.step });
+      state.queue.push(message);
+      return [];
+    case "sealStep":
     case "applyMerge":
       state.queue.push(message);
       return [];
@@ -213,16 +218,6 @@ function reduceBeside(state: MinerState, { round, edition, slice, inputs }: Redu
   return beside(state, { type: "reduceSlice", round, edition, slice }, { type: "reduceSlice", inputs });
 }
 
-function beside(
-  state: MinerState,
-  job: SideJob,
-  work: Extract<MinerEffect, { type: "perform" }>["work"],
-): MinerEffect {
-  const id = state.jobs++;
-  state.side.set(id, job);
-  return { type: "perform", job: id, work };
-}
-
 /** Starts the next device job when none runs. */
 function startNext(state: MinerState): MinerEffect[] {
   const effects: MinerEffect[] = [];
@@ -292,6 +287,10 @@ function onSideDone(state: MinerState, event: Extract<MinerEvent, { type: "workD
     const { parameters, momentum } = result;
     return [send({ type: "parametersUploaded", round: job.round, parameters, momentum })];
   }
+  if (job?.type === "uploadState" && result.type === "uploadState") {
+    state.shown = { type: "stateShown", step: job.step, parameters: result.parameters };
+    return state.phase === "joined" ? [send(state.shown)] : []; // else sent with the answer to the welcome
+  }
   return [];
 }
 
@@ -306,5 +305,6 @@ function onWorkFailed(state: MinerState, event: Extract<MinerEvent, { type: "wor
   const job = state.side.get(event.job);
   state.side.delete(event.job);
   if (job === undefined) return [];
+  if (job.type === "uploadState") return [record({ type: "refused", ...event.fault })];
   return [send({ type: "mergeFailed", round: job.round, fault: event.fault })];
 }

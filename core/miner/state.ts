@@ -5,7 +5,7 @@
 
 import type { RunConfig } from "../config/config.ts";
 import type { BlobRef, Direction, StageIndex, TaskId } from "../ids.ts";
-import type { MergeApplied, Slice } from "../protocol/message.ts";
+import type { MergeApplied, Slice, StateShown } from "../protocol/message.ts";
 import type { LoadStage, LoggedTask } from "./event.ts";
 
 /** Queued device work and what its answer needs. */
@@ -26,13 +26,15 @@ export type Job =
     readonly learningRate: number;
     readonly clipFactor: number;
   }
+  | { readonly type: "copyState"; readonly step: number }
   | { readonly type: "formPayload"; readonly round: number; readonly slices: readonly Slice[] }
   | { readonly type: "applyMerge"; readonly round: number; readonly slices: readonly BlobRef[] };
 
 /** Work beside the device. */
 export type SideJob =
   | { readonly type: "reduceSlice"; readonly round: number; readonly edition: number; readonly slice: number }
-  | { readonly type: "uploadParameters"; readonly round: number };
+  | { readonly type: "uploadParameters"; readonly round: number }
+  | { readonly type: "uploadState"; readonly step: number };
 
 export interface MinerState {
   readonly adapter: string;
@@ -46,6 +48,7 @@ export interface MinerState {
   round: number;
   countedStep: number | null; // of the last header that counted tasks of this assignment
   merged: MergeApplied | null; // the last merge's answer, in case it is requested again
+  shown: StateShown | null; // the last one, in case it was lost with its session
   isRamping: boolean; // began with empty moments and with parameters that are already trained
   localSteps: number;
   readonly queue: Job[];
@@ -83,6 +86,7 @@ export function openMiner(options: OpenMinerOptions): MinerState {
     round: 0,
     countedStep: null,
     merged: null,
+    shown: null,
     isRamping: false,
     localSteps: 0,
     queue: [],

@@ -58,7 +58,8 @@ function isAskedAbout(state: OrchestratorState, { node, hash }: BlobRead): boole
   const request = running.get(runningOf.get(node) ?? -1)?.request;
   if (request === undefined) return false;
   if (request.type === "evaluate") return sourcesOf(state, request.round)?.stages.some(isParameters) ?? false;
-  const { round, stage } = request.replay;
+  const { round, stage, parameters } = request.replay;
+  if (parameters !== null) return parameters.hash === hash;
   return isParameters(sourcesOf(state, round)?.stages[stage]);
 }
 

@@ -56,6 +56,14 @@ export type OrchestratorEvent =
     readonly node: NodeId;
     readonly isFinite: boolean | null;
   }
+  /** `way`: from the round's start to the parameters shown, as statistics; null if they are missing from the store or damaged. */
+  | {
+    readonly type: "stateChecked";
+    readonly round: number;
+    readonly step: number;
+    readonly node: NodeId;
+    readonly way: PayloadStats | null;
+  }
   /** A payload that the hub should reduce is missing from the store or damaged. */
   | {
     readonly type: "sliceUnavailable";
@@ -173,6 +181,16 @@ export type OrchestratorEffect =
     readonly slices: readonly BlobRef[];
     readonly layout: readonly Slice[]; // what each of them represents
     readonly sketchKey: number; // core/merge/payload_shape.ts
+  }
+  /** Reads the parameters that a miner showed in full: answered by `stateChecked`. */
+  | {
+    readonly type: "checkState";
+    readonly round: number;
+    readonly step: number;
+    readonly stage: StageIndex;
+    readonly node: NodeId;
+    readonly parameters: BlobRef;
+    readonly source: ParameterSource; // of the round's start
   }
   /** Reads the vectors of an uploaded stage in full: answered by `uploadChecked`. */
   | {

@@ -180,7 +180,12 @@ function assertAudits(state: OrchestratorState): void {
   let open = 0;
   for (const count of audit.open.values()) open += count;
   const running = [...audit.running.values()].filter(({ request }) => !isProbe(request)).length;
-  assert(open === audit.queue.size + running + audit.refereed.size, "Every open audit must wait or run");
+  const awaited = [...audit.awaited.values()].flat().reduce((sum, { replays }) => sum + replays.length, 0);
+  assert(open === audit.queue.size + running + audit.refereed.size + awaited, "Every open audit must wait or run");
+  for (const round of audit.held.keys()) assert(audit.open.has(round), `Nothing must be held for round ${round}`);
+  for (const node of audit.awaited.keys()) {
+    assert(state.members.has(node), `${node} must be a member to show its state`);
+  }
   assertAuditQueue(audit.queue);
   assertValidatorPlaces(state);
 }

@@ -13,6 +13,7 @@ import type { NodeMessage, Role } from "../protocol/message.ts";
 import { nextAlarm } from "./alarms.ts";
 import { requestAudits } from "./audit/audit_requests.ts";
 import { onAuditAlarm, onReplayed, onRequestFailed, settleRounds } from "./audit/auditing.ts";
+import { checkStates, onStateChecked, onStateShown } from "./audit/shown_states.ts";
 import { onTaskRefereed, refereeNext } from "./audit/referee.ts";
 import { noteRefused } from "./members/blame.ts";
 import { leaseWork } from "./step/dispatch.ts";
@@ -130,6 +131,8 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
       return onCheckpointWritten(state, { ...event, nowMs });
     case "checkpointFailed":
       return onCheckpointFailed(state, { ...event, nowMs });
+    case "stateChecked":
+      return onStateChecked(state, event);
     case "wiresCompared":
       return onWiresCompared(state, event);
     case "taskRefereed":
@@ -204,6 +207,8 @@ function onPlainMessage(
       return onTaskFailed(state, { member, message, nowMs });
     case "stepSealed":
       return onStepSealed(state, { member, message });
+    case "stateShown":
+      return onStateShown(state, { member, message });
     case "payloadCommitted":
       return onPayloadCommitted(state, { member, message, nowMs });
     case "sliceReduced":
@@ -308,6 +313,7 @@ function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] 
     ...leaseWork(state, nowMs),
     ...sealIdle(state, nowMs),
     ...requestAudits(state, nowMs),
+    ...checkStates(state),
     ...refereeNext(state),
     ...settleRounds(state),
   );

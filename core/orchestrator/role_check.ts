@@ -24,6 +24,7 @@ const senders: Readonly<Record<NodeMessage["type"], Role | "both">> = {
   mergeApplied: "miner",
   mergeFailed: "miner",
   parametersUploaded: "miner",
+  stateShown: "miner",
   evaluated: "validator",
   replayed: "validator",
   requestFailed: "validator",

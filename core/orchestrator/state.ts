@@ -33,6 +33,7 @@ export interface SentHeader {
   readonly learningRate: number;
   readonly clipFactor: number;
   readonly before: number | null; // step of the one before it
+  readonly shows: boolean; // it asked for the member's parameters
 }
 
 export interface Member {
@@ -89,7 +90,7 @@ export interface StageRoster {
 
 /** Duties a member owes the others; `tasks` are expired leases. */
 export type Duty = "tasks" | "confirming" | MergeDuty;
-export type MergeDuty = "committing" | "reducing" | "applying" | "uploading";
+export type MergeDuty = "committing" | "reducing" | "applying" | "uploading" | "showing";
 
 /** A hotkey's record, which outlives its membership: blame.ts. */
 export interface Standing {
@@ -123,7 +124,7 @@ export interface RoundReport {
  * Of the state's shape and of what the machine makes of an event: a journal of another one cannot be replayed. A test fails when
  * the shape changes without it.
  */
-export const stateVersion = 6;
+export const stateVersion = 7;
 
 export type Phase = "gathering" | "training" | "merging" | "closing" | "finished";
 
@@ -289,6 +290,10 @@ const newAuditWork = (): AuditWork => ({
   proven: new Set(),
   slowestMs: null,
   refereed: new Map(),
+  awaited: new Map(),
+  unchecked: [],
+  drawn: new Map(),
+  held: new Map(),
   open: new Map(),
   requests: 0,
   disputes: [],

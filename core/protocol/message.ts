@@ -11,7 +11,7 @@ import type { RunConfig } from "../config/config.ts";
 import type { Fault } from "../fault.ts";
 import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../ids.ts";
 
-export const PROTOCOL_VERSION = 8;
+export const PROTOCOL_VERSION = 9;
 
 export type Role = "miner" | "validator";
 
@@ -102,6 +102,13 @@ export interface StepSealed {
   readonly gradientSquareSum: number;
 }
 
+/** The parameters that `applyStep` asked for are in the blob store: those with which the tasks of the step were done. */
+export interface StateShown {
+  readonly type: "stateShown";
+  readonly step: number;
+  readonly parameters: BlobRef;
+}
+
 /** The pseudo-gradient's slices are in the blob store; their hashes are the commitment, unknown to others before. */
 export interface PayloadCommitted {
   readonly type: "payloadCommitted";
@@ -173,6 +180,7 @@ export type NodeMessage =
   | TaskDone
   | TaskFailed
   | StepSealed
+  | StateShown
   | PayloadCommitted
   | SliceReduced
   | MergeApplied
@@ -227,13 +235,17 @@ export interface SealStep {
   readonly tasks: readonly TaskId[];
 }
 
-/** The step header. `tasks` 0: none of this node's work counts: zero the gradient and take no step. */
+/**
+ * The step header. `tasks` 0: none of this node's work counts: zero the gradient and take no step. `shows`: the step was drawn
+ * for an audit of this node, so its parameters are stored as they are before the step and answered with `stateShown`.
+ */
 export interface ApplyStep {
   readonly type: "applyStep";
   readonly step: number;
   readonly tasks: number;
   readonly learningRate: number;
   readonly clipFactor: number;
+  readonly shows: boolean;
 }
 
 export interface StartMerge {

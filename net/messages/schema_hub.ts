@@ -78,6 +78,7 @@ const rules: MessageRules<HubMessage> = {
       tasks: count,
       learningRate: finite,
       clipFactor: nonNegative,
+      shows: flag,
     }),
   },
   startMerge: {

@@ -67,6 +67,7 @@ const rules: MessageRules<NodeMessage> = {
       gradientSquareSum: nonNegative,
     }),
   },
+  stateShown: { schema: v.strictObject({ type: v.literal("stateShown"), step: count, parameters: blobRef }) },
   payloadCommitted: {
     schema: v.strictObject({ type: v.literal("payloadCommitted"), round: count, slices: list(blobRef) }),
   },

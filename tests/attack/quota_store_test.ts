@@ -1,7 +1,7 @@
 /** Members that fill the hub's store: each has its share, the others go on storing, and the run ends whole. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { storeAllowance } from "../../core/merge/allowance.ts";
+import { mostStates, storeAllowance } from "../../core/merge/allowance.ts";
 import { payloadCodecs } from "../../core/merge/payload/payload_codecs.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import { parameterTable, stageSpecs } from "../../core/model/spec.ts";
@@ -15,6 +15,7 @@ import { varied } from "../support/net/varied_bytes.ts";
 import { assertWhole, configOf, recordsOf } from "../support/swarm/whole_run.ts";
 
 const config = configOf({ train: { steps: 6, stepsPerRound: 2 } });
+const shares = { codec: payloadCodecs.float32, states: mostStates(config.validate) };
 const modelFloats = stageSpecs(config, splitLayers(config)).reduce((sum, spec) => sum + parameterTable(spec).length, 0);
 const mostJunk = 4096; // of blobs, far above any share
 
@@ -51,7 +52,7 @@ for (const blobBytes of [64, 20_000]) {
       await world.run();
       assert(attack !== null);
       const { blobs, bytes, end } = await attack as Awaited<ReturnType<typeof flood>>;
-      const allowance = storeAllowance(swarm.orchestrator.state.stageFloats, payloadCodecs.float32);
+      const allowance = storeAllowance(swarm.orchestrator.state.stageFloats, shares);
       assertEquals(end.code, "noSpace");
       assertStringIncludes(end.message, "must be at most");
       assert(bytes <= allowance.bytes && blobs <= allowance.blobs, `${blobs} blobs of ${bytes} bytes`);
@@ -89,7 +90,7 @@ Deno.test("Quota: refusals again and again become one fault a second, however ma
     await world.settled();
     const { address } = swarm.members[0]!;
     const client = world.client(signerOf(address));
-    const { blobBytes } = storeAllowance(swarm.orchestrator.state.stageFloats, payloadCodecs.float32);
+    const { blobBytes } = storeAllowance(swarm.orchestrator.state.stageFloats, shares);
     const count = () => recordsOf(swarm, "faultSeen").filter(({ code }) => code === "limitExceeded").length;
     for (let seed = 0; seed < 50; seed++) {
       refusals.push(await assertProblem(() => client.put(varied(blobBytes + 4, seed)), "tooLarge"));

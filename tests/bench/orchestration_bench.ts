@@ -2,7 +2,7 @@
  * What a swarm costs beside its arithmetic: CPU time of the threads that do not compute (hub, swarm process, the miners' network
  * threads), as a share of all CPU time of a local swarm. Nothing is compressed, so as many bytes as possible are moved.
  *
- *   deno run -A tests/bench/orchestration_bench.ts [--json] [--stages 1,3]      Linux only
+ *   deno run -A tests/bench/orchestration_bench.ts [--json] [--size tiny] [--stages 1,3]      Linux only
  *
  * The kernel counts each thread's time. A miner computes in its worker and in the threads that the worker's driver starts, which
  * inherit its name or have the driver's; every other thread of every process is overhead. Counted between two steps of one
@@ -11,8 +11,9 @@
 
 import { TextLineStream } from "../../cli/output/text_lines.ts";
 
-const fromStep = 20;
-const toStep = 80;
+const size = valueOf("--size") ?? "tiny";
+const fromStep = size === "tiny" ? 20 : 3; // a step of a larger size takes many seconds
+const toStep = size === "tiny" ? 80 : 11;
 const computeThread = /^(worker-2|llvmpipe-\d+)$/; // the program is worker-1, its compute worker the next
 const parts = ["orchestrate", "miner", "chain"] as const; // words of a child's command line; the swarm itself has none of them
 const ticksPerSecond = 100; // of /proc, on every Linux
@@ -75,7 +76,7 @@ function cpuSeconds(root: number): CpuSeconds {
 async function measure(stages: number): Promise<Record<string, number>> {
   const folder = await Deno.makeTempDir({ prefix: "iota-bench-" });
   const set = Object.entries(settings(stages)).map(([path, value]) => `${path}=${value}`).join(",");
-  const words = ["swarm", "--size", "tiny", "--sample-tokens", "0", "--data", `${folder}/run`, "--set", set, "--json"];
+  const words = ["swarm", "--size", size, "--sample-tokens", "0", "--data", `${folder}/run`, "--set", set, "--json"];
   const swarm = new Deno.Command(iota, { args: words, stdout: "piped", stderr: "null" }).spawn();
   const lines = swarm.stdout.pipeThrough(new TextDecoderStream()).pipeThrough(new TextLineStream({ wholeOnly: true }));
   let before: CpuSeconds | null = null;
@@ -94,7 +95,13 @@ async function measure(stages: number): Promise<Record<string, number>> {
   return Object.fromEntries([...after].map(([part, seconds]) => [part, seconds - (from.get(part) ?? 0)]));
 }
 
-const asked = Deno.args.includes("--stages") ? Deno.args[Deno.args.indexOf("--stages") + 1]! : "1,3";
+/** The word after a flag; null without it. */
+function valueOf(flag: string): string | null {
+  const at = Deno.args.indexOf(flag);
+  return at === -1 ? null : Deno.args[at + 1] ?? null;
+}
+
+const asked = valueOf("--stages") ?? "1,3";
 const rows: { stages: number; overhead: number; cpuSeconds: Record<string, number> }[] = [];
 for (const stages of asked.split(",").map(Number)) {
   const cpuSeconds = await measure(stages);

@@ -22,7 +22,7 @@ export interface HeldStage {
 interface OpenStage extends HeldStage {
   readonly table: ParameterTable;
   readonly bytes: number;
-  round: number | null; // of its parameters
+  holds: string | null; // whose parameters
 }
 
 const usualBytes = 4 * 2 ** 30;
@@ -44,22 +44,23 @@ export class HeldStages {
     this.#bytes = memoryBytes;
   }
 
-  /** The stage with the round's parameters. It may be closed by the next call. */
+  /** The stage with the source's parameters. It may be closed by the next call. */
   async at(
     spec: StageSpec,
-    { config, round, source }: { config: RunConfig; round: number; source: ParameterSource },
+    { config, source }: { config: RunConfig; source: ParameterSource },
   ): Promise<HeldStage> {
     const stage = await this.#opened(spec);
-    if (stage.round !== round) {
-      stage.round = null; // until all of it is there
-      const from = { config, round, source, table: stage.table, blobs: this.#blobs };
+    const wanted = source.type === "initial" ? "initial" : source.parameters.hash;
+    if (stage.holds !== wanted) {
+      stage.holds = null; // until all of it is there
+      const from = { config, source, table: stage.table, blobs: this.#blobs };
       const load = async (compute: StageCompute) => {
         const { parameters } = await loadSource({ ...from, parametersOnly: true });
         await compute.loadParameters(parameters);
       };
       stage.compute.begin?.(load);
       await load(stage.compute);
-      stage.round = round;
+      stage.holds = wanted;
     }
     return stage;
   }
@@ -81,7 +82,7 @@ export class HeldStages {
     const bytes = 2 * 4 * table.length;
     this.#makeRoom(bytes);
     const compute = await this.#device.openStage(spec, { optimizer: null });
-    const stage: OpenStage = { spec, table, compute, bytes, round: null };
+    const stage: OpenStage = { spec, table, compute, bytes, holds: null };
     this.#open.set(place, stage);
     return stage;
   }

@@ -56,7 +56,7 @@ export class MinerProcess extends NodeProcess {
   #work(work: MinerWork, done: Done): void {
     if (work.type === "applyStep") this.#reportStep();
     const outcome = this.stage.perform(work);
-    const onDevice = work.type !== "reduceSlice" && work.type !== "uploadParameters";
+    const onDevice = !besideDevice.has(work.type);
     const cost = { medianMs: this.#medianMs(work), bytes: bytesOf(work, outcome), onDevice };
     const payloads = work.type === "reduceSlice" ? work.inputs.map(({ payload }) => payload) : [];
     const watched = { work: work.type, round: roundOf(this.state, work), payloads };
@@ -125,6 +125,8 @@ export class MinerProcess extends NodeProcess {
       case "applyMerge":
         return 0.2 * forwardMs;
       case "zeroGradients":
+      case "copyState":
+      case "uploadState":
       case "reduceSlice":
       case "uploadParameters":
         return 0.02 * forwardMs;
@@ -133,6 +135,8 @@ export class MinerProcess extends NodeProcess {
     }
   }
 }
+
+const besideDevice: ReadonlySet<MinerWork["type"]> = new Set(["reduceSlice", "uploadParameters", "uploadState"]);
 
 /** Bytes between the miner and the store. */
 function bytesOf(work: MinerWork, outcome: WorkOutcome): number {

@@ -47,6 +47,11 @@ export class SymbolicHubWork {
         const stats = slices.every((ref) => blobs.has(ref)) ? statsOf(slices, layout) : null;
         return { type: "payloadChecked", round, stage, node, stats, shape: null };
       }
+      case "checkState": {
+        const { step, node, parameters } = work;
+        const way = blobs.has(parameters) ? statsOf([parameters], []) : null;
+        return { type: "stateChecked", round, step, node, way };
+      }
       case "checkUpload": {
         const { stage, node, vectors } = work;
         const areFinite = vectors.every((ref) => blobs.has(ref)) ? vectors.every(isFinite) : null;

@@ -9,7 +9,7 @@
 import { present, unreachable } from "../../../core/assert.ts";
 import { wireBytes } from "../../../core/codec/wire.ts";
 import { fault, type Parsed, parsed } from "../../../core/fault.ts";
-import { type BlobHash, type BlobRef, type Direction } from "../../../core/ids.ts";
+import { type BlobHash, blobHash, type BlobRef, type Direction } from "../../../core/ids.ts";
 import type { LoggedTask, MinerResult, MinerWork } from "../../../core/miner/event.ts";
 import type { StageSpec } from "../../../core/model/spec.ts";
 import { taskOutput } from "../../../core/model/stage_wires.ts";
@@ -67,6 +67,7 @@ export class SymbolicStage {
   #gradient: BlobHash = noGradient;
   #accumulated = 0; // tasks
   #steps = 0; // taken since the first one of the run, for a loss that falls
+  readonly #copies = new Map<number, BlobHash>(); // by step: the parameters before it
   lie: Lie | null = null;
 
   constructor(options: SymbolicStageOptions) {
@@ -97,6 +98,11 @@ export class SymbolicStage {
       case "zeroGradients":
         this.#zeroGradients();
         return done({ type: "zeroGradients" });
+      case "copyState":
+        this.#copies.set(work.step, shownHash(this.#parameters, this.#steps));
+        return done({ type: "copyState" });
+      case "uploadState":
+        return this.#uploadState(work.step);
       case "formPayload":
         return this.#formPayload(work.slices);
       case "reduceSlice":
@@ -170,6 +176,13 @@ export class SymbolicStage {
     return { type: "sealGradients", squareSum: this.lie === "norm" ? 1e300 : squareSum };
   }
 
+  #uploadState(step: number): WorkOutcome {
+    const hash = present(this.#copies.get(step), "a state is copied before it is uploaded");
+    this.#copies.delete(step);
+    const parameters = this.#ref(hash);
+    return { result: parsed({ type: "uploadState", parameters }), puts: [parameters] };
+  }
+
   #formPayload(slices: readonly Slice[]): WorkOutcome {
     const refs = slices.map(({ offset, size }) => {
       const hash = digest("payload", this.#start.parameters, this.#parameters, offset, size);
@@ -238,6 +251,14 @@ const notFound = (ref: BlobRef): WorkOutcome => ({
   puts: [],
   missing: ref,
 });
+
+/** Parameters that a miner showed: their name tells them and the steps they took, as their numbers do in a real swarm. */
+const shownHash = (parameters: BlobHash, steps: number): BlobHash => blobHash(`shown ${steps} ${parameters}`);
+
+export function parseShown(hash: BlobHash): { parameters: BlobHash; steps: number } | null {
+  const [word, steps, ...rest] = hash.split(" ");
+  return word === "shown" ? { steps: Number(steps), parameters: blobHash(rest.join(" ")) } : null;
+}
 
 export function blobsOfSource(source: ParameterSource): BlobRef[] {
   if (source.type === "initial") return [];

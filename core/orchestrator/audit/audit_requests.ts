@@ -10,6 +10,7 @@
 import { present } from "../../assert.ts";
 import type { NodeId } from "../../ids.ts";
 import { shuffle } from "../../prng.ts";
+import type { ParameterSource } from "../../protocol/message.ts";
 import { setAlarm } from "../alarms.ts";
 import { groupsOf, hasAuditFor, requeueAudit, takeAudit } from "./audit_queue.ts";
 import {
@@ -80,8 +81,14 @@ function sendRequest(
     stage: replay.stage,
     direction: replay.direction,
     losses: replay.losses,
-    source: present(sources[replay.stage], "every stage has a source"),
+    source: replaySource(replay, sources),
   }, replayAttachments(replay));
+}
+
+/** Where the parameters are that the task was done with. `sources`: of its round. */
+export function replaySource({ stage, parameters }: ReplayTask, sources: readonly ParameterSource[]): ParameterSource {
+  if (parameters !== null) return { type: "blobs", parameters, momentum: null };
+  return present(sources[stage], "every stage has a source");
 }
 
 /** The segments that repeating the task takes. */

@@ -1,11 +1,11 @@
 /**
  * What validators have been and will be asked, and what the hub repeats itself. Plain data. Invariant: `open` counts the
- * waiting and running requests and the refereed tasks of each round.
+ * waiting and running requests, the refereed tasks and those whose parameters are awaited, of each round.
  */
 
 import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../../ids.ts";
 
-/** A task of the round's first step that validators repeat; all of it can be recomputed from `source`. */
+/** A task that validators repeat, with the parameters that its round began with or those that its miner showed. */
 export interface ReplayTask {
   readonly round: number;
   readonly miner: NodeId;
@@ -17,6 +17,30 @@ export interface ReplayTask {
   readonly gradient: BlobRef | null;
   readonly output: BlobRef;
   readonly losses: readonly number[] | null;
+  readonly parameters: BlobRef | null; // shown by its miner; null: those of the round, as it is a task of its first step
+}
+
+/** Parameters that a miner is to show, and its tasks of that step: shown_states.ts. */
+export interface AwaitedState {
+  readonly round: number;
+  readonly step: number;
+  readonly stage: StageIndex;
+  readonly reach: number; // sum of the learning rates of the round's steps before it
+  readonly replays: readonly ReplayTask[];
+  parameters: BlobRef | null; // shown, and being checked
+}
+
+/** A state that was shown and that the hub has not begun to check. */
+export interface UncheckedState {
+  readonly node: NodeId;
+  readonly round: number;
+  readonly step: number;
+}
+
+/** What the hub keeps for the audits of a round's later steps. */
+export interface HeldForAudits {
+  readonly wires: BlobRef[];
+  readonly states: BlobRef[]; // shown parameters, in the store
 }
 
 /**
@@ -59,6 +83,8 @@ export const evaluationOf = (round: number, isProbe = false): AuditRequest => ({
   tried: [],
   isProbe,
 });
+
+export const replayOf = (replay: ReplayTask): AuditRequest => ({ type: "replay", replay, tried: [], isSecond: false });
 
 export const isProbe = (request: AuditRequest): boolean => request.type === "evaluate" && request.isProbe;
 
@@ -106,6 +132,10 @@ export interface AuditWork {
   readonly proven: Set<NodeId>; // validators that have answered
   slowestMs: number | null; // answer so far
   readonly refereed: Map<TaskId, RefereedTask>; // in the order in which they were found wrong
+  readonly awaited: Map<NodeId, AwaitedState[]>; // by the miner that is to show them
+  unchecked: UncheckedState[];
+  readonly drawn: Map<NodeId, number>; // states of the open round asked for, by miner
+  readonly held: Map<number, HeldForAudits>; // by round
   readonly open: Map<number, number>; // by round
   requests: number;
   readonly disputes: EvaluateRequest[]; // closed, with conflicting answers that the next step's loss will decide

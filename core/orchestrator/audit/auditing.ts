@@ -2,9 +2,9 @@
  * What validators are asked: a held-out evaluation of every round's parameters, and the repetition of one or more tasks of
  * every miner and round.
  *
- * Replayed tasks come from the round's first step, where every replica still holds exactly the round's parameters, and are
- * drawn after the miners have delivered, from the round's secret key. Their wires are held until the answer arrives. The
- * backlog is bounded: at most one older round waits; beyond that requests are dropped with a warning, given only once while
+ * Every miner has tasks of the round's first step repeated, where every replica still holds exactly the round's parameters, and
+ * drawn miners those of later steps, with the parameters that they show (shown_states.ts). Draws come after the miners have
+ * delivered, from the round's secret key. Wires are held until the answer arrives. The backlog is bounded: at most one older round waits; beyond that requests are dropped with a warning, given only once while
  * there is no validator. Out of scope: assigning requests and handling missing answers (audit_requests.ts), combining
  * evaluations (evaluations.ts).
  *
@@ -18,10 +18,11 @@ import type { Replayed, RequestFailed } from "../../protocol/message.ts";
 import { inconclusive, judgeRepetition } from "../../score/verdict.ts";
 import { addRequest, queuedAudits, removeAudits } from "./audit_queue.ts";
 import { endRunning, passOn, takeLate, takeRunning } from "./audit_requests.ts";
-import { type AuditRequest, closeRequest, isProbe, type ReplayTask, roundOf } from "./audit_state.ts";
+import { type AuditRequest, closeRequest, isProbe, replayOf, type ReplayTask, roundOf } from "./audit_state.ts";
 import { endEvaluation, onNothingFinite, settleEvaluation } from "./evaluations.ts";
 import { askReferee, dropRefereed } from "./referee.ts";
 import { reach } from "../marks.ts";
+import { dropAwaited, takeFreed } from "./shown_states.ts";
 import { actOnVerdict } from "./verdict_actions.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
 import type { Member, OrchestratorState } from "../state.ts";
@@ -35,19 +36,30 @@ export function isAudited(state: OrchestratorState): boolean {
   return state.config.swarm.validators > 0 || state.validators.size > 0;
 }
 
-/** Picks the round's replays from the work kept in its first step's outcome. */
-export function auditStep(state: OrchestratorState, outcome: StepOutcome): OrchestratorEffect[] {
-  const { audit, config } = state;
-  for (const candidates of replayable(state, outcome).values()) {
-    for (let i = 0; i < config.validate.replaysPerMiner && candidates.length > 0; i++) {
-      const [replay] = candidates.splice(nextBelow(state.stream, candidates.length), 1);
-      addRequest(audit, replayOf(present(replay, "a drawn candidate")));
-    }
+/** Picks the replays of a round's first step, whose outcome has its wires. */
+export function auditFirstStep(state: OrchestratorState, outcome: StepOutcome): OrchestratorEffect[] {
+  for (const replays of drawTasks(state, { outcome, of: null }).values()) {
+    for (const replay of replays) addRequest(state.audit, replayOf(replay));
   }
   return [...dropOverflow(state), ...dropBacklog(state)];
 }
 
-const replayOf = (replay: ReplayTask): AuditRequest => ({ type: "replay", replay, tried: [], isSecond: false });
+/** Tasks of the step to be repeated, of these miners or of all of them. Miners without one are left out. */
+export function drawTasks(
+  state: OrchestratorState,
+  { outcome, of }: { outcome: StepOutcome; of: ReadonlySet<NodeId> | null },
+): Map<NodeId, ReplayTask[]> {
+  const { replaysPerMiner } = state.config.validate;
+  const drawn = new Map<NodeId, ReplayTask[]>();
+  if (replaysPerMiner === 0 || of?.size === 0) return drawn;
+  for (const [node, candidates] of replayable(state, outcome)) {
+    if (of?.has(node) === false) continue;
+    const count = Math.min(replaysPerMiner, candidates.length);
+    const take = () => candidates.splice(nextBelow(state.stream, candidates.length), 1);
+    drawn.set(node, Array.from({ length: count }, take).flat());
+  }
+  return drawn;
+}
 
 /** The work of each miner in the step that a validator can repeat. */
 function replayable(state: OrchestratorState, outcome: StepOutcome): Map<NodeId, ReplayTask[]> {
@@ -85,6 +97,7 @@ function replayTask(
     gradient: direction === "backward" ? wires[position - 1]?.ref ?? null : null,
     output: kept.ref,
     losses: direction === "turnaround" ? pathway.losses : null,
+    parameters: null,
   };
 }
 
@@ -195,10 +208,9 @@ export function dropReplays(
   state: OrchestratorState,
   { round, stage }: { round: number; stage: StageIndex },
 ): void {
-  dropRequests(
-    state,
-    (request) => request.type === "replay" && request.replay.round === round && request.replay.stage === stage,
-  );
+  const isOfStage = (work: { round: number; stage: StageIndex }) => work.round === round && work.stage === stage;
+  dropRequests(state, (request) => request.type === "replay" && isOfStage(request.replay));
+  dropAwaited(state, isOfStage);
 }
 
 /** Drops pending and running requests alike: their answers no longer count. */
@@ -215,11 +227,12 @@ function dropRequests(state: OrchestratorState, isVain: (request: AuditRequest) 
 export function dropWithout(state: OrchestratorState, lost: ReadonlySet<string>): OrchestratorEffect[] {
   const isLost = (ref: BlobRef | null) => ref !== null && lost.has(ref.hash);
   loseWires(state, isLost);
-  const dropped = dropRequests(
-    state,
-    (request) =>
-      request.type === "replay" && [request.replay.input, request.replay.gradient, request.replay.output].some(isLost),
-  );
+  for (const [round, { wires, states }] of state.audit.held) {
+    state.audit.held.set(round, { wires: wires.filter((ref) => !isLost(ref)), states });
+  }
+  const lacksWire = ({ input, gradient, output }: ReplayTask) => [input, gradient, output].some(isLost);
+  const dropped = dropRequests(state, (request) => request.type === "replay" && lacksWire(request.replay)) +
+    dropAwaited(state, ({ replays }) => replays.some(lacksWire));
   if (dropped === 0) return [];
   const what = dropped === 1 ? "1 audit was" : `${dropped} audits were`;
   return [
@@ -231,8 +244,12 @@ export function dropWithout(state: OrchestratorState, lost: ReadonlySet<string>)
 export function settleRounds(state: OrchestratorState): OrchestratorEffect[] {
   const { audit, retired } = state;
   const isOver = ({ round }: { round: number }) => !audit.open.has(round);
-  const effects = auditedOutcomes(state).filter(isOver)
-    .flatMap((outcome) => releaseEffects(releaseWires(state, outcome)));
+  const freed = takeFreed(state);
+  const effects = [
+    ...auditedOutcomes(state).filter(isOver).flatMap((outcome) => releaseEffects(releaseWires(state, outcome))),
+    ...releaseEffects(freed.wires),
+    ...deleteUnused(state, freed.states.map((ref) => ref.hash)),
+  ];
   if (!retired.some(isOver)) return effects;
   state.retired = retired.filter((sources) => !isOver(sources));
   effects.push(
@@ -242,6 +259,7 @@ export function settleRounds(state: OrchestratorState): OrchestratorEffect[] {
 }
 
 export function auditsAreDone(state: OrchestratorState): boolean {
-  const { queue, running, refereed } = state.audit;
-  return queue.size === 0 && refereed.size === 0 && [...running.values()].every(({ request }) => isProbe(request));
+  const { queue, running, refereed, awaited } = state.audit;
+  return queue.size === 0 && refereed.size === 0 && awaited.size === 0 &&
+    [...running.values()].every(({ request }) => isProbe(request));
 }

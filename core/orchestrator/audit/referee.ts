@@ -11,14 +11,13 @@
  * wires and parameters are kept.
  */
 
-import { present } from "../../assert.ts";
 import { fault } from "../../fault.ts";
 import type { NodeId, TaskId } from "../../ids.ts";
 import { judgeAsReferee, judgeRepetition, type RefereedRepetition } from "../../score/verdict.ts";
 import { blame, convict } from "../members/blame.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
 import type { OrchestratorState } from "../state.ts";
-import { replayAttachments, sourcesOf } from "./audit_requests.ts";
+import { replayAttachments, replaySource, sourcesOf } from "./audit_requests.ts";
 import { closeOne, openOne, type RefereedTask, type ReplayTask } from "./audit_state.ts";
 
 /** A validator found the task wrong. */
@@ -43,7 +42,7 @@ export function refereeNext(state: OrchestratorState): OrchestratorEffect[] {
     const sources = sourcesOf(state, round);
     if (sources === null) continue;
     waiting.isAsked = true;
-    const source = present(sources.stages[stage], "every stage has a source");
+    const source = replaySource(waiting.replay, sources.stages);
     const attachments = replayAttachments(waiting.replay);
     return [{ type: "refereeTask", round, task, stage, direction, losses, source, attachments }];
   }

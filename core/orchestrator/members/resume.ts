@@ -64,8 +64,8 @@ export function resumeMember(
     record({ type: "nodeResumed", node, stage: present(member.stage, "an active member has a stage"), tasksReissued }),
   ];
   if (missed !== null) {
-    const { step, tasks, learningRate, clipFactor } = missed;
-    effects.push(send(node, { type: "applyStep", step, tasks, learningRate, clipFactor }));
+    const { step, tasks, learningRate, clipFactor, shows } = missed;
+    effects.push(send(node, { type: "applyStep", step, tasks, learningRate, clipFactor, shows }));
   }
   const { work, upload } = state;
   if (work?.asked.has(node) === true && !work.sealed.has(node)) effects.push(askForSeal(state, { member, nowMs }));

@@ -4,6 +4,7 @@
  * Only membership: the caller hands on its part of the open step, of a merge or of an upload.
  */
 
+import { dropAwaitedOf } from "../audit/shown_states.ts";
 import { awaitAssign, deactivate, setStage } from "./replicas.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 import { rewire } from "../step/wiring.ts";
@@ -14,6 +15,7 @@ export function benchMember(state: OrchestratorState, member: Member): void {
   deactivate(state, member, "waiting");
   dropProgress(state, member);
   member.header = null;
+  dropAwaitedOf(state, member.node);
   awaitAssign(state, member);
   if (stage !== null) rewire(state, stage);
 }
@@ -21,6 +23,7 @@ export function benchMember(state: OrchestratorState, member: Member): void {
 export function forgetMember(state: OrchestratorState, member: Member): void {
   const { stage } = member;
   dropProgress(state, member);
+  dropAwaitedOf(state, member.node);
   deactivate(state, member, "waiting");
   setStage(state, member, null);
   state.members.delete(member.node);

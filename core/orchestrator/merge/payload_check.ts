@@ -22,11 +22,10 @@ import { type OrchestratorEffect, type OrchestratorEvent, record, send } from ".
 import { payloadSlice, type StageMerge } from "./merge_state.ts";
 import { countPayloads, type WeighedPayload } from "./payload_weights.ts";
 import { dropWeight, owe, withdrawPayload } from "./reducers.ts";
-import { optimizerOf, optimizers } from "../../train/optimizers.ts";
+import { type LongestWay, longestWay } from "../../train/longest_way.ts";
 import { largestOf, lowerMedian, notePayload } from "../step/scale_book.ts";
 import type { OrchestratorState } from "../state.ts";
 
-const leastLimits = { length: 4, value: 32, honestLength: 1.2 }; // weight decay and rounding come on top of the optimizer's bound
 const farAbovePeers = 4; // times the reference; beyond that a payload counts as if it were the reference
 const mostWeighed = 2; // times the reference; beyond that a payload is scaled down
 const roundsForPast = 2;
@@ -80,14 +79,10 @@ export function onPayloadChecked(
 }
 
 /** Bounds on a payload's root mean square and its largest value, in sums of learning rates; honest payloads stay below. */
-function limitsOf({ config }: OrchestratorState): typeof leastLimits {
-  const longest = optimizers[optimizerOf(config)].longestStep(config);
+function limitsOf({ config }: OrchestratorState): LongestWay {
+  const { length, value, honestLength } = longestWay(config);
   const { mostRounds } = payloadCodecOf(config);
-  return {
-    length: mostRounds * Math.max(leastLimits.length, 1.1 * longest.rootMeanSquare),
-    value: mostRounds * Math.max(leastLimits.value, 1.1 * longest.value),
-    honestLength: mostRounds * Math.max(leastLimits.honestLength, longest.rootMeanSquare),
-  };
+  return { length: mostRounds * length, value: mostRounds * value, honestLength: mostRounds * honestLength };
 }
 
 /** A payload committed but not in the store: the store may have lost it, so it is requested again. */

@@ -51,7 +51,7 @@ export function abandonStep(state: OrchestratorState): OrchestratorEffect[] {
     roster.due.clear();
   }
   for (const node of work.touched) {
-    const nothing = { step: state.step, tasks: 0, learningRate: 0, clipFactor: 0 };
+    const nothing = { step: state.step, tasks: 0, learningRate: 0, clipFactor: 0, shows: false };
     if (state.members.has(node)) effects.push(send(node, { type: "applyStep", ...nothing }));
   }
   const refs = refsOfWork(work);

@@ -19,6 +19,13 @@ export function roundIsOver(state: OrchestratorState): boolean {
   return isMeasured(train) ? step - roundFirstStep >= measuredSteps(state) : step % train.stepsPerRound === 0;
 }
 
+/** Steps of the open round, if nothing ends it early. */
+export function stepsOfRound(state: OrchestratorState): number {
+  const { train } = state.config;
+  if (isMeasured(train)) return measuredSteps(state);
+  return train.stepsPerRound - state.roundFirstStep % train.stepsPerRound;
+}
+
 /** Steps of the open round, where they are measured. The configuration's limit may have changed since. */
 export function measuredSteps({ config, interval }: Pick<OrchestratorState, "config" | "interval">): number {
   return Math.min(interval.steps, longestRound(config.train));

@@ -11,6 +11,7 @@ import type { BlobHash, BlobRef, NodeId } from "../../ids.ts";
 import { carriedOn } from "../../merge/residual_reach.ts";
 import { openStream } from "../../prng.ts";
 import { auditsAreDone, settleOpenEvaluations } from "../audit/auditing.ts";
+import { endShowing } from "../audit/shown_states.ts";
 import { ageStandings } from "../members/blame.ts";
 import { type OrchestratorEffect, record, send } from "../event.ts";
 import { measuredSteps, renewInterval } from "./round_length.ts";
@@ -37,6 +38,7 @@ export function openRound(state: OrchestratorState, { mergedMs }: { mergedMs: nu
   state.reloads.clear();
   state.talk.clear();
   state.claims.clear();
+  state.audit.drawn.clear();
   ageStandings(state);
 }
 
@@ -70,6 +72,7 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
     writing: false,
   };
   const effects: OrchestratorEffect[] = [
+    ...endShowing(state),
     record({
       type: "roundMerged",
       round: state.round,
@@ -147,5 +150,6 @@ export function finish(state: OrchestratorState, end: { finished: boolean; reaso
 /** Wires of the open step and of open audits: everything received that the shell must hold for this state. */
 export function heldSegments(state: OrchestratorState): BlobRef[] {
   const open = state.work === null ? [] : refsOfWork(state.work);
-  return [...open, ...state.outcomes.flatMap(keptRefs)];
+  const held = [...state.audit.held.values()].flatMap(({ wires }) => wires);
+  return [...open, ...state.outcomes.flatMap(keptRefs), ...held];
 }

@@ -7,9 +7,10 @@
 
 import { present } from "../../assert.ts";
 import { fault } from "../../fault.ts";
-import type { BlobRef } from "../../ids.ts";
+import type { BlobRef, NodeId } from "../../ids.ts";
 import type { TaskFailed } from "../../protocol/message.ts";
-import { auditStep, isAudited } from "../audit/auditing.ts";
+import { auditFirstStep, drawTasks, isAudited } from "../audit/auditing.ts";
+import { awaitStates, drawMiners } from "../audit/shown_states.ts";
 import { noteFirstLoss } from "../audit/evaluated_rounds.ts";
 import { blame, noteFulfilled } from "../members/blame.ts";
 import { type OrchestratorEffect, record, reject, send } from "../event.ts";
@@ -137,21 +138,27 @@ export function closeStep(state: OrchestratorState, nowMs: number): Orchestrator
   const isFirst = state.step === state.roundFirstStep;
   const settled = settleMakings(state, work);
   const gradient = gradientNorm(state, work);
-  const outcome = outcomeOf(state, { work, gradient, keepsWires: isFirst && isAudited(state), nowMs });
+  const shows = isFirst || !isAudited(state) ? new Set<NodeId>() : drawMiners(state, work);
+  const keepsWires = isFirst ? isAudited(state) : shows.size > 0;
+  const outcome = outcomeOf(state, { work, gradient, keepsWires, nowMs });
+  const drawn = drawTasks(state, { outcome, of: shows });
+  const reach = state.roundRates;
   countStep(state, outcome);
   noteStep(state, { outcome, nowMs });
   if (isFirst) noteFirstLoss(state, outcome.pathways.map(lossOf));
   const effects: OrchestratorEffect[] = [
     ...settled,
     ...gradient.effects,
-    ...sendHeaders(state, { work, outcome }),
+    ...sendHeaders(state, { work, outcome, drawn }),
     stepClosed(state, outcome),
   ];
   for (const node of work.contributors) present(state.members.get(node), "a contributor").stepTasks = [];
   state.work = null;
   state.step += 1;
-  effects.push(...releaseEffect(keepOutcome(state, { outcome, work })));
-  if (isFirst) effects.push(...auditStep(state, outcome));
+  if (!isFirst) outcome.wires = null; // those that an audit needs are held by it
+  const unused = keepOutcome(state, { outcome, work });
+  effects.push(...releaseEffect(awaitStates(state, { drawn, step: outcome.step, reach, refs: unused })));
+  if (isFirst) effects.push(...auditFirstStep(state, outcome));
   return effects;
 }
 
@@ -176,17 +183,23 @@ function stepClosed({ config }: OrchestratorState, outcome: StepOutcome): Orches
 /** Nodes that may hold a gradient learn what becomes of it; if none of their tasks counts, it is discarded. */
 function sendHeaders(
   state: OrchestratorState,
-  { work, outcome: { step, learningRate, clipFactor } }: { work: StepWork; outcome: StepOutcome },
+  { work, outcome: { step, learningRate, clipFactor }, drawn }: {
+    work: StepWork;
+    outcome: StepOutcome;
+    drawn: ReadonlyMap<NodeId, unknown>;
+  },
 ): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
   for (const node of work.touched) {
     const member = state.members.get(node);
     if (member === undefined || member.status !== "active") continue;
     const tasks = member.stepTasks.length;
-    if (tasks > 0) member.header = { step, tasks, learningRate, clipFactor, before: member.header?.step ?? null };
+    const shows = drawn.has(node);
+    const before = member.header?.step ?? null;
+    if (tasks > 0) member.header = { step, tasks, learningRate, clipFactor, before, shows };
     member.roundTasks += tasks;
     state.progress += tasks;
-    effects.push(send(node, { type: "applyStep", step, tasks, learningRate, clipFactor }));
+    effects.push(send(node, { type: "applyStep", step, tasks, learningRate, clipFactor, shows }));
   }
   return effects;
 }

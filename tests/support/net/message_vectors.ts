@@ -43,6 +43,7 @@ export const nodeSamples: Samples<NodeMessage> = {
   loadFailed: { type: "loadFailed", assignment: 3, fault },
   taskFailed: { type: "taskFailed", task, fault },
   stepSealed: { type: "stepSealed", step: 200, request: 12, tasks: 8, gradientSquareSum: 0.037 },
+  stateShown: { type: "stateShown", step: 200, parameters },
   payloadCommitted: { type: "payloadCommitted", round: 1, slices: [parameters, momentum] },
   sliceReduced: { type: "sliceReduced", round: 1, edition: 2, slice: 5, result: parameters },
   mergeApplied: { type: "mergeApplied", round: 2, parameters, momentum: null },
@@ -78,7 +79,7 @@ export const hubSamples: Samples<HubMessage> = {
   },
   cancelTasks: { type: "cancelTasks", tasks: [task] },
   sealStep: { type: "sealStep", step: 4, request: 3, tasks: [task, task] },
-  applyStep: { type: "applyStep", step: 4, tasks: 2, learningRate: 0.003, clipFactor: 0.5 },
+  applyStep: { type: "applyStep", step: 4, tasks: 2, learningRate: 0.003, clipFactor: 0.5, shows: true },
   startMerge: {
     type: "startMerge",
     round: 0,

@@ -8,6 +8,7 @@ import { present } from "../../../core/assert.ts";
 import type { RunConfig } from "../../../core/config/config.ts";
 import { fault } from "../../../core/fault.ts";
 import type { NodeId } from "../../../core/ids.ts";
+import { mostStates } from "../../../core/merge/allowance.ts";
 import { payloadCodecOf } from "../../../core/merge/payload/payload_codecs.ts";
 import { splitLayers } from "../../../core/model/stages.ts";
 import { parameterTable, stageSpecs } from "../../../core/model/spec.ts";
@@ -130,6 +131,7 @@ export class StoredSwarm {
       ...{ folder, store, timers, capacityBytes: memberBytes },
       stageFloats: stageSpecs(config, splitLayers(config)).map((spec) => parameterTable(spec).length),
       codec: payloadCodecOf(config),
+      states: mostStates(config.validate),
       limits: { ...defaultNetLimits, ...options.limits },
     });
     world = new StoredSwarm(options, { store, members, timers });

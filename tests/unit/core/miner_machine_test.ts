@@ -37,7 +37,7 @@ Deno.test("Miner: it leaves rather than take a step with another gradient than t
     ]),
     { type: "runTask", output: null, losses: null, computeMs: 1 },
   );
-  const effects = hear({ type: "applyStep", step: 0, tasks: 2, learningRate: 1e-3, clipFactor: 1 });
+  const effects = hear({ type: "applyStep", step: 0, tasks: 2, learningRate: 1e-3, clipFactor: 1, shows: false });
   assertEquals(effects.map((effect) => effect.type === "send" ? effect.message.type : effect.type), [
     "leaving",
     "record",

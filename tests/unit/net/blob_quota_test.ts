@@ -106,8 +106,11 @@ Deno.test("Blob quota: an offender is reported once a second, separately from ot
 });
 
 Deno.test("Store allowance: it is twice what one round of an honest miner takes, of the largest stage", () => {
-  const { blobBytes, bytes, blobs } = storeAllowance([640, 6_400, 1_280], payloadCodecs.float32);
-  assertEquals([blobBytes, bytes, blobs], [25_600, 2 * 4 * 25_600, 2 * (2 * 100 + 2)]);
+  const { blobBytes, bytes, blobs } = storeAllowance([640, 6_400, 1_280], {
+    codec: payloadCodecs.float32,
+    states: 3,
+  });
+  assertEquals([blobBytes, bytes, blobs], [25_600, 2 * 7 * 25_600, 2 * (2 * 100 + 2 + 3)]);
 });
 
 Deno.test("Store allowance: no layout has more slices than counted", () => {

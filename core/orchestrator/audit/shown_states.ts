@@ -1,0 +1,248 @@
+/**
+ * Audits of a round's later steps: a drawn miner shows the parameters it worked with, and validators repeat its tasks with them.
+ *
+ * In the first step of a round the hub knows every replica's parameters; later they differ. So whenever a step closes, each of
+ * its miners is drawn with the same chance, from the round's secret key. By then its wires, losses and gradient norm are in, so
+ * nobody can work better in the steps that count. The step header asks a drawn miner for its parameters, the hub checks that
+ * the round's steps can lead there (limits of core/train/longest_way.ts), and the drawn tasks wait for a validator like those of
+ * the first step. Whoever does not show its parameters by the end of the next round has withheld a duty (members/blame.ts).
+ *
+ * Owns the states that are awaited, and what the hub keeps for these audits: wires, and parameters until the round's audits are
+ * over. Invariant: every drawn task counts as open in its round (audit_state.ts). Out of scope: requests to validators.
+ */
+
+import { present } from "../../assert.ts";
+import { fault } from "../../fault.ts";
+import type { BlobRef, NodeId } from "../../ids.ts";
+import { mostStates } from "../../merge/allowance.ts";
+import type { PayloadStats } from "../../merge/payload_stats.ts";
+import { vectorBytes } from "../../model/vector_bytes.ts";
+import { nextBelow } from "../../prng.ts";
+import type { StateShown } from "../../protocol/message.ts";
+import { longestWay } from "../../train/longest_way.ts";
+import { type OrchestratorEffect, record, reject } from "../event.ts";
+import { blame, noteWithheld } from "../members/blame.ts";
+import { stepsOfRound } from "../merge/round_length.ts";
+import type { Member, OrchestratorState } from "../state.ts";
+import type { StepWork } from "../step/step_state.ts";
+import { addRequest } from "./audit_queue.ts";
+import { sourcesOf } from "./audit_requests.ts";
+import {
+  type AwaitedState,
+  closeOne,
+  type HeldForAudits,
+  openOne,
+  replayOf,
+  type ReplayTask,
+  type UncheckedState,
+} from "./audit_state.ts";
+
+const fineness = 2 ** 24; // of the draw
+
+/** The contributors of the closing step that are to show their parameters. */
+export function drawMiners(state: OrchestratorState, work: StepWork): Set<NodeId> {
+  const drawn = new Set<NodeId>();
+  const { audit, config: { validate }, stream, members } = state;
+  const chance = validate.statesPerRound / Math.max(1, stepsOfRound(state) - 1);
+  if (chance <= 0) return drawn;
+  for (const node of work.contributors) {
+    const before = audit.drawn.get(node) ?? 0;
+    const isDrawn = nextBelow(stream, fineness) < chance * fineness && before < mostStates(validate);
+    if (!isDrawn || members.get(node)?.status !== "active") continue;
+    drawn.add(node);
+    audit.drawn.set(node, before + 1);
+  }
+  return drawn;
+}
+
+/**
+ * The drawn tasks wait for their miners' parameters; their wires are among `refs`, the step's. Returns the rest of these, which
+ * nobody needs. `reach`: the sum of the learning rates of the round's steps before this one.
+ */
+export function awaitStates(
+  state: OrchestratorState,
+  { drawn, step, reach, refs }: {
+    drawn: ReadonlyMap<NodeId, readonly ReplayTask[]>;
+    step: number;
+    reach: number;
+    refs: readonly BlobRef[];
+  },
+): BlobRef[] {
+  if (drawn.size === 0) return [...refs];
+  const { audit, round } = state;
+  const needed = new Set<string>();
+  for (const [node, replays] of drawn) {
+    const { stage } = present(replays[0], "a drawn miner has a task");
+    const awaited: AwaitedState = { round, step, stage, reach, replays, parameters: null };
+    const others = audit.awaited.get(node);
+    if (others === undefined) audit.awaited.set(node, [awaited]);
+    else others.push(awaited);
+    for (const { input, gradient, output } of replays) {
+      openOne(audit.open, round);
+      for (const ref of [input, gradient, output]) if (ref !== null) needed.add(ref.hash);
+    }
+  }
+  heldOf(state, round).wires.push(...refs.filter(({ hash }) => needed.has(hash)));
+  return refs.filter(({ hash }) => !needed.has(hash));
+}
+
+function heldOf({ audit }: OrchestratorState, round: number): HeldForAudits {
+  let held = audit.held.get(round);
+  if (held === undefined) audit.held.set(round, held = { wires: [], states: [] });
+  return held;
+}
+
+/** The parameters of a drawn miner are in the store, it says. */
+export function onStateShown(
+  state: OrchestratorState,
+  { member: { node }, message: { step, parameters } }: { member: Member; message: StateShown },
+): OrchestratorEffect[] {
+  const awaited = state.audit.awaited.get(node)?.find((each) => each.step === step);
+  if (awaited === undefined || awaited.parameters !== null) return []; // too late, or said twice
+  const bytes = vectorBytes(present(state.stageFloats[awaited.stage], "every stage has a length"));
+  if (parameters.bytes !== bytes) {
+    const detail = `Cannot audit step ${step} as the parameters of stage ${awaited.stage} must have ${bytes} bytes: ` +
+      `current value is ${parameters.bytes}`;
+    return reject(node, fault("badBlob", detail));
+  }
+  awaited.parameters = parameters;
+  heldOf(state, awaited.round).states.push(parameters);
+  state.audit.unchecked.push({ node, round: awaited.round, step });
+  return [];
+}
+
+/** Has the hub check what was shown, as soon as it can read what the round began with. */
+export function checkStates(state: OrchestratorState): OrchestratorEffect[] {
+  const { audit } = state;
+  if (audit.unchecked.length === 0) return [];
+  const effects: OrchestratorEffect[] = [];
+  audit.unchecked = audit.unchecked.filter((shown) => {
+    const { node, round, step } = shown;
+    const awaited = awaitedCheck(state, shown);
+    const sources = sourcesOf(state, round);
+    if (awaited === null || sources === null) return awaited !== null;
+    const { stage, parameters } = awaited;
+    const source = present(sources.stages[stage], "every stage has a source");
+    effects.push({ type: "checkState", round, step, stage, node, parameters, source });
+    return false;
+  });
+  return effects;
+}
+
+/** The state that was shown; null if it has been dropped meanwhile. */
+function awaitedCheck(
+  { audit }: OrchestratorState,
+  { node, round, step }: UncheckedState,
+): AwaitedState & { parameters: BlobRef } | null {
+  for (const awaited of audit.awaited.get(node) ?? []) {
+    const { parameters } = awaited;
+    if (awaited.round === round && awaited.step === step && parameters !== null) return { ...awaited, parameters };
+  }
+  return null;
+}
+
+/** After a restart: the hub's own checks died with its process. */
+export function checkStatesAgain({ audit }: OrchestratorState): void {
+  audit.unchecked = [...audit.awaited].flatMap(([node, states]) =>
+    states.filter(({ parameters }) => parameters !== null).map(({ round, step }) => ({ node, round, step }))
+  );
+}
+
+/** `way`: from the round's start to the parameters shown; null if they are not in the store. */
+export function onStateChecked(
+  state: OrchestratorState,
+  { node, round, step, way }: { node: NodeId; round: number; step: number; way: PayloadStats | null },
+): OrchestratorEffect[] {
+  const { audit } = state;
+  const awaited = awaitedCheck(state, { node, round, step });
+  if (awaited === null) return [];
+  drop(state, { node, isVain: (each) => each.round === round && each.step === step });
+  const { parameters, replays } = awaited;
+  if (way === null) {
+    noteWithheld(state, { node, duty: "showing" });
+    if (round === state.round) state.roundUnits.delete(node);
+    const detail = `Cannot audit step ${step} as the parameters that were shown must be in the store`;
+    return [record({ type: "faultSeen", node, code: "badBlob", detail })];
+  }
+  const excess = excessOf(state, { awaited, way });
+  if (excess !== null) {
+    if (round === state.round) state.roundUnits.delete(node);
+    const detail =
+      `Cannot accept the parameters shown of step ${step} as the round's steps cannot lead there: ${excess}`;
+    return blame(state, { node, fault: fault("badNumbers", detail) });
+  }
+  for (const replay of replays) addRequest(audit, replayOf({ ...replay, parameters }));
+  return [];
+}
+
+/** What no honest miner's parameters can be; null if they are possible. */
+function excessOf(
+  { config, stageFloats }: OrchestratorState,
+  { awaited: { stage, reach }, way }: { awaited: AwaitedState; way: PayloadStats },
+): string | null {
+  if (!way.isFinite) return "they hold non-finite values";
+  const most = longestWay(config);
+  const norm = most.length * reach * Math.sqrt(present(stageFloats[stage], "every stage has a length"));
+  const length = Math.sqrt(way.squareSum);
+  if (length > norm) return `they are ${length.toPrecision(3)} away from its start, at most ${norm.toPrecision(3)}`;
+  const value = most.value * reach;
+  if (way.largest > value) return `one moved by ${way.largest.toPrecision(3)}, at most ${value.toPrecision(3)}`;
+  return null;
+}
+
+// ------------------------------------------------------------------------------------------------------------- endings
+
+/** These states are awaited no more, and it is nobody's fault. Returns how many tasks are not repeated. */
+export function dropAwaited(state: OrchestratorState, isVain: (awaited: AwaitedState) => boolean): number {
+  return [...state.audit.awaited.keys()].reduce((sum, node) => sum + drop(state, { node, isVain }), 0);
+}
+
+/** The member has no longer what it was to show: it loads its stage anew, or is gone. */
+export function dropAwaitedOf(state: OrchestratorState, node: NodeId): void {
+  drop(state, { node, isVain: () => true });
+}
+
+function drop(
+  { audit }: OrchestratorState,
+  { node, isVain }: { node: NodeId; isVain: (awaited: AwaitedState) => boolean },
+): number {
+  const states = audit.awaited.get(node);
+  if (states === undefined) return 0;
+  const vain = states.filter(isVain);
+  for (const { replays, round } of vain) for (const _ of replays) closeOne(audit.open, round);
+  const left = states.filter((each) => !vain.includes(each));
+  if (left.length === 0) audit.awaited.delete(node);
+  else audit.awaited.set(node, left);
+  return vain.reduce((sum, { replays }) => sum + replays.length, 0);
+}
+
+/**
+ * Called when a round has been merged and before its work is reported. Whoever has not shown a state of the round before it
+ * gets nothing for the round: else a cheat would show only what it did honestly.
+ */
+export function endShowing(state: OrchestratorState): OrchestratorEffect[] {
+  const isLate = ({ round, parameters }: AwaitedState) => round < state.round - 1 && parameters === null;
+  const effects: OrchestratorEffect[] = [];
+  for (const [node, states] of [...state.audit.awaited]) {
+    const late = states.find(isLate);
+    if (late === undefined) continue;
+    drop(state, { node, isVain: isLate });
+    noteWithheld(state, { node, duty: "showing" });
+    state.roundUnits.delete(node);
+    const detail = `Cannot audit step ${late.step} as its parameters must be shown by the end of the next round`;
+    effects.push(record({ type: "faultSeen", node, code: "limitExceeded", detail }));
+  }
+  return effects;
+}
+
+/** What is held for rounds whose audits are over: the wires to release and the blobs to delete. */
+export function takeFreed({ audit }: OrchestratorState): HeldForAudits {
+  const freed: { wires: BlobRef[]; states: BlobRef[] } = { wires: [], states: [] };
+  for (const [round, { wires, states }] of audit.held) {
+    if (audit.open.has(round)) continue;
+    freed.wires.push(...wires);
+    freed.states.push(...states);
+    audit.held.delete(round);
+  }
+  return freed;
+}

@@ -1,0 +1,28 @@
+/**
+ * How far a stage's parameters can move in a round: a bound for what a member says it reached, by its payload or its parameters.
+ *
+ * All lengths are in sums of the learning rates of the steps taken: `length` and `honestLength` bound the root mean square of
+ * the way, `value` its largest value. Honest ways stay below them; weight decay and rounding come on top of the optimizer's own
+ * bound, hence the least limits.
+ */
+
+import type { RunConfig } from "../config/config.ts";
+import { optimizerOf, optimizers } from "./optimizers.ts";
+
+export interface LongestWay {
+  readonly length: number;
+  readonly value: number;
+  readonly honestLength: number; // what no honest way exceeds; `length` leaves room for what is unusual
+}
+
+const least: LongestWay = { length: 4, value: 32, honestLength: 1.2 };
+const margin = 1.1;
+
+export function longestWay(config: RunConfig): LongestWay {
+  const longest = optimizers[optimizerOf(config)].longestStep(config);
+  return {
+    length: Math.max(least.length, margin * longest.rootMeanSquare),
+    value: Math.max(least.value, margin * longest.value),
+    honestLength: Math.max(least.honestLength, longest.rootMeanSquare),
+  };
+}
