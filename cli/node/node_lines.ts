@@ -66,7 +66,7 @@ export function validatorLine(record: ValidatorRecord): string | null {
     case "welcomed":
       return record.stages > 1
         ? welcomeLine(record)
-        : `${welcomeLine(record)}; it has one stage, so no wires to replay: only the held-out loss is checked`;
+        : `${welcomeLine(record)}; it has one stage, so no wires to replay: its losses are checked`;
     case "evaluated":
       return `round ${record.round}: held-out loss ${record.loss.toFixed(4)} over ${plural(record.tokens, "token")}`;
     case "verdict": {

@@ -25,7 +25,7 @@ export type ValidatorWork =
     readonly losses: readonly number[] | null;
     readonly input: BlobRef;
     readonly second: BlobRef | null;
-    readonly claimed: BlobRef;
+    readonly claimed: BlobRef | null; // null: only the losses are compared
   };
 
 export type ValidatorResult =

@@ -1,6 +1,6 @@
 /**
  * The work of repeating a task: what is asked together with its segments, which come in one order, for a validator and for the
- * hub alike: the input, then targets or a gradient if the direction needs them, then the output that is claimed.
+ * hub alike: the input, then targets or a gradient if the direction needs them, then the output that is claimed, if there is one.
  */
 
 import { present } from "../assert.ts";
@@ -16,5 +16,6 @@ export function replayWork(
 ): ReplayWork {
   const segment = (index: number) => present(segments.at(index), "a replay has its segments");
   const second = direction === "forward" ? null : segment(1);
-  return { type: "replay", round, stage, direction, source, losses, input: segment(0), second, claimed: segment(-1) };
+  const claimed = segments.at(direction === "forward" ? 1 : 2) ?? null;
+  return { type: "replay", round, stage, direction, source, losses, input: segment(0), second, claimed };
 }

@@ -12,6 +12,7 @@ function watched(validators: number, { joined = validators }: { joined?: number 
   const hub = new ScriptedOrchestrator({
     model: { layers: 1 },
     pipeline: { stages: 1, codec: "none" },
+    validate: { replaysPerMiner: 0 },
     train: { microbatchesPerStep: 4, steps: 100, stepsPerRound: 1 },
     swarm: { replicas: 2, validators },
     limits: { mergePhaseMs, mergeGraceMs: 5_000, leaseMs: 600_000 },

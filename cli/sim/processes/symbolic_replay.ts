@@ -16,7 +16,7 @@ export function symbolicReplay(shape: SwarmShape, work: ReplayWork): RefereedRep
     parameters,
     steps,
   });
-  const isEqual = output?.hash === work.claimed.hash;
+  const isEqual = output?.hash === work.claimed?.hash;
   const lossError = losses === null || work.losses === null
     ? null
     : Math.max(...losses.map((loss, i) => Math.abs(loss - (work.losses?.[i] ?? Infinity))));

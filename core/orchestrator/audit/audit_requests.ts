@@ -97,7 +97,8 @@ export function replayAttachments(replay: ReplayTask): Attachment[] {
   const attachments: Attachment[] = [input === null ? { type: "inputs", microbatch } : { type: "blob", ref: input }];
   if (replay.direction === "turnaround") attachments.push({ type: "targets", microbatch });
   if (gradient !== null) attachments.push({ type: "blob", ref: gradient });
-  return [...attachments, { type: "blob", ref: output }];
+  if (output !== null) attachments.push({ type: "blob", ref: output });
+  return attachments;
 }
 
 function patienceMs(state: OrchestratorState): number {

@@ -15,7 +15,7 @@ export interface ReplayTask {
   readonly direction: Direction;
   readonly input: BlobRef | null; // null: token ids
   readonly gradient: BlobRef | null;
-  readonly output: BlobRef;
+  readonly output: BlobRef | null; // null: the only stage's turnaround, of which its losses are compared
   readonly losses: readonly number[] | null;
   readonly parameters: BlobRef | null; // shown by its miner; null: those of the round, as it is a task of its first step
 }

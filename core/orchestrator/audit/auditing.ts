@@ -76,26 +76,27 @@ function replayable(state: OrchestratorState, outcome: StepOutcome): Map<NodeId,
   return byMiner;
 }
 
-/** The head's backward has no output to compare. */
+/** The head's backward has neither output nor losses to compare. */
 function replayTask(
   state: OrchestratorState,
   { outcome, index, position }: { outcome: StepOutcome; index: number; position: number },
 ): ReplayTask | null {
   const pathway = present(outcome.pathways[index], "every microbatch has a pathway");
   const wires = present(outcome.wires?.[index], "an audited outcome has its wires");
-  const kept = wires[position] ?? null;
+  const made = wires[position] ?? null;
   const { stage, direction } = chainLink(state.stages.length, position);
-  if (kept === null || pathway.isRemade || state.replaced.has(stage)) return null;
+  if (pathway.isRemade || state.replaced.has(stage)) return null;
+  if (made === null || (made.ref === null && direction !== "turnaround")) return null;
   return {
     round: outcome.round,
     miner: minerAt(outcome, present(pathway.makers[position], "every position has a maker")).node,
-    task: kept.task,
+    task: made.task,
     microbatch: pathway.microbatch,
     stage,
     direction,
     input: stage === 0 ? null : wires[stage - 1]?.ref ?? null,
     gradient: direction === "backward" ? wires[position - 1]?.ref ?? null : null,
-    output: kept.ref,
+    output: made.ref,
     losses: direction === "turnaround" ? pathway.losses : null,
     parameters: null,
   };

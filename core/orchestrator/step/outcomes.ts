@@ -119,9 +119,10 @@ function gradientsOf(
 }
 
 function wiresOf({ items, wires, gradients }: Flow): (KeptWire | null)[] {
-  return items.map(({ stage, direction, madeBy }) => {
+  return items.map(({ stage, direction, madeBy, task }) => {
     const ref = (direction === "forward" ? wires : gradients)[stage] ?? null;
-    return ref === null ? null : { ref, task: present(madeBy, "a kept output has a maker").task };
+    if (ref !== null) return { ref, task: present(madeBy, "a kept output has a maker").task };
+    return task === null ? null : { ref, task };
   });
 }
 
@@ -149,7 +150,9 @@ export function releaseWires(state: OrchestratorState, outcome: StepOutcome): Bl
 export function loseWires(state: OrchestratorState, isLost: (ref: BlobRef) => boolean): void {
   for (const outcome of auditedOutcomes(state)) {
     outcome.wires = outcome.wires?.map((wires) =>
-      wires.map((wire) => wire === null || isLost(wire.ref) ? null : wire)
+      wires.map((wire) =>
+        wire === null || (wire.ref !== null && isLost(wire.ref)) ? null : wire
+      )
     ) ?? null;
   }
 }

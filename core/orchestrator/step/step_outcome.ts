@@ -49,7 +49,7 @@ export interface StepFault {
 
 /** Accepted output of a position, held by the shell. */
 export interface KeptWire {
-  readonly ref: BlobRef;
+  readonly ref: BlobRef | null; // null: the position has no output
   readonly task: TaskId; // the task that made it
 }
 
@@ -67,14 +67,16 @@ export interface StepOutcome {
   readonly gradients: readonly ConfirmedGradient[];
   readonly faults: readonly StepFault[]; // in the order they came
   readonly faultsLeftOut: number; // because the list was full
-  /** By microbatch and position; null where a position has no output. All null: they were released. */
+  /** By microbatch and position; null where it was lost. All null: they were released. */
   wires: readonly (readonly (KeptWire | null)[])[] | null;
   isUndone: boolean; // the run has gone back before this step: it does not count
 }
 
 /** Everything that the shell holds for this outcome. */
 export function keptRefs({ wires }: StepOutcome): BlobRef[] {
-  return (wires ?? []).flatMap((ofPathway) => ofPathway.flatMap((wire) => wire === null ? [] : [wire.ref]));
+  return (wires ?? []).flatMap((ofPathway) =>
+    ofPathway.flatMap((wire) => wire === null || wire.ref === null ? [] : [wire.ref])
+  );
 }
 
 /** Mean nats per token of a microbatch. */

@@ -1,0 +1,50 @@
+/** Runs of one stage: there are no wires to compare, so validators compare the losses that miners report. */
+
+import { assert, assertEquals } from "@std/assert";
+import type { RunRecord } from "../../core/protocol/record.ts";
+import { MemoryHubBlobs } from "../../cli/experiment/memory_hub_blobs.ts";
+import { hostileMiner } from "../support/attack/hostile_node.ts";
+import { reportsLoss } from "../support/attack/hostile_wires.ts";
+import { LocalSwarm, referenceHost } from "../support/swarm/local_swarm.ts";
+import { tinyConfig } from "../support/tiny_model.ts";
+
+const config = tinyConfig({
+  pipeline: { stages: 1, codec: "none" },
+  swarm: { replicas: 2, validators: 1 },
+  train: { steps: 6, stepsPerRound: 3 },
+  deterministic: false,
+});
+
+type Verdict = Extract<RunRecord, { type: "verdict" }>;
+const verdictsOf = (swarm: LocalSwarm): Verdict[] =>
+  swarm.records.all.filter((record): record is Verdict => record.type === "verdict");
+
+Deno.test("One stage: every miner's losses are repeated in every round, and honest ones are exact", async () => {
+  const swarm = new LocalSwarm({ config });
+  await swarm.startAll();
+  assert((await swarm.run()).finished);
+  const verdicts = verdictsOf(swarm);
+  assertEquals(new Set(verdicts.map(({ miner, round }) => `${miner} ${round}`)).size, 4, "two miners, two rounds");
+  for (const { passed, lossError } of verdicts) assertEquals([passed, lossError], [true, 0]);
+});
+
+Deno.test("One stage: a miner that reports a loss it does not have is found out, repeated by the hub and expelled", async () => {
+  const store = new MemoryHubBlobs();
+  const swarm = new LocalSwarm({
+    config,
+    disk: {
+      blobs: store,
+      storeRound: () => Promise.resolve("0".repeat(64)),
+      putBackRound: () => Promise.resolve(false),
+    },
+  });
+  const liar = await swarm.addMiner(
+    hostileMiner({ hostile: reportsLoss(4), host: referenceHost(), store, isOn: () => true }),
+  );
+  await swarm.addMiner();
+  await swarm.addMiner();
+  swarm.addValidator();
+  assert((await swarm.run()).finished);
+  assert(swarm.orchestrator.state.expelled.has(liar.address as never), "the liar is out");
+  for (const { miner, passed } of verdictsOf(swarm)) if (miner !== liar.address) assert(passed);
+});
