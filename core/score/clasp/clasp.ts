@@ -1,0 +1,169 @@
+/**
+ * CLASP: what each miner does to the loss, from logged pathways and their losses.
+ *
+ * A microbatch takes a random path, one miner in each stage, and yields a loss. A miner whose pathways end higher than those of
+ * its stage-mates harms the model. Three estimates of this effect, in nats per token:
+ *
+ *     plain           mean loss of the miner's pathways - mean over its stage-mates
+ *     paired          the same of (loss - reference), against the median of its stage-mates; the reference is the loss of the
+ *                     same text on another path, so the spread of the text's difficulty, nearly all of the variance, is gone
+ *     least squares   loss (or difference) = constant + one effect for each miner of the path (least_squares.ts); frees an
+ *                     effect from what the miners of other stages did to the same pathways
+ *
+ * Owns: the book and the first two estimates. A book takes constant memory for each place, and has at most `mostPlaces`. It holds
+ * plain losses or differences, never both. Out of scope: where a reference comes from, and consequences: an effect is
+ * statistics, which may raise an audit rate but proves nothing. Stage-mates of a harmful miner look better than average in
+ * the plain form, because they never share a path with it.
+ *
+ * No number enters unchecked: a loss must be finite and not negative, and counts as `mostLoss` at most, so that one absurd claim
+ * moves a mean by no more than mostLoss / samples.
+ */
+
+import { present } from "../../assert.ts";
+import type { NodeId, StageIndex } from "../../ids.ts";
+import { addTo, type Moments, noMoments, pooledVariance } from "./moments.ts";
+
+/** A microbatch's forward path and its loss, mean nats per token. */
+export interface PathwayLoss {
+  readonly miners: readonly NodeId[]; // by stage
+  readonly loss: number;
+  /** Loss of the same microbatch on another path. Null: none was measured. */
+  readonly reference: number | null;
+}
+
+/** A microbatch computed twice, on paths that differ in one stage only. */
+export interface SwapLoss {
+  readonly stage: StageIndex;
+  readonly miner: NodeId;
+  readonly loss: number; // with the miner
+  readonly reference: number; // with the other node in its place
+}
+
+export interface ClaspEffect {
+  readonly stage: StageIndex;
+  readonly miner: NodeId;
+  readonly samples: number;
+  readonly effect: number; // nats per token above its stage-mates; positive: harmful
+  readonly standardError: number | null; // null: too few samples
+}
+
+export interface ClaspOptions {
+  readonly form: "plain" | "paired";
+  readonly stages: number;
+  readonly mostLoss: number; // larger losses count as this
+  readonly mostPlaces?: number;
+}
+
+/** A miner in a stage; one that has moved has several. */
+export interface Place {
+  readonly stage: StageIndex;
+  readonly miner: NodeId;
+  readonly index: number;
+  readonly moments: Moments;
+}
+
+export interface ClaspBook {
+  readonly options: Required<ClaspOptions>;
+  readonly places: Map<string, Place>;
+  samples: number;
+  refused: number; // not numbers, negative, without a reference, or too many places
+}
+
+export const defaultMostPlaces = 512;
+
+export function openClasp(options: ClaspOptions): ClaspBook {
+  return { options: { mostPlaces: defaultMostPlaces, ...options }, places: new Map(), samples: 0, refused: 0 };
+}
+
+/** The value that a pathway's loss enters a book with; null: it must not enter. */
+export function valueOf(
+  { form, mostLoss }: Pick<ClaspOptions, "form" | "mostLoss">,
+  { loss, reference }: { readonly loss: number; readonly reference: number | null },
+): number | null {
+  if (!isLoss(loss)) return null;
+  if (form === "plain") return Math.min(loss, mostLoss);
+  return reference === null || !isLoss(reference) ? null : Math.min(loss, mostLoss) - Math.min(reference, mostLoss);
+}
+
+const isLoss = (loss: number): boolean => Number.isFinite(loss) && loss >= 0;
+
+/** Returns the pathway's places, by stage, and the value that entered; null: it was refused. */
+export function addPathway(book: ClaspBook, sample: PathwayLoss): { places: Place[]; value: number } | null {
+  const value = valueOf(book.options, sample);
+  const isWhole = sample.miners.length === book.options.stages;
+  if (value === null || !isWhole || !hasRoom(book, sample.miners)) {
+    book.refused += 1;
+    return null;
+  }
+  const places = sample.miners.map((miner, stage) => placeOf(book, stage as StageIndex, miner));
+  for (const { moments } of places) addTo(moments, value);
+  book.samples += 1;
+  return { places, value };
+}
+
+/** Only the miner of the swapped stage is measured: all others are on both paths. */
+export function addSwap(book: ClaspBook, { stage, miner, loss, reference }: SwapLoss): boolean {
+  const value = valueOf({ ...book.options, form: "paired" }, { loss, reference });
+  const isNew = !book.places.has(keyOf(stage, miner));
+  const isIn = book.options.form === "paired" && stage >= 0 && stage < book.options.stages;
+  if (value === null || !isIn || (isNew && book.places.size >= book.options.mostPlaces)) {
+    book.refused += 1;
+    return false;
+  }
+  addTo(placeOf(book, stage, miner).moments, value);
+  book.samples += 1;
+  return true;
+}
+
+const keyOf = (stage: number, miner: NodeId): string => `${stage} ${miner}`;
+
+function hasRoom({ places, options }: ClaspBook, miners: readonly NodeId[]): boolean {
+  const added = miners.filter((miner, stage) => !places.has(keyOf(stage, miner))).length;
+  return places.size + added <= options.mostPlaces;
+}
+
+function placeOf({ places }: ClaspBook, stage: StageIndex, miner: NodeId): Place {
+  const key = keyOf(stage, miner);
+  const known = places.get(key);
+  if (known !== undefined) return known;
+  const place = { stage, miner, index: places.size, moments: noMoments() };
+  places.set(key, place);
+  return place;
+}
+
+/** Of every place, in the order in which they were first seen. */
+export function effectsOf(book: ClaspBook): ClaspEffect[] {
+  const ofStages = Array.from({ length: book.options.stages }, (_, stage) => stageOf(book, stage));
+  return [...book.places.values()].map(({ stage, miner, index }) =>
+    present(ofStages[stage]?.get(index), `stage ${stage} has the effect of ${miner}`)
+  );
+}
+
+function stageOf({ places, options: { form } }: ClaspBook, stage: number): Map<number, ClaspEffect> {
+  const mates = [...places.values()].filter((place) => place.stage === stage);
+  const means = mates.map(({ moments }) => moments.mean);
+  const centre = form === "plain" ? meanOf(means) : medianOf(means);
+  const variance = pooledVariance(mates.map(({ moments }) => moments));
+  const ofMeans = mates.reduce((sum, { moments: { count } }) => sum + 1 / count, 0);
+  return new Map(mates.map(({ miner, index, moments: { count, mean } }) => {
+    const effect = mean - centre;
+    const parts = contrast({ count, mates: mates.length, ofMeans });
+    const standardError = variance === null ? null : Math.sqrt(variance * parts);
+    return [index, { stage: stage as StageIndex, miner, samples: count, effect, standardError }];
+  }));
+}
+
+/** Variance of (own mean - mean of the stage's means), in variances of a sample. */
+function contrast({ count, mates, ofMeans }: { count: number; mates: number; ofMeans: number }): number {
+  if (mates === 1) return 1 / count;
+  const others = ofMeans - 1 / count;
+  return (1 - 1 / mates) ** 2 / count + others / mates ** 2;
+}
+
+const meanOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+function medianOf(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}

@@ -1,0 +1,28 @@
+/** Count, mean and spread of numbers that arrive one at a time, in constant memory (Welford's update). */
+
+export interface Moments {
+  count: number;
+  mean: number;
+  squares: number; // sum of squared distances from the mean
+}
+
+export function noMoments(): Moments {
+  return { count: 0, mean: 0, squares: 0 };
+}
+
+export function addTo(moments: Moments, value: number): void {
+  moments.count += 1;
+  const before = value - moments.mean;
+  moments.mean += before / moments.count;
+  moments.squares += before * (value - moments.mean);
+}
+
+/** Variance within the groups, pooled: each group has a mean of its own. Null: no group has two values. */
+export function pooledVariance(groups: readonly Moments[]): number | null {
+  let squares = 0, degrees = 0;
+  for (const group of groups) {
+    squares += group.squares;
+    degrees += Math.max(0, group.count - 1);
+  }
+  return degrees === 0 ? null : squares / degrees;
+}

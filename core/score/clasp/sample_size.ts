@@ -1,0 +1,32 @@
+/**
+ * How many samples make a difference between miners certain, and how many more steps that takes.
+ *
+ * n = (z_a + z_b)^2 sigma^2 / (delta^2 (1 - 1/N)) samples of the miner, for N miners in its stage: then a miner without effect is
+ * found harmful with probability a at most, and one whose effect is delta is missed with probability b at most.
+ */
+
+import type { ClaspEffect } from "./clasp.ts";
+
+/** Quantile of the normal distribution for an error of 1 %. */
+const onePercent = 2.3263478740408408;
+export const certainty = 2 * onePercent; // standard errors between no effect and a known one
+
+export function samplesNeeded(
+  { difference, deviation, miners }: { difference: number; deviation: number; miners: number },
+): number {
+  if (miners < 2) return Infinity; // nobody to compare with
+  return Math.ceil((certainty * deviation / difference) ** 2 / (1 - 1 / miners));
+}
+
+/**
+ * More steps until an effect as large as the measured one, or `smallest` if that is larger, is known; 0: it is. The standard
+ * error falls with the square root of the steps. Null: it cannot be told yet.
+ */
+export function stepsUntilKnown(
+  { effect, standardError }: Pick<ClaspEffect, "effect" | "standardError">,
+  { steps, smallest }: { steps: number; smallest: number },
+): number | null {
+  if (standardError === null) return null;
+  const wanted = Math.max(Math.abs(effect), smallest) / certainty;
+  return standardError <= wanted ? 0 : Math.ceil(steps * ((standardError / wanted) ** 2 - 1));
+}
