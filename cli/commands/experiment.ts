@@ -1,4 +1,4 @@
-/** `iota experiment`: compares codecs and merges by training. The work is in cli/experiment. */
+/** `iota experiment`: compares codecs and merges by training, and forms of attribution. The work is in cli/experiment. */
 
 import type { Command } from "../command.ts";
 import { deviceOption, threadsOption } from "../options/node_options.ts";
@@ -6,15 +6,17 @@ import { runOptions } from "../options/run_options.ts";
 
 export const command: Command = {
   name: "experiment",
-  summary: "compare wire codecs or merges: train with each and several seeds, against a control",
-  usage: "experiment codecs|merge [--seeds N] [--steps N] [options]",
+  summary: "compare wire codecs, merges or attributions over several seeds, against a control",
+  usage: "experiment codecs|merge|clasp [--seeds N] [--steps N] [options]",
   about:
     "Trains a whole swarm in this one process and in virtual time, with the code of real miners and orchestrator, once for each " +
     "row and seed, and tells how far its loss on held-out text ends from the control's, with the standard error over seeds. " +
-    "Codecs compares what crosses between stages, merge what replicas of a stage send each other.",
+    "Codecs compares what crosses between stages, merge what replicas of a stage send each other. Clasp measures on a trained " +
+    "model what cheating miners do to the loss, and how many samples each form of attribution needs to find them.",
   examples: [
     "iota experiment codecs --seeds 3",
     "iota experiment merge --steps 100 --json",
+    "iota experiment clasp --seeds 5",
   ],
   options: [
     {
@@ -31,9 +33,12 @@ export const command: Command = {
     threadsOption,
   ],
   configures: "run",
-  positionals: { max: 1, placeholder: "NAME", choices: ["codecs", "merge"] },
+  positionals: { max: 1, placeholder: "NAME", choices: ["codecs", "merge", "clasp"] },
   rights: { read: "any", write: "any", env: "any", sys: ["systemMemoryInfo"] },
   async run(context) {
+    if (context.positionals[0] === "clasp") {
+      return await (await import("../experiment/clasp/run_clasp.ts")).runClasp(context);
+    }
     return await (await import("../experiment/run_experiment.ts")).runExperiment(context);
   },
 };

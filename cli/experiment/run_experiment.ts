@@ -6,15 +6,16 @@
 
 import { present } from "../../core/assert.ts";
 import type { RunConfig } from "../../core/config/config.ts";
-import { resolveConfig, type ResolveInput } from "../../core/config/parse.ts";
 import type { CommandContext } from "../command.ts";
-import { prepareDataset } from "../data/prepare_dataset.ts";
 import { givenRun } from "../options/run_options.ts";
 import { UsageError } from "../output/errors.ts";
 import { openDevice } from "../roles/open_device.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
 import { decimal } from "../screen/format.ts";
-import { type Experiment, experiments, type Row, type Settings } from "./experiments.ts";
+import { alignedRows } from "./aligned_rows.ts";
+import { type Experiment, experimentNames, experiments } from "./experiments.ts";
+import { withLabData } from "./lab_data.ts";
+import { configOf, patience } from "./lab_settings.ts";
 import { type LabResult, runLab } from "./lab_swarm.ts";
 
 export interface ExperimentRow {
@@ -28,8 +29,6 @@ export interface ExperimentRow {
   readonly seeds: number;
 }
 
-/** Nobody is slow here: deadlines must not pass while the one device computes for others. */
-const patience = { "limits.leaseMs": 3_600_000, "limits.mergePhaseMs": 3_600_000 };
 const longestName = 16;
 
 interface Lab {
@@ -78,48 +77,22 @@ function experimentNamed(name: string | undefined): Experiment {
   const experiment = name === undefined ? undefined : experiments[name];
   if (experiment !== undefined) return experiment;
   throw new UsageError(
-    `Cannot run an experiment as its name must be ${Object.keys(experiments).join(" or ")}: ${
+    `Cannot run an experiment as its name must be ${experimentNames.join(" or ")}: ${
       name === undefined ? "none is given" : `current value is ${name}`
     }`,
     { next: "For example: iota experiment codecs --steps 60 --seeds 1" },
   );
 }
 
-/** Later settings win; what was typed wins over the experiment's, except the seed. */
-function configOf({ settings: common }: Experiment, own: Row, { input, fixed }: GivenSettings): RunConfig {
-  const { overrides, ...given } = input;
-  const of = (settings: Settings) =>
-    resolveConfig({ ...given, overrides: { "swarm.validators": 0, ...common, ...settings, ...overrides, ...fixed } });
-  const plain = of({});
-  const resolved = plain.ok ? of(own.settings(plain.config.model.width)) : plain;
-  if (resolved.ok) return resolved.config;
-  throw new UsageError(resolved.problems.map(({ text }) => text).join("\n"), {
-    next: "See every setting with its value and meaning: iota config show",
-  });
-}
-
-interface GivenSettings {
-  readonly input: ResolveInput;
-  readonly fixed: Settings;
-}
-
 async function trained(
   { output }: CommandContext,
   { name, config, lab: { folder, device, signal } }: { name: string; config: RunConfig; lab: Lab },
 ): Promise<LabResult> {
-  const { model: { vocabSize, contextLength }, data: { corpus, heldOutFraction, maxBytes }, seed } = config;
-  const place = `${folder}/seed-${seed}`;
-  const text = { corpus, vocabSize, contextLength, heldOutFraction, maxBytes, seed, isResumed: false };
-  const dataset = await prepareDataset({ folder: place, ...text });
-  try {
-    const batches = dataset.batches({ seed, sequences: config.train.sequencesPerMicrobatch, contextLength });
-    return await runLab({
+  return await withLabData({ folder, config }, (batches) =>
+    runLab({
       ...{ config, batches, device, signal },
-      onStep: ({ step, loss }) => output.event({ type: "step", name, seed, step, loss }),
-    });
-  } finally {
-    dataset.close();
-  }
+      onStep: ({ step, loss }) => output.event({ type: "step", name, seed: config.seed, step, loss }),
+    }));
 }
 
 function rowsOf(results: ReadonlyMap<string, readonly LabResult[]>): ExperimentRow[] {
@@ -152,9 +125,5 @@ function tableOf(rows: readonly ExperimentRow[]): string[] {
     ...[name, bytesForward.toFixed(1), bytesBackward.toFixed(1), mergeBytesPerParameter.toFixed(4), loss.toFixed(3)],
     ...[gap.toFixed(3), standardError === null ? "-" : standardError.toFixed(3)],
   ]);
-  const all = [heading, ...cells];
-  const widths = heading.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));
-  return all.map((row) =>
-    row.map((cell, column) => column === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[column]!)).join("  ")
-  );
+  return alignedRows([heading, ...cells]);
 }

@@ -8,6 +8,7 @@
 
 import { assert } from "../../assert.ts";
 import type { ClaspBook, ClaspEffect, Place } from "./clasp.ts";
+import { fewestDegrees } from "./moments.ts";
 
 export interface LeastSquares {
   readonly size: number; // most places
@@ -52,7 +53,7 @@ export function solveEffects(equations: LeastSquares, book: ClaspBook): ClaspEff
   const effects = solve(factor, { right, order });
   const explained = effects.reduce((sum, effect, i) => sum + effect * right[i]!, 0);
   const free = equations.samples - (order - book.options.stages);
-  const variance = free < 1 ? null : Math.max(0, equations.squares - explained) / free;
+  const variance = free < fewestDegrees ? null : Math.max(0, equations.squares - explained) / free;
   return places.map(({ stage, miner, index, moments }) => {
     const unit = new Float64Array(order);
     unit[index] = 1;

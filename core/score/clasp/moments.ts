@@ -17,12 +17,15 @@ export function addTo(moments: Moments, value: number): void {
   moments.squares += before * (value - moments.mean);
 }
 
-/** Variance within the groups, pooled: each group has a mean of its own. Null: no group has two values. */
+/** With fewer, an error of many standard errors is no rarity; with these, one of 4.65 has a chance of 1 in 30,000. */
+export const fewestDegrees = 30;
+
+/** Variance within the groups, pooled: each group has a mean of its own. Null: from too few values. */
 export function pooledVariance(groups: readonly Moments[]): number | null {
   let squares = 0, degrees = 0;
   for (const group of groups) {
     squares += group.squares;
     degrees += Math.max(0, group.count - 1);
   }
-  return degrees === 0 ? null : squares / degrees;
+  return degrees < fewestDegrees ? null : squares / degrees;
 }

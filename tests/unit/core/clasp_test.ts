@@ -86,7 +86,12 @@ Deno.test("CLASP: an effect of a swap counts for the miner of the swapped stage 
   const book = openClasp({ form: "paired", stages, mostLoss });
   for (let i = 0; i < 4; i++) {
     for (let place = 0; place < 3; place++) {
-      addSwap(book, { stage: stageIndex(1), miner: minerOf(1, place), loss: 5 + (place === 2 ? 0.5 : 0), reference: 5 });
+      addSwap(book, {
+        stage: stageIndex(1),
+        miner: minerOf(1, place),
+        loss: 5 + (place === 2 ? 0.5 : 0),
+        reference: 5,
+      });
     }
   }
   assertEquals(effectsOf(book).map(({ miner, effect }) => [miner, effect]), [["1-0", 0], ["1-1", 0], ["1-2", 0.5]]);
