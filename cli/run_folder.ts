@@ -8,6 +8,7 @@
  *   journal.db  what happened since the last snapshot of the orchestrator's state; journal.db.mark: how far it had come;
  *   journal.db.epoch: how often it was opened
  *   records.jsonl  the run's history, one JSON line per record; records.jsonl.1 and so on: older records
+ *   ledger.jsonl  the signed log (cli/ledger); ledger.jsonl.1 and so on: older lines; ledger.jsonl.head: its newest signed head
  *   put-aside-1-journal.db, checkpoints/put-aside-1-round-000012/  what a run could not go on from, or was newer than its start
  *
  * In a folder that holds a run, the run is resumed; in any other, one begins. --resume refuses to begin one, and
@@ -18,6 +19,7 @@
 import type { CommandContext } from "./command.ts";
 import { isPutAside } from "./data/put_aside.ts";
 import { attempting, UsageError, UserError } from "./output/errors.ts";
+import { ledgerFileNames } from "./ledger/ledger_files.ts";
 import { recordFileNames } from "./projection/record_files.ts";
 
 export interface RunFolder {
@@ -34,7 +36,16 @@ export interface RunPlace {
 const journal = ["journal.db", "journal.db-wal", "journal.db-shm", "journal.db.mark", "journal.db.epoch"];
 export const wiresFile = "wires.bin"; // hub/saved_wires.ts
 const probeName = "room.probe"; // left over if a check for disk space was interrupted
-const files = [wiresFile, "run.toml", "run.json", "summary.json", probeName, ...journal, ...recordFileNames];
+const files = [
+  wiresFile,
+  "run.toml",
+  "run.json",
+  "summary.json",
+  probeName,
+  ...journal,
+  ...recordFileNames,
+  ...ledgerFileNames,
+];
 const parts = ["checkpoints", "blobs", "chain", "miners", "logs", ...files];
 
 /** Only reads. `ownPath` is the run's folder without --data. */

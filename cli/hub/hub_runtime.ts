@@ -15,6 +15,7 @@ import { runWire } from "../../core/model/stage_wires.ts";
 import type { Attachment, OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
 import { heldSegments } from "../../core/orchestrator/merge/rounds.ts";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
+import type { MachineEntry } from "../../core/ledger/entry.ts";
 import type { Machine } from "../../core/protocol/machine.ts";
 import type { HubMessage, NodeMessage } from "../../core/protocol/message.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
@@ -59,6 +60,7 @@ export interface HubEdges<Held, Sent> {
   readonly deleteBlobs: (hashes: readonly BlobHash[]) => void;
   readonly sweepBlobs: (used: ReadonlySet<string>) => void;
   readonly onRecord: (record: RunRecord) => void;
+  readonly onLog: (entry: MachineEntry) => void;
   /** The machine has finished; nodes may still be leaving. */
   readonly onFinish: () => void;
   /** Every node has left, or had the time to. */
@@ -216,7 +218,7 @@ export class HubRuntime<Held, Sent> {
   }
 
   #perform(effect: OrchestratorEffect): void {
-    const { links, segments, attach, referee, work, deleteBlobs, sweepBlobs, onRecord } = this.#edges;
+    const { links, segments, attach, referee, work, deleteBlobs, sweepBlobs, onRecord, onLog } = this.#edges;
     switch (effect.type) {
       case "send":
         return this.#send(effect);
@@ -244,6 +246,8 @@ export class HubRuntime<Held, Sent> {
         return work(effect, (event) => this.enqueue(event));
       case "record":
         return onRecord(effect.record);
+      case "log":
+        return onLog(effect.entry);
       case "finish":
         return this.#finish(effect);
       default:

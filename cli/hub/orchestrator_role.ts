@@ -110,7 +110,7 @@ class OrchestratorRole implements RunningOrchestrator {
   }
 
   #edges(): HubEdges<Uint8Array, Segment> {
-    const { timers, gather, blobs, config, batches, onRecord } = this.#options;
+    const { timers, gather, blobs, config, batches, onRecord, onLog = () => {} } = this.#options;
     const { segments } = this;
     const attachments = new Attachments({ config, batches, segments });
     return {
@@ -138,6 +138,7 @@ class OrchestratorRole implements RunningOrchestrator {
       },
       sweepBlobs: (used) => this.#work(() => blobs.sweep(used)),
       onRecord,
+      onLog,
       onFinish: () => {
         this.#referee.close();
         this.#pause.close();

@@ -4,6 +4,7 @@ import type { RunConfig } from "../../core/config/config.ts";
 import type { BlobHash, NodeId } from "../../core/ids.ts";
 import type { StageSpec } from "../../core/model/spec.ts";
 import type { OrchestratorState, RoundSources } from "../../core/orchestrator/state.ts";
+import type { MachineEntry } from "../../core/ledger/entry.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import type { Admit, Signer, Verify } from "../../net/auth/hello.ts";
 import type { NetLimits } from "../../net/limits.ts";
@@ -48,6 +49,8 @@ export interface OrchestratorRoleOptions {
   /** Restores the round's blobs from its checkpoint; false if there is none. */
   readonly putBackRound?: (round: number) => Promise<boolean>;
   readonly onRecord: (record: RunRecord) => void;
+  /** Facts for the run's signed log, in order with the records. @default dropped */
+  readonly onLog?: (entry: MachineEntry) => void;
   /** Opens the device on which the hub repeats tasks that were found wrong. */
   readonly openReferee: () => Promise<ComputeHost>;
   /** Throws while the disk has no room for so many bytes; default: never throws. */

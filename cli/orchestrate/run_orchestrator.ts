@@ -13,6 +13,7 @@ import { splitLayers } from "../../core/model/stages.ts";
 import { parameterTable, stageSpecs } from "../../core/model/spec.ts";
 import { blobPurpose, mayRead } from "../../core/orchestrator/access.ts";
 import { roomFault } from "../../core/orchestrator/members/roster.ts";
+import type { OrchestratorEffect } from "../../core/orchestrator/event.ts";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import { verifySignature } from "../../chain/wallet/hotkey.ts";
 import { createApi } from "../../net/hub_http.ts";
@@ -31,6 +32,7 @@ import { openLogFile } from "../service/long_run.ts";
 import { readOpenFiles } from "../rights/open_files.ts";
 import { shellWords } from "../shell_words.ts";
 import { namedFolder } from "../run_folder.ts";
+import { RunLedger } from "../ledger/run_ledger.ts";
 import type { Projection } from "../projection/projection.ts";
 import { type CheckpointPlace, putBackRound, storeRound } from "../hub/checkpoint_writer.ts";
 import { probeRoom } from "../hub/disk_room.ts";
@@ -158,8 +160,18 @@ async function startRun(
     ...{ prepared, layersOfStages, startedMs },
     refused: () => role.refusals,
   });
-  const opening = { prepared, stages, limits, recordedStep, onReplayed, warn };
+  const ledger = await RunLedger.open({
+    ...{ folder: folder.path, run: runId, signer, verify: verifySignature, timers: systemTimers, warn },
+  });
+  const opening = {
+    ...{ prepared, stages, limits, recordedStep, warn },
+    onReplayed: (effects: readonly OrchestratorEffect[]) => {
+      onReplayed(effects);
+      ledger.onReplayed(effects);
+    },
+  };
   const { members, journal, recovered, from, begun, lost } = await openStorage(opening);
+  ledger.log.begin(begun);
   await saveResumedRun(context, prepared, { at: port.at, step: begun.step });
   const checkpoints = checkpointPlace(prepared, { stages, warn });
   const tickets = hubTickets(signer, runId);
@@ -189,8 +201,10 @@ async function startRun(
     putBackRound: (round) => putBackRound(checkpoints, { round, blobs: members.blobs }),
     openReferee: () => openDevice("cpu", { threads: 1 }),
     probeRoom: (bytes) => probeRoom(folder.path, bytes),
+    onLog: (entry) => ledger.log.take(entry),
     onRecord: (record) => {
       projection.tell(record);
+      ledger.onRecord(record);
       if (record.type !== "stepClosed") return;
       firstStepAtMs ??= systemTimers.nowMs();
       const cost = wireCost(role.traffic, config);
@@ -211,6 +225,7 @@ async function startRun(
     await journal.close();
     if (isOurs) await keepWires(folder.path, { wires: isOver ? [] : role.segments.all, warn });
     projection.close();
+    ledger.log.close();
   };
   return { role, chainFailed, projection, begun, firstStepAtMs: () => firstStepAtMs, close };
 }

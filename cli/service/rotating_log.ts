@@ -56,8 +56,8 @@ export class RotatingLog {
     };
   }
 
-  /** One line without its end, or several that stay together. */
-  write(text: string, lines = 1): void {
+  /** One line without its end, or several that stay together; false: they are lost. */
+  write(text: string, lines = 1): boolean {
     const { lostLine, onLost, onRegained } = this.#options;
     const lost = this.#lost;
     try {
@@ -66,10 +66,25 @@ export class RotatingLog {
       if (!isWorld(error)) throw error;
       this.#lost += lines;
       this.#letGo();
-      return lost === 0 ? onLost(error) : undefined;
+      if (lost === 0) onLost(error);
+      return false;
     }
     this.#lost = 0;
     if (lost > 0) onRegained(lost);
+    return true;
+  }
+
+  /** Ends a file that is as long as this or longer. True: what is written next begins a file. */
+  endFileAt(bytes: number): boolean {
+    try {
+      this.#open();
+      if (this.#size < bytes) return this.#size === 0;
+      this.#turn();
+      this.#open();
+    } catch (error) {
+      if (!isWorld(error)) throw error; // the next write reports it
+    }
+    return this.#size === 0;
   }
 
   close(): void {

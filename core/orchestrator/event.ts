@@ -11,6 +11,7 @@ import type { Fault } from "../fault.ts";
 import type { BlobHash, BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../ids.ts";
 import type { PayloadShape } from "../merge/payload_shape.ts";
 import type { PayloadStats } from "../merge/payload_stats.ts";
+import type { MachineEntry } from "../ledger/entry.ts";
 import type { HubMessage, NodeMessage, ParameterSource, Role, Slice, WeightedPayload } from "../protocol/message.ts";
 import type { RunRecord } from "../protocol/record.ts";
 import type { RefereedRepetition } from "../score/verdict.ts";
@@ -140,6 +141,8 @@ export type Attachment =
   | { readonly type: "heldOutTargets" };
 
 export type OrchestratorEffect =
+  /** Enters a fact in the run's signed log. */
+  | { readonly type: "log"; readonly entry: MachineEntry }
   | {
     readonly type: "send";
     readonly to: NodeId;

@@ -135,6 +135,7 @@ export class HubProcess implements HubEnd {
       deleteBlobs: (hashes) => blobs.delete(hashes),
       sweepBlobs: (used) => blobs.sweep(used),
       onRecord: (record) => watch.onRecord(record, this.state),
+      onLog: () => {},
       onFinish: () => {},
       onEnd: () => network.hubDown(),
       onFailure: (error) => {

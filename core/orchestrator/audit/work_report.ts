@@ -8,6 +8,7 @@
 
 import type { NodeId } from "../../ids.ts";
 import { type OrchestratorEffect, send } from "../event.ts";
+import { logRound } from "../run_log.ts";
 import type { OrchestratorState, RoundReport } from "../state.ts";
 import type { StepOutcome } from "../step/step_outcome.ts";
 
@@ -26,7 +27,8 @@ const shareOfWithholders = 0.5; // of a round's pay, for miners that did their t
 /** The report of the round just merged. */
 export function reportRound(state: OrchestratorState, round: number): OrchestratorEffect[] {
   const report: RoundReport = { round, units: new Map(state.roundUnits) };
-  for (const node of state.unpaid) {
+  const halved = [...state.unpaid].filter((node) => report.units.has(node));
+  for (const node of halved) {
     const units = report.units.get(node);
     if (units !== undefined) report.units.set(node, shareOfWithholders * units);
   }
@@ -35,7 +37,8 @@ export function reportRound(state: OrchestratorState, round: number): Orchestrat
   state.reports.push(report);
   if (state.reports.length > reportsKept) state.reports.shift();
   const expelled = [...state.expelled].slice(-mostMinersInMessage);
-  return [...state.validators].flatMap((node) => messagesOf(node, { report, expelled }));
+  const messages = [...state.validators].flatMap((node) => messagesOf(node, { report, expelled }));
+  return [logRound(report, { halved, expelled }), ...messages];
 }
 
 /** The reports that a newly joined validator missed. */

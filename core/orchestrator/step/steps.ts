@@ -25,6 +25,7 @@ import { remakeIfLeft } from "./overdue.ts";
 import { isUsable, judgeResult, type TaskResult } from "./result_check.ts";
 import { noteWire } from "./scale_book.ts";
 import { isSealed } from "./sealing.ts";
+import { logStep } from "../run_log.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 import { lossOf, type StepFaultType, type StepOutcome } from "./step_outcome.ts";
 import { type Lease, noteFault, type StepWork, type WorkItem } from "./step_state.ts";
@@ -151,6 +152,7 @@ export function closeStep(state: OrchestratorState, nowMs: number): Orchestrator
     ...gradient.effects,
     ...sendHeaders(state, { work, outcome, drawn }),
     stepClosed(state, outcome),
+    logStep(outcome),
   ];
   for (const node of work.contributors) present(state.members.get(node), "a contributor").stepTasks = [];
   state.work = null;

@@ -78,6 +78,7 @@ class World {
         },
         deleteBlobs: () => log.push("delete"),
         sweepBlobs: () => log.push("sweep"),
+        onLog: ({ type }) => log.push(`log ${type}`),
         onRecord: (record) => log.push(record.type === "warning" ? `warning ${record.text}` : record.type),
         onFinish: () => log.push("finish"),
         onEnd: ({ reason }) => log.push(`end ${reason}`),

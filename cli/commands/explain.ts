@@ -1,0 +1,21 @@
+/** `iota explain`: says what a node was checked for, what it earned and why. The work is in cli/ledger. */
+
+import type { Command } from "../command.ts";
+
+export const command: Command = {
+  name: "explain",
+  summary: "say what a node was checked for, what it earned in each round and why, and what would raise it",
+  usage: "explain HOTKEY --run DIR",
+  about:
+    "Reads the run's signed log, checks it as iota verify does, and tells one node's part in it. HOTKEY is an address, its " +
+    "beginning, or the name of a node of a local swarm, such as miner-0.",
+  examples: ["iota explain miner-0 --run runs/demo", "iota explain 5DkWHGRr --run runs/demo --json"],
+  options: [
+    { name: "run", kind: "string", placeholder: "DIR", doc: "the run's folder, or its log" },
+  ],
+  positionals: { max: 1, placeholder: "HOTKEY" },
+  rights: { read: "any" },
+  async run(context) {
+    return await (await import("../ledger/run_explain.ts")).runExplain(context);
+  },
+};

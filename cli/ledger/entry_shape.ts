@@ -1,0 +1,61 @@
+/** Checks that what a line of a log holds is an entry: its shape, field by field. Its meaning is core/ledger's. */
+
+import * as v from "valibot";
+import type { LogEntry } from "../../core/ledger/entry.ts";
+
+const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+const places = v.array(count);
+const texts = v.array(v.string());
+const amounts = v.array(v.pipe(v.number(), v.finite(), v.minValue(0)));
+const list = { miners: texts, units: amounts };
+
+const carriedState = v.object({
+  nextStep: count,
+  isWhole: v.boolean(),
+  open: v.array(v.object({ step: count, ...list })),
+  newestRound: v.pipe(v.number(), v.safeInteger(), v.minValue(-1)),
+  rounds: v.array(v.object({ round: count, ...list })),
+  withheld: v.array(v.object({ validator: v.nullable(v.string()), miners: texts, rounds: places, shares: amounts })),
+});
+
+const entryShape = v.variant("type", [
+  v.object({ type: v.literal("begun"), run: v.string(), hub: v.string(), step: count, isJournaled: v.boolean() }),
+  v.object({ type: v.literal("carried"), run: v.string(), hub: v.string(), lost: count, state: carriedState }),
+  v.object({ type: v.literal("ended"), finished: v.boolean(), reason: v.string() }),
+  v.object({ type: v.literal("joined"), node: v.string(), role: v.picklist(["miner", "validator"]) }),
+  v.object({ type: v.literal("assigned"), node: v.string(), stage: count, round: count }),
+  v.object({ type: v.literal("left"), node: v.string(), reason: v.string() }),
+  v.object({ type: v.literal("blamed"), node: v.string(), code: v.string(), detail: v.string() }),
+  v.object({ type: v.literal("undone"), toStep: count, reason: v.string() }),
+  v.object({
+    type: v.literal("verdict"),
+    ...{ round: count, validator: v.string(), miner: v.string(), stage: count, task: v.string(), passed: v.boolean() },
+    ...{
+      innovationError: v.number(),
+      equalShare: v.number(),
+      lossError: v.nullable(v.number()),
+      tolerance: v.number(),
+    },
+  }),
+  v.object({ type: v.literal("evaluated"), round: count, validator: v.string(), loss: v.number() }),
+  v.object({ type: v.literal("merged"), round: count, parameters: texts, draws: v.string() }),
+  v.object({
+    type: v.literal("step"),
+    ...{ step: count, round: count, loss: v.number(), miners: texts, tasks: places, units: amounts, unpaid: places },
+    pathways: v.array(
+      v.object({ microbatch: count, doers: places, makers: v.optional(places), loss: v.number() }),
+    ),
+  }),
+  v.object({ type: v.literal("round"), round: count, ...list, halved: texts, expelled: texts }),
+  v.object({
+    type: v.literal("scores"),
+    ...{ round: count, miners: texts, scores: amounts },
+    differing: v.array(v.object({ validator: v.string(), miners: texts, scores: amounts })),
+  }),
+]);
+
+/** Null if it is an entry. */
+export function entryProblem(entry: LogEntry): string | null {
+  const { issues } = v.safeParse(entryShape, entry, { abortEarly: true });
+  return issues === undefined ? null : `'${v.getDotPath(issues[0]) ?? "entry"}' does not fit: ${issues[0].message}`;
+}

@@ -1,0 +1,135 @@
+/** A node's history in sentences: what was checked, how it ended, what it earned in each round and why, what would raise it. */
+
+import {
+  effectsOfMiner,
+  type MinerEffect,
+  type MinerHistory,
+  type RoundEarnings,
+} from "../../core/ledger/miner_history.ts";
+import { roundsInWindow } from "../../core/score/work_score.ts";
+
+type Verdicts = Extract<MinerHistory["events"][number], { type: "verdict" }>[];
+
+const verdictsOn = ({ node, events }: MinerHistory): Verdicts =>
+  events.flatMap((event) => event.type === "verdict" && event.miner === node ? [event] : []);
+
+export function historyText(history: MinerHistory): string[] {
+  const { node, seen } = history;
+  if (seen.get(node) === "validator") return validatorText(history);
+  return [
+    ...[`${node} is a miner of this run.`, ...placeText(history), ""],
+    ...["Checked:", ...indented(checkedText(history)), ""],
+    ...["Earned:", ...indented(history.rounds.map(roundText)), ...indented(noRounds(history)), ""],
+    ...[
+      "Effect on the loss, from the pathways of its microbatches:",
+      ...indented(effectsOfMiner(history).map(effectText)),
+      "",
+    ],
+    ...["What would raise its pay:", ...indented(adviceFor(history))],
+  ];
+}
+
+const indented = (lines: readonly string[]): string[] => lines.map((line) => `  ${line}`);
+
+function validatorText({ node, events }: MinerHistory): string[] {
+  const given = events.flatMap((event) => event.type === "verdict" && event.validator === node ? [event] : []);
+  const failed = given.filter(({ passed }) => !passed);
+  const evaluations = events.filter(({ type }) => type === "evaluated").length;
+  return [
+    `${node} is a validator of this run.`,
+    `It repeated ${times(given.length, "task")}, found ${failed.length} of them wrong, and evaluated ${
+      times(evaluations, "round")
+    }.`,
+    ...failed.map(({ task, miner, round }) => `  It found ${task} of ${miner} in round ${round} wrong.`),
+  ];
+}
+
+function placeText({ node, events, stages }: MinerHistory): string[] {
+  const stage = stages.get(node);
+  const left = events.findLast(({ type }) => type === "left" || type === "joined");
+  return [
+    ...(stage === undefined ? [] : [`Its last stage is ${stage}.`]),
+    ...(left?.type === "left" ? [`It left the run: ${left.reason}.`] : []),
+    ...events.flatMap((event) =>
+      event.type === "blamed" ? [`A fault was proven: ${event.detail} (${event.code}).`] : []
+    ),
+  ];
+}
+
+function checkedText(history: MinerHistory): string[] {
+  const verdicts = verdictsOn(history);
+  if (verdicts.length === 0) return ["No validator has repeated a task of it."];
+  const failed = verdicts.filter(({ passed }) => !passed);
+  const worst = Math.max(...verdicts.filter(({ passed }) => passed).map(({ innovationError }) => innovationError));
+  const passed = verdicts.length - failed.length;
+  return [
+    `Validators repeated ${times(verdicts.length, "task")}: ${passed} passed, ${failed.length} failed.` +
+    (passed === 0
+      ? ""
+      : ` The largest error that passed is ${worst.toPrecision(2)}; ${verdicts[0]!.tolerance} is allowed.`),
+    ...failed.map(({ round, task, validator, innovationError, lossError, tolerance }) =>
+      `Round ${round}: ${task} failed by ${validator}: its output is off by ${innovationError.toPrecision(3)}` +
+      `${lossError === null ? "" : `, its losses by ${lossError.toPrecision(3)}`}; ${tolerance} is allowed.`
+    ),
+  ];
+}
+
+function roundText(
+  { round, stage, tasks, earned, credited, isHalved, unpaidSteps, score, shareOfScores }: RoundEarnings,
+) {
+  const work = `Round ${round}: ${times(tasks, "task")}${stage === null ? "" : ` in stage ${stage}`}, ` +
+    `${amount(credited)} units credited`;
+  const reasons = [
+    ...(unpaidSteps > 0 ? [`${times(unpaidSteps, "step")} without pay`] : []),
+    ...(isHalved ? ["half withheld, as it let a duty of the merge pass"] : []),
+    ...(credited < (isHalved ? earned / 2 : earned) ? [`of ${amount(earned)}, as work was lost before the merge`] : []),
+  ];
+  const after = score === null || shareOfScores === null
+    ? ""
+    : `; score ${amount(score)}, ${(100 * shareOfScores).toFixed(1)} % of all`;
+  return `${[work, ...reasons].join(", ")}${after}.`;
+}
+
+const noRounds = ({ rounds }: MinerHistory) => rounds.length === 0 ? ["No round that it worked in has ended."] : [];
+
+function effectText({ stage, samples, effect, standardError, moreSteps }: MinerEffect): string {
+  const measured = `Stage ${stage}, ${times(samples, "microbatch", "microbatches")}: `;
+  if (standardError === null) return `${measured}too few for an error bar.`;
+  const side = effect >= 0 ? "above" : "below";
+  const value = `${Math.abs(effect).toFixed(4)} ± ${standardError.toFixed(4)} nats ${side} its stage-mates`;
+  const isKnown = moreSteps === 0
+    ? "a known difference, or none of 0.01"
+    : `unknown for ${times(moreSteps ?? 0, "more step")}`;
+  return `${measured}${value}; ${isKnown}. Tail miners report these losses, so they prove nothing.`;
+}
+
+/** What is held against it, each with the way out; the first is what costs most. */
+export function adviceFor(history: MinerHistory): string[] {
+  if (history.isExpelled) return ["Nothing in this run: it was proven to lie and is expelled; no later work is paid."];
+  const last = history.rounds.at(-1);
+  const failed = verdictsOn(history).filter(({ passed }) => !passed).at(-1);
+  const isSlow = last !== undefined && last.matesTasks !== null && last.tasks < slowShare * last.matesTasks;
+  const advice = [
+    ...(last !== undefined && last.withheldBy.length > 0
+      ? [
+        `Correct outputs: ${times(last.withheldBy.length, "validator")} withholds its pay` +
+        `${
+          failed === undefined ? "" : ` until round ${failed.round + roundsInWindow}`
+        }. Check the device with: iota doctor`,
+      ]
+      : []),
+    ...(last?.isHalved ? ["Answering every merge in time: a withheld duty costs half of the round's pay."] : []),
+    ...(history.rounds.some(({ earned, credited, isHalved }) => !isHalved && credited < earned)
+      ? ["Staying until the merge: work whose gradients are gone before it is not paid after the first time."]
+      : []),
+    ...(isSlow
+      ? [`A faster device or link: it did ${last.tasks} tasks where its stage-mates did ${amount(last.matesTasks!)}.`]
+      : []),
+  ];
+  return advice.length > 0 ? advice : ["Only more work: nothing is held against it."];
+}
+
+const slowShare = 0.8;
+
+const times = (count: number, noun: string, nouns = `${noun}s`) => `${count} ${count === 1 ? noun : nouns}`;
+const amount = (value: number) => Number(value.toFixed(2)).toString();

@@ -1,0 +1,208 @@
+/**
+ * Writes a run's signed log while the run goes on, and continues it after a restart or a kill.
+ *
+ * Owns: when lines are written (after `groupMs`), signed (when a round is reported, a process ends or a file is full: one
+ * signature takes a millisecond), and rotated. The entries of `scores` are computed here, by the code that verifies them. Not
+ * synced: a power cut may cost the last lines, and what the journal replays fills the gap.
+ *
+ * A killed process leaves lines that no signature covers yet; the next signature covers them, since hashes are chained. Lines that
+ * a full disk refuses are counted; a line that carries the log's state follows them.
+ */
+
+import type { LogEntry, MachineEntry } from "../../core/ledger/entry.ts";
+import { carriedState, scoresEntry, takeEntry } from "../../core/ledger/ledger.ts";
+import type { Signer, Verify } from "../../net/auth/hello.ts";
+import type { Cancel, Timers } from "../../net/timers.ts";
+import { type LogDisk, RotatingLog } from "../service/rotating_log.ts";
+import { type ChainHead, chainLine, type LineContent, type SignedHead, signedText } from "./chain_line.ts";
+import { headPath, keptLedgerFiles, ledgerPath, readLedgerFile } from "./ledger_files.ts";
+import { LedgerReader } from "./ledger_reader.ts";
+import { missingEntries } from "./missing_entries.ts";
+
+export interface LedgerLogOptions {
+  readonly folder: string; // of the run
+  readonly run: string;
+  readonly signer: Signer;
+  readonly verify: Verify;
+  readonly timers: Timers;
+  readonly warn: (text: string) => void;
+  readonly fileBytes?: number;
+  readonly disk?: LogDisk;
+}
+
+const groupMs = 100;
+const defaultFileBytes = 2 ** 24;
+const recentEntries = 8; // enough to find a place among replayed ones
+
+/** Reads the newest file of an earlier process and cuts off a torn last line. */
+export async function openLedgerLog(options: LedgerLogOptions): Promise<LedgerLog> {
+  const path = ledgerPath(options.folder);
+  const recent: string[] = [];
+  const reader = new LedgerReader({
+    verify: options.verify,
+    onEntry: (entry) => {
+      if (!isOwn(entry)) recent.push(JSON.stringify(entry));
+      if (recent.length > recentEntries) recent.shift();
+    },
+  });
+  const file = await readLedgerFile(path);
+  for (const line of file?.lines ?? []) reader.take(line);
+  if (file !== null && file.tornBytes > 0) await Deno.truncate(path, (await Deno.stat(path)).size - file.tornBytes);
+  if (reader.wrong !== null) {
+    const { line, why } = reader.wrong;
+    options.warn(
+      `Line ${line} of '${path}' does not follow from those before it (${why}); the log begins anew after it`,
+    );
+  }
+  return new LedgerLog(options, { reader, recent });
+}
+
+/** Entries that no event of the machine makes. */
+const isOwn = ({ type }: LogEntry): boolean =>
+  type === "begun" || type === "carried" || type === "ended" || type === "scores";
+
+export class LedgerLog {
+  readonly #options: LedgerLogOptions;
+  readonly #file: RotatingLog;
+  readonly #reader: LedgerReader;
+  readonly #recent: readonly string[]; // the last entries of earlier processes
+  #replayed: MachineEntry[] = [];
+  #head: ChainHead;
+  #waiting: LogEntry[] = [];
+  #lost: number; // lines that are missing before the next one
+  #hasState: boolean; // the file has a line that later ones can follow
+  #cancel: Cancel | null = null;
+
+  constructor(options: LedgerLogOptions, { reader, recent }: { reader: LedgerReader; recent: readonly string[] }) {
+    const { folder, warn, disk } = options;
+    const path = ledgerPath(folder);
+    this.#options = options;
+    this.#reader = reader;
+    this.#recent = recent;
+    this.#head = reader.head;
+    this.#lost = reader.wrong === null ? 0 : 1;
+    this.#hasState = reader.lines > 0;
+    this.#file = new RotatingLog({
+      ...{ path, bytes: Infinity, keep: keptLedgerFiles }, // files end in `#flush`
+      ...(disk === undefined ? {} : { disk }),
+      lostLine: () => JSON.stringify({ lost: this.#lost }),
+      onLost: ({ message }) => warn(`The signed log cannot be written to '${path}'; the run continues: ${message}`),
+      onRegained: (lost) => warn(`The signed log is written to '${path}' again; ${lost} lines are missing`),
+    });
+  }
+
+  /** An entry that the journal makes again; the log may have it. */
+  replay(entry: MachineEntry): void {
+    this.#replayed.push(entry);
+  }
+
+  /** This process takes the run up. */
+  begin({ step, isJournaled }: { step: number; isJournaled: boolean }): void {
+    for (const entry of missingEntries(this.#replayed, this.#recent)) this.take(entry);
+    this.#replayed = [];
+    const { run, signer: { address: hub } } = this.#options;
+    this.#add({ type: "begun", run, hub, step, isJournaled });
+  }
+
+  take(entry: MachineEntry): void {
+    this.#add(entry);
+  }
+
+  end({ finished, reason }: { finished: boolean; reason: string }): void {
+    this.#add({ type: "ended", finished, reason });
+  }
+
+  /** Signs what is not signed yet. */
+  close(): void {
+    this.#flush({ signs: true });
+    this.#file.close();
+  }
+
+  #add(entry: LogEntry): void {
+    this.#waiting.push(entry);
+    this.#cancel ??= this.#options.timers.after(groupMs, () => this.#flush());
+  }
+
+  #flush({ signs = false } = {}): void {
+    this.#cancel?.();
+    this.#cancel = null;
+    const waiting = this.#waiting;
+    if (waiting.length === 0 && !signs) return;
+    this.#waiting = [];
+    const group = new LineGroup(this.#options, this.#head);
+    const begins = this.#file.endFileAt(this.#options.fileBytes ?? defaultFileBytes);
+    if (this.#lost > 0 || (begins && this.#hasState)) this.#carry(group);
+    for (const entry of waiting) this.#put(group, entry);
+    if (signs && (waiting.length > 0 || this.#reader.signedLine < this.#head.line)) group.sign();
+    this.#write(group);
+  }
+
+  #carry(group: LineGroup): void {
+    const { run, signer: { address: hub } } = this.#options;
+    const state = carriedState(this.#reader.ledger);
+    group.put({ previous: this.#head.hash, entry: { type: "carried", run, hub, lost: this.#lost, state } });
+  }
+
+  /** A report is followed by the scores that it gives, and signed. */
+  #put(group: LineGroup, entry: LogEntry): void {
+    const { ledger } = this.#reader;
+    takeEntry(ledger, entry); // a rule that it breaks is found by whoever verifies the log
+    group.put({ entry });
+    if (entry.type !== "round") return;
+    const scores = scoresEntry(ledger);
+    takeEntry(ledger, scores);
+    group.put({ entry: scores });
+    group.sign();
+  }
+
+  #write({ lines, head, signed }: LineGroup): void {
+    if (lines.length === 0) return;
+    this.#head = head;
+    if (!this.#file.write(lines.join("\n"), lines.length)) {
+      this.#lost += lines.length;
+      return;
+    }
+    this.#lost = 0;
+    this.#hasState = true;
+    if (signed !== null) this.#keepHead(signed);
+  }
+
+  #keepHead(head: SignedHead): void {
+    const path = headPath(ledgerPath(this.#options.folder));
+    try {
+      Deno.writeTextFileSync(`${path}.new`, `${JSON.stringify(head)}\n`);
+      Deno.renameSync(`${path}.new`, path);
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      this.#options.warn(`The head of the signed log cannot be kept in '${path}': ${error.message}`);
+    }
+  }
+}
+
+/** Lines that are written together. */
+class LineGroup {
+  readonly lines: string[] = [];
+  head: ChainHead;
+  signed: SignedHead | null = null; // the newest
+  readonly #options: Pick<LedgerLogOptions, "run" | "signer">;
+
+  constructor(options: Pick<LedgerLogOptions, "run" | "signer">, head: ChainHead) {
+    this.#options = options;
+    this.head = head;
+  }
+
+  put(content: LineContent): void {
+    const { text, head } = chainLine(this.head, content);
+    this.lines.push(text);
+    this.head = head;
+  }
+
+  sign(): void {
+    const { run, signer } = this.#options;
+    const signature = hexOf(signer.sign(signedText(run, this.head)));
+    this.signed = { ...this.head, run, signer: signer.address, signature };
+    this.put({ signer: signer.address, signature });
+  }
+}
+
+const hexOf = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");

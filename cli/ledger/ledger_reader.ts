@@ -1,0 +1,143 @@
+/**
+ * Reads a signed log line by line and says which is the first that does not follow: a number or hash that does not continue the
+ * chain, a signature that is not its hub's, or an entry that the entries before it contradict (core/ledger).
+ *
+ * Owns the checks, for the process that continues a log as well as for whoever verifies one. Lines after a wrong one are not
+ * read. Out of scope: files (ledger_files.ts).
+ */
+
+import type { LogEntry } from "../../core/ledger/entry.ts";
+import { carriedState, type Ledger, openLedger, takeEntry } from "../../core/ledger/ledger.ts";
+import type { NodeId } from "../../core/ids.ts";
+import type { Verify } from "../../net/auth/hello.ts";
+import { type ChainHead, hashOf, noLines, type ReadLine, readLine, type SignedHead, signedText } from "./chain_line.ts";
+import { entryProblem } from "./entry_shape.ts";
+
+export interface WrongLine {
+  readonly line: number;
+  readonly why: string;
+}
+
+export class LedgerReader {
+  ledger: Ledger = openLedger();
+  head: ChainHead = noLines;
+  run: string | null = null;
+  hub: NodeId | null = null;
+  lines = 0;
+  firstLine = 1; // older ones are gone
+  lostLines = 0; // that a full disk did not take
+  scores = 0; // computed again
+  signedLine = 0; // up to here the hub's signature covers all lines
+  wrong: WrongLine | null = null;
+  readonly #verify: Verify;
+  readonly #onEntry: (entry: LogEntry, line: number) => void;
+  readonly #signed = new Map<number, string>(); // hash of each line that a signature covers by itself
+  #isAfterLoss = false;
+
+  constructor({ verify, onEntry = () => {} }: { verify: Verify; onEntry?: (entry: LogEntry, line: number) => void }) {
+    this.#verify = verify;
+    this.#onEntry = onEntry;
+  }
+
+  take(text: string): void {
+    if (this.wrong !== null) return;
+    const lost = lostLines(text);
+    if (lost !== null) {
+      this.#isAfterLoss = true;
+      this.lostLines += lost;
+      return;
+    }
+    const read = readLine(text);
+    if (read === null) return this.#refuse("it is not a line of a log");
+    const problem = this.#chainProblem(read) ?? this.#contentProblem(read);
+    if (problem !== null) return this.#refuse(problem);
+    this.head = { line: read.line, hash: read.hash };
+    this.lines += 1;
+  }
+
+  /** The newest signed head, kept beside the log: lines that it covers must be there. */
+  takeHead(head: SignedHead): void {
+    if (this.wrong !== null) return;
+    if (this.run === null) return this.#refuse(`it is missing: the head beside the log signs ${head.line} lines`);
+    if (head.run !== this.run) return;
+    if (!this.#isSigned(head, head)) return this.#refuse("the signature of the head beside the log must be the hub's");
+    if (head.line > this.head.line) {
+      return this.#refuse(`it is missing: the hub has signed ${head.line} lines, and the log ends before`);
+    }
+    const hash = this.#signed.get(head.line);
+    if (hash !== undefined && hash !== head.hash) {
+      this.wrong = { line: head.line, why: "the head beside the log signs another line with this number" };
+    }
+  }
+
+  #refuse(why: string): void {
+    this.wrong = { line: this.head.line + 1, why };
+  }
+
+  #chainProblem({ line, body, hash, content }: ReadLine): string | null {
+    const isCarried = "entry" in content && content.entry?.type === "carried";
+    const isAnchor = isCarried && (this.lines === 0 || this.#isAfterLoss);
+    if (this.#isAfterLoss && !isCarried) return "a line that carries the log's state must follow lost lines";
+    const previous = "previous" in content ? content.previous : this.head.hash;
+    if (!isAnchor) {
+      if (line !== this.head.line + 1) return `its number must be ${this.head.line + 1}: it is ${line}`;
+      if (previous !== this.head.hash) return "it must continue the line before it: it names another hash";
+    }
+    if (hashOf(previous, body) !== hash) return "its hash must be that of its text and the line before it";
+    if (isAnchor) {
+      if (this.lines === 0) this.firstLine = line;
+      this.head = { line: line - 1, hash: previous };
+    }
+    return null;
+  }
+
+  #contentProblem(read: ReadLine): string | null {
+    const { content } = read;
+    if ("signer" in content) {
+      if (!this.#isSigned(this.head, content)) return `its signature must be the hub's, over line ${this.head.line}`;
+      this.#signed.set(this.head.line, this.head.hash);
+      this.signedLine = this.head.line;
+      return null;
+    }
+    const { entry } = content;
+    const problem = entryProblem(entry) ?? this.#originProblem(entry) ?? this.#carriedProblem(entry) ??
+      takeEntry(this.ledger, entry);
+    if (problem !== null) return problem;
+    if (entry.type === "scores") {
+      this.scores += entry.scores.length + entry.differing.reduce((sum, { scores }) => sum + scores.length, 0);
+    }
+    this.#onEntry(entry, read.line);
+    return null;
+  }
+
+  /** Run and hub are what the first line states, and never change. */
+  #originProblem(entry: LogEntry): string | null {
+    if (entry.type !== "begun" && entry.type !== "carried") {
+      return this.run === null ? "a log must begin with its run and hub" : null;
+    }
+    this.run ??= entry.run;
+    this.hub ??= entry.hub;
+    if (entry.run !== this.run) return `its run must be ${this.run}: it is ${entry.run}`;
+    return entry.hub === this.hub ? null : `its hub must be ${this.hub}: it is ${entry.hub}`;
+  }
+
+  /** What a line carries must be what the lines before it gave, where these are known. */
+  #carriedProblem(entry: LogEntry): string | null {
+    if (entry.type !== "carried") return null;
+    const isKnown = this.lines > 0 && !this.#isAfterLoss;
+    this.#isAfterLoss = false;
+    if (!isKnown || JSON.stringify(entry.state) === JSON.stringify(carriedState(this.ledger))) return null;
+    return "what it carries must follow from the lines before it";
+  }
+
+  #isSigned(head: ChainHead, { signer, signature }: { signer: NodeId; signature: string }): boolean {
+    if (signer !== this.hub || this.run === null || !/^([0-9a-f]{2})+$/.test(signature)) return false;
+    const bytes = Uint8Array.from(signature.match(/../g) ?? [], (byte) => parseInt(byte, 16));
+    return this.#verify({ address: signer, message: signedText(this.run, head), signature: bytes });
+  }
+}
+
+function lostLines(text: string): number | null {
+  const match = /^\{"lost":(\d{1,15})\}$/.exec(text);
+  return match === null ? null : Number(match[1]);
+}

@@ -1,0 +1,70 @@
+/** `iota explain`: one node's part in a run, from its signed log. */
+
+import { type NodeId, nodeId } from "../../core/ids.ts";
+import { effectsOfMiner, type MinerHistory, openHistory, takeIntoHistory } from "../../core/ledger/miner_history.ts";
+import { verifySignature } from "../../chain/wallet/hotkey.ts";
+import type { CommandContext } from "../command.ts";
+import { UsageError, UserError } from "../output/errors.ts";
+import { adviceFor, historyText } from "./explain_text.ts";
+import { namesOf } from "./node_names.ts";
+import { logPathOf, missingLog } from "./run_verify.ts";
+import { type VerifiedLedger, verifyLedger } from "./verify_ledger.ts";
+
+export async function runExplain({ options, output, positionals: [asked] }: CommandContext): Promise<number> {
+  const run = options.text("run");
+  if (asked === undefined || run === undefined) {
+    throw new UsageError("Cannot explain as a node and a run must be given", {
+      next: "For example: iota explain 5Grwva… --run runs/demo",
+    });
+  }
+  const path = await logPathOf(run);
+  const nodes = openHistory(nodeId(""));
+  const first = await read(path, nodes);
+  const names = await namesOf(run);
+  const node = nodeNamed(asked, { seen: [...nodes.seen.keys()], names, run });
+  const history = openHistory(node);
+  await read(path, history);
+  if (first.wrong !== null) {
+    const { line, why } = first.wrong;
+    output.log.warn(`Line ${line} of the log does not follow: ${why}. Only the lines before it are used`);
+  }
+  const name = names.get(node);
+  for (const line of historyText(history)) output.line(line);
+  output.answer({
+    ...{
+      hotkey: node,
+      name: name ?? null,
+      role: history.seen.get(node) ?? null,
+      stage: history.stages.get(node) ?? null,
+    },
+    ...{ expelled: history.isExpelled, rounds: history.rounds, events: history.events },
+    ...{ effects: effectsOfMiner(history), advice: adviceFor(history), firstWrongLine: first.wrong?.line ?? null },
+  }, "");
+  return 0;
+}
+
+async function read(path: string, history: MinerHistory): Promise<VerifiedLedger> {
+  const onEntry = (entry: Parameters<typeof takeIntoHistory>[1]) => takeIntoHistory(history, entry);
+  const found = await verifyLedger(path, { verify: verifySignature, onEntry });
+  if (found === null) throw missingLog(path);
+  return found;
+}
+
+/** A whole address, the beginning of one that no other node shares, or a name. */
+function nodeNamed(
+  asked: string,
+  { seen, names, run }: { seen: readonly NodeId[]; names: ReadonlyMap<NodeId, string>; run: string },
+): NodeId {
+  const isNamed = (node: NodeId) => names.get(node) === asked;
+  const matches = seen.filter((node) => node === asked || isNamed(node));
+  const found = matches.length > 0 ? matches : seen.filter((node) => node.startsWith(asked));
+  if (found.length === 1) return found[0]!;
+  const shown = (found.length > 1 ? found : seen).map((node) =>
+    names.has(node) ? `${node} (${names.get(node)})` : node
+  );
+  throw new UserError(
+    `Cannot explain '${asked}' as it must be ${found.length > 1 ? "one node" : "a node"} of the run in '${run}': ` +
+      `there are ${shown.join(", ")}`,
+    { next: "Give one of these addresses or names" },
+  );
+}

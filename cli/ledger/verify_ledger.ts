@@ -1,0 +1,65 @@
+/** Verifies a run's signed log from its files, offline: what was checked, and the first line that does not follow. */
+
+import type { LogEntry } from "../../core/ledger/entry.ts";
+import type { NodeId } from "../../core/ids.ts";
+import type { Verify } from "../../net/auth/hello.ts";
+import type { SignedHead } from "./chain_line.ts";
+import { headPath, readLedgerFiles } from "./ledger_files.ts";
+import { LedgerReader, type WrongLine } from "./ledger_reader.ts";
+
+export interface VerifiedLedger {
+  readonly run: string | null;
+  readonly hub: NodeId | null; // whose signatures they are
+  readonly firstLine: number;
+  readonly lines: number; // that follow
+  readonly scores: number; // computed again and equal
+  readonly steps: number;
+  readonly rounds: number;
+  readonly verdicts: number;
+  readonly signedLine: number; // up to here signed; later lines belong to an open round or a killed process
+  readonly unprovenRounds: number; // their steps are not all in the log
+  readonly lostLines: number;
+  readonly tornBytes: number;
+  readonly wrong: WrongLine | null;
+}
+
+/** Null: there is no log. */
+export async function verifyLedger(
+  path: string,
+  { verify, onEntry = () => {} }: { verify: Verify; onEntry?: (entry: LogEntry, line: number) => void },
+): Promise<VerifiedLedger | null> {
+  const files = await readLedgerFiles(path);
+  if (files.length === 0) return null;
+  const counts = { steps: 0, rounds: 0, verdicts: 0 };
+  const reader = new LedgerReader({
+    verify,
+    onEntry: (entry, line) => {
+      if (entry.type === "step") counts.steps += 1;
+      if (entry.type === "round") counts.rounds += 1;
+      if (entry.type === "verdict") counts.verdicts += 1;
+      onEntry(entry, line);
+    },
+  });
+  for (const { lines } of files) for (const line of lines) reader.take(line);
+  const head = await readHead(headPath(path));
+  if (head !== null) reader.takeHead(head);
+  const { run, hub, firstLine, lines, scores, signedLine, lostLines, wrong, ledger } = reader;
+  const tornBytes = files.at(-1)?.tornBytes ?? 0;
+  return {
+    ...{ run, hub, firstLine, lines, scores, ...counts, signedLine },
+    ...{ unprovenRounds: ledger.unproven, lostLines, tornBytes, wrong },
+  };
+}
+
+/** Null if there is none, or none that a process finished writing. */
+async function readHead(path: string): Promise<SignedHead | null> {
+  try {
+    const { run, signer, line, hash, signature } = JSON.parse(await Deno.readTextFile(path)) as SignedHead;
+    const isHead = [run, signer, hash, signature].every((text) => typeof text === "string") &&
+      Number.isSafeInteger(line);
+    return isHead ? { run, signer, line, hash, signature } : null;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof SyntaxError) return null;
+    throw error;
+  }
+}

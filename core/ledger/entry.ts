@@ -1,0 +1,108 @@
+/**
+ * The entries of a run's signed log: what the hub handed out, what came back, what it was found to be, and what it earned.
+ *
+ * Owns the closed union. Field names once published stay. Entries have no time of their own, so that a replayed journal makes
+ * the same ones. Out of scope: what follows from them (ledger.ts), lines, hashes and signatures (cli/ledger).
+ */
+
+import type { MicrobatchId, NodeId, StageIndex } from "../ids.ts";
+import type { VerdictFacts } from "../score/verdict.ts";
+
+/** A microbatch's way through the run, by place in the entry's `miners`. */
+export interface LoggedPathway {
+  readonly microbatch: MicrobatchId;
+  readonly doers: readonly number[]; // whose work counts, at each of the 2K - 1 positions
+  readonly makers?: readonly number[]; // whose outputs went on; left out: the doers
+  readonly loss: number; // mean nats per token, as the tail's miner reported it
+}
+
+export interface StepEntry {
+  readonly type: "step";
+  readonly step: number; // 0-based
+  readonly round: number;
+  readonly loss: number;
+  readonly miners: readonly NodeId[];
+  readonly tasks: readonly number[]; // accepted, of each miner
+  readonly units: readonly number[]; // of work, of each miner
+  readonly unpaid: readonly number[]; // places of miners that are not paid for the step
+  readonly pathways: readonly LoggedPathway[];
+}
+
+/** A work report, as the validators get it. */
+export interface RoundEntry {
+  readonly type: "round";
+  readonly round: number;
+  readonly miners: readonly NodeId[];
+  readonly units: readonly number[];
+  readonly halved: readonly NodeId[]; // withheld a duty of the merge: half of the round's pay
+  readonly expelled: readonly NodeId[]; // since the run began
+}
+
+export interface ScoresEntry {
+  readonly type: "scores";
+  readonly round: number;
+  readonly miners: readonly NodeId[];
+  readonly scores: readonly number[]; // that follow from reports and expulsions alone
+  /** Of validators whose own verdicts withhold pay: only the scores that differ. */
+  readonly differing: readonly {
+    readonly validator: NodeId;
+    readonly miners: readonly NodeId[];
+    readonly scores: readonly number[];
+  }[];
+}
+
+export type MachineEntry =
+  | StepEntry
+  | RoundEntry
+  | { readonly type: "joined"; readonly node: NodeId; readonly role: "miner" | "validator" }
+  | { readonly type: "assigned"; readonly node: NodeId; readonly stage: StageIndex; readonly round: number }
+  | { readonly type: "left"; readonly node: NodeId; readonly reason: string }
+  | { readonly type: "blamed"; readonly node: NodeId; readonly code: string; readonly detail: string }
+  | { readonly type: "undone"; readonly toStep: number; readonly reason: string } // no step from there on counts
+  | { readonly type: "verdict"; readonly validator: NodeId } & VerdictFacts
+  | { readonly type: "evaluated"; readonly round: number; readonly validator: NodeId; readonly loss: number }
+  | { readonly type: "merged"; readonly round: number; readonly parameters: readonly string[]; readonly draws: string };
+
+/** Written by the process that keeps the log. */
+export type LogEntry =
+  | MachineEntry
+  | ScoresEntry
+  | {
+    readonly type: "begun";
+    readonly run: string;
+    readonly hub: NodeId;
+    readonly step: number;
+    readonly isJournaled: boolean;
+  }
+  /** First in a file but the first one, or where lines are lost: what of earlier lines the rest depends on. */
+  | {
+    readonly type: "carried";
+    readonly run: string;
+    readonly hub: NodeId;
+    readonly lost: number;
+    readonly state: CarriedState;
+  }
+  | { readonly type: "ended"; readonly finished: boolean; readonly reason: string };
+
+/** See ledger.ts. */
+export interface CarriedState {
+  readonly nextStep: number;
+  readonly isWhole: boolean;
+  readonly open: readonly {
+    readonly step: number;
+    readonly miners: readonly NodeId[];
+    readonly units: readonly number[];
+  }[];
+  readonly newestRound: number;
+  readonly rounds: readonly {
+    readonly round: number;
+    readonly miners: readonly NodeId[];
+    readonly units: readonly number[];
+  }[];
+  readonly withheld: readonly {
+    readonly validator: NodeId | null; // null: expelled, for all
+    readonly miners: readonly NodeId[];
+    readonly rounds: readonly number[];
+    readonly shares: readonly number[];
+  }[];
+}

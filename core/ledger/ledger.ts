@@ -1,0 +1,209 @@
+/**
+ * What follows from a run's log: each entry is checked against those before it, and every score is computed again.
+ *
+ * Owns: the state that later entries depend on, and the rules. The process that writes a log and everyone who verifies one run
+ * this same code over core/score, so a score that the log states is one that its entries give. Out of scope: lines, hashes,
+ * signatures (cli/ledger).
+ *
+ * A miner's units in a report are the sum of its paid units over the last steps of the round, all of them unless it lost what it
+ * had earned before, or half that sum if it is named as halved.
+ */
+
+import type { NodeId } from "../ids.ts";
+import { bookVerdict, bookWork, openWorkBook, scoresOf, type WorkBook } from "../score/work_score.ts";
+import type { CarriedState, LogEntry, RoundEntry, ScoresEntry, StepEntry } from "./entry.ts";
+
+export interface Ledger {
+  nextStep: number;
+  isWhole: boolean; // all steps of the open round are known
+  open: { readonly step: number; readonly units: Map<NodeId, number> }[]; // paid units, of the open round's closed steps
+  readonly common: WorkBook; // reports and expulsions
+  readonly ofValidators: Map<NodeId, WorkBook>; // with their own verdicts; they share the rounds of `common`
+  unproven: number; // reports that could not be recomputed, because steps before them are lost
+}
+
+export function openLedger(): Ledger {
+  return { nextStep: 0, isWhole: true, open: [], common: openWorkBook(), ofValidators: new Map(), unproven: 0 };
+}
+
+/** Adds an entry; a sentence that says why it does not follow from the entries before it, or null. */
+export function takeEntry(ledger: Ledger, entry: LogEntry): string | null {
+  switch (entry.type) {
+    case "step":
+      return takeStep(ledger, entry);
+    case "round":
+      return takeRound(ledger, entry);
+    case "scores":
+      return scoresProblem(ledger, entry);
+    case "verdict":
+      return takeVerdict(ledger, entry);
+    case "undone":
+      ledger.nextStep = entry.toStep;
+      ledger.open = [];
+      ledger.isWhole = true;
+      return null;
+    case "begun":
+      if (entry.step !== ledger.nextStep || !entry.isJournaled) {
+        ledger.isWhole = !entry.isJournaled; // from a checkpoint a round begins anew
+        ledger.open = [];
+      }
+      ledger.nextStep = entry.step;
+      return null;
+    case "carried":
+      Object.assign(ledger, ledgerOf(entry.state), { unproven: ledger.unproven });
+      if (entry.lost > 0) ledger.isWhole = false;
+      return null;
+    default:
+      return null; // facts that no score depends on
+  }
+}
+
+function takeStep(ledger: Ledger, entry: StepEntry): string | null {
+  if (entry.step !== ledger.nextStep) return `step ${entry.step} must be step ${ledger.nextStep}`;
+  const problem = stepProblem(entry);
+  if (problem !== null) return problem;
+  const unpaid = new Set(entry.unpaid);
+  const paid = entry.miners.flatMap((miner, place) => unpaid.has(place) ? [] : [[miner, entry.units[place]!] as const]);
+  ledger.open.push({ step: entry.step, units: new Map(paid) });
+  ledger.nextStep = entry.step + 1;
+  return null;
+}
+
+const roundingOfMean = 1e-9; // a sum in another order
+
+function stepProblem({ step, miners, tasks, units, pathways, loss }: StepEntry): string | null {
+  const areUnits = units.every((value) => Number.isFinite(value) && value >= 0);
+  if (tasks.length !== miners.length || units.length !== miners.length || !areUnits) {
+    return `step ${step} must have tasks and units for each of its ${miners.length} miners`;
+  }
+  const counted = new Array<number>(miners.length).fill(0);
+  for (const { doers } of pathways) for (const place of doers) if (place in counted) counted[place]! += 1;
+  const wrong = counted.findIndex((count, place) => count !== tasks[place]);
+  if (wrong !== -1) {
+    return `step ${step} must credit ${miners[wrong]} with ${counted[wrong]} tasks: it has ${tasks[wrong]}`;
+  }
+  const mean = pathways.reduce((sum, pathway) => sum + pathway.loss, 0) / pathways.length;
+  if (Math.abs(mean - loss) <= roundingOfMean * Math.abs(mean)) return null;
+  return `the loss of step ${step} must be the mean of its pathways, ${mean}: it is ${loss}`;
+}
+
+function takeRound(ledger: Ledger, entry: RoundEntry): string | null {
+  const { round, miners, units } = entry;
+  if (units.length !== miners.length) return `round ${round} must have units for each of its ${miners.length} miners`;
+  if (round <= ledger.common.newestRound) return `round ${round} must come after round ${ledger.common.newestRound}`;
+  const problem = ledger.isWhole ? unitsProblem(ledger, entry) : null;
+  if (!ledger.isWhole) ledger.unproven += 1;
+  for (const book of [ledger.common, ...ledger.ofValidators.values()]) {
+    bookWork(book, entry);
+    for (const miner of entry.expelled) bookVerdict(book, { miner, round, score: 0 });
+  }
+  ledger.open = [];
+  ledger.isWhole = true;
+  return problem;
+}
+
+function unitsProblem({ open }: Ledger, { round, miners, units, halved }: RoundEntry): string | null {
+  const isHalved = new Set(halved);
+  for (const [i, miner] of miners.entries()) {
+    const whole = units[i]! / (isHalved.has(miner) ? shareOfHalved : 1);
+    if (!lastSums(open.map((step) => step.units.get(miner) ?? 0)).includes(whole)) {
+      const earned = open.reduce((sum, step) => sum + (step.units.get(miner) ?? 0), 0);
+      return `round ${round} must credit ${miner} with what it earned in the round's steps, ${earned}: it has ${whole}`;
+    }
+  }
+  return null;
+}
+
+const shareOfHalved = 0.5;
+
+/** The sums of the last n values, for every n, each added in the order of the values. */
+function lastSums(values: readonly number[]): number[] {
+  return values.map((_, first) => values.slice(first).reduce((sum, value) => sum + value, 0));
+}
+
+function takeVerdict(ledger: Ledger, entry: Extract<LogEntry, { type: "verdict" }>): string | null {
+  const { miner, round, innovationError, lossError, tolerance, passed, validator, task } = entry;
+  const isWithin = innovationError <= tolerance && (lossError === null || lossError <= tolerance);
+  if (passed !== isWithin) return `the verdict on ${task} must be ${isWithin ? "passed" : "failed"} by its own numbers`;
+  if (passed) return null;
+  let book = ledger.ofValidators.get(validator);
+  if (book === undefined) {
+    book = { ...ledger.common, withheld: new Map(ledger.common.withheld) };
+    ledger.ofValidators.set(validator, book);
+  }
+  bookVerdict(book, { miner, round, score: 0 });
+  return null;
+}
+
+/** The scores that follow now. */
+export function scoresEntry({ common, ofValidators }: Ledger): ScoresEntry {
+  const plain = scoresOf(common);
+  const differing = [...ofValidators].toSorted(([a], [b]) => a < b ? -1 : 1).flatMap(([validator, book]) => {
+    const other = scoresOf(book).filter(({ score }, i) => score !== plain[i]?.score);
+    const lists = { miners: other.map(({ miner }) => miner), scores: other.map(({ score }) => score) };
+    return other.length === 0 ? [] : [{ validator, ...lists }];
+  });
+  const lists = { miners: plain.map(({ miner }) => miner), scores: plain.map(({ score }) => score) };
+  return { type: "scores", round: common.newestRound, ...lists, differing };
+}
+
+function scoresProblem(ledger: Ledger, entry: ScoresEntry): string | null {
+  const { round, miners, scores, differing } = scoresEntry(ledger);
+  if (entry.round !== round) return `scores must be of round ${round}: they are of round ${entry.round}`;
+  const lists = [{ validator: null, miners, scores }, ...differing];
+  const stated = [{ ...entry, validator: null }, ...entry.differing];
+  for (const [i, list] of lists.entries()) {
+    const other = stated[i];
+    const wrong = list.miners.findIndex((miner, at) =>
+      other?.miners[at] !== miner || other.scores[at] !== list.scores[at]
+    );
+    if (wrong === -1 && other?.miners.length === list.miners.length && other.validator === list.validator) continue;
+    const of = list.validator === null ? "" : ` by ${list.validator}`;
+    if (wrong === -1) return `the scores of round ${round}${of} must be those of ${list.miners.length} miners`;
+    return `the score of ${list.miners[wrong]}${of} in round ${round} must be ${list.scores[wrong]}: ` +
+      `it is ${other?.scores[wrong]}`;
+  }
+  return lists.length === stated.length
+    ? null
+    : `the scores of round ${round} must differ for ${differing.length} validators`;
+}
+
+// -------------------------------------------------------------------------------------------------- across files
+
+export function carriedState({ nextStep, isWhole, open, common, ofValidators }: Ledger): CarriedState {
+  const lists = (units: ReadonlyMap<NodeId, number>) => ({ miners: [...units.keys()], units: [...units.values()] });
+  const withheldOf = (validator: NodeId | null, { withheld }: WorkBook) => ({
+    validator,
+    miners: [...withheld.keys()],
+    rounds: [...withheld.values()].map(({ round }) => round),
+    shares: [...withheld.values()].map(({ share }) => share),
+  });
+  return {
+    ...{ nextStep, isWhole },
+    open: open.map(({ step, units }) => ({ step, ...lists(units) })),
+    newestRound: common.newestRound,
+    rounds: [...common.rounds].map(([round, units]) => ({ round, ...lists(units) })),
+    withheld: [
+      withheldOf(null, common),
+      ...[...ofValidators].map(([validator, book]) => withheldOf(validator, book)),
+    ],
+  };
+}
+
+export function ledgerOf({ nextStep, isWhole, open, newestRound, rounds, withheld }: CarriedState): Ledger {
+  const mapOf = (keys: readonly NodeId[], values: readonly number[]) =>
+    new Map(keys.map((key, i) => [key, values[i] ?? 0] as const));
+  const shared = new Map(rounds.map(({ round, miners, units }) => [round, mapOf(miners, units)]));
+  const books = withheld.map(({ validator, miners, rounds: of, shares }) => {
+    const cuts = miners.map((miner, i) => [miner, { round: of[i] ?? 0, share: shares[i] ?? 0 }] as const);
+    return [validator, { rounds: shared, withheld: new Map(cuts), newestRound }] as const;
+  });
+  const common = books.find(([validator]) => validator === null)?.[1];
+  return {
+    ...{ nextStep, isWhole },
+    open: open.map(({ step, miners, units }) => ({ step, units: mapOf(miners, units) })),
+    common: common ?? { rounds: shared, withheld: new Map(), newestRound },
+    ofValidators: new Map(books.flatMap(([validator, book]) => validator === null ? [] : [[validator, book]])),
+    unproven: 0,
+  };
+}

@@ -1,0 +1,158 @@
+/**
+ * One node's part in a run, gathered from the entries of its log: what was checked, what it earned in each round, what was held
+ * against it, and what its pathways say about its effect on the loss.
+ *
+ * Owns the gathering. Out of scope: sentences (cli/ledger/explain_text.ts).
+ */
+
+import type { NodeId, StageIndex } from "../ids.ts";
+import { addPathway, type ClaspBook, type ClaspEffect, effectsOf, openClasp } from "../score/clasp/clasp.ts";
+import { stepsUntilKnown } from "../score/clasp/sample_size.ts";
+import type { LogEntry, StepEntry } from "./entry.ts";
+
+export interface RoundEarnings {
+  readonly round: number;
+  readonly stage: StageIndex | null;
+  readonly tasks: number; // accepted in the round's steps
+  readonly matesTasks: number | null; // of its stage-mates, on average; null: it had none
+  readonly earned: number; // units in these steps
+  readonly unpaidSteps: number; // in which its work did not count
+  readonly credited: number; // units in the round's report
+  readonly isHalved: boolean;
+  score: number | null; // after the round, by reports and expulsions
+  shareOfScores: number | null;
+  readonly withheldBy: NodeId[]; // validators whose own scores of it are lower
+}
+
+export type HistoryEvent = Extract<
+  LogEntry,
+  { type: "joined" | "assigned" | "left" | "blamed" | "verdict" | "evaluated" }
+>;
+
+export interface MinerHistory {
+  readonly node: NodeId;
+  readonly seen: Map<NodeId, "miner" | "validator" | null>; // everyone in the log; null: its role is not
+  readonly events: HistoryEvent[]; // about the node, or by it
+  readonly rounds: RoundEarnings[];
+  readonly stages: Map<NodeId, StageIndex>;
+  isExpelled: boolean;
+  steps: StepEntry[]; // of the open round
+  clasp: ClaspBook | null; // null: no step yet
+  claspSteps: number;
+}
+
+export function openHistory(node: NodeId): MinerHistory {
+  return {
+    node,
+    seen: new Map(),
+    events: [],
+    rounds: [],
+    stages: new Map(),
+    isExpelled: false,
+    steps: [],
+    clasp: null,
+    claspSteps: 0,
+  };
+}
+
+export function takeIntoHistory(history: MinerHistory, entry: LogEntry): void {
+  const { node, seen, stages, events } = history;
+  switch (entry.type) {
+    case "joined":
+      seen.set(entry.node, entry.role);
+      break;
+    case "assigned":
+      stages.set(entry.node, entry.stage);
+      break;
+    case "step":
+      return takeStep(history, entry);
+    case "undone":
+      history.steps = [];
+      return;
+    case "round":
+      return takeRound(history, entry);
+    case "scores":
+      return takeScores(history, entry);
+    case "left":
+    case "blamed":
+      break;
+    case "verdict":
+      if (entry.miner === node) events.push(entry);
+      else if (entry.validator === node) events.push(entry);
+      return;
+    case "evaluated":
+      if (entry.validator === node) events.push(entry);
+      return;
+    default:
+      return;
+  }
+  if (!seen.has(entry.node)) seen.set(entry.node, null);
+  if (entry.node === node) events.push(entry);
+}
+
+const mostLoss = 30; // nats per token; a guess among 10^13 tokens
+
+function takeStep(history: MinerHistory, entry: StepEntry): void {
+  const { pathways, miners } = entry;
+  history.steps.push(entry);
+  for (const miner of miners) if (!history.seen.has(miner)) history.seen.set(miner, "miner");
+  const positions = pathways[0]?.doers.length ?? 1;
+  const stages = (positions + 1) / 2;
+  const clasp = history.clasp ??= openClasp({ form: "plain", stages, mostLoss });
+  for (const { doers, makers = doers, loss } of pathways) {
+    const onPath = makers.slice(0, stages).flatMap((place) => miners[place] ?? []);
+    addPathway(clasp, { miners: onPath, loss, reference: null });
+  }
+  history.claspSteps += 1;
+}
+
+function takeRound(history: MinerHistory, entry: Extract<LogEntry, { type: "round" }>): void {
+  const { node, steps, stages, rounds } = history;
+  const stage = stages.get(node) ?? null;
+  const isMate = (miner: NodeId) => miner !== node && stages.get(miner) === stage;
+  const mates = new Set(steps.flatMap(({ miners }) => miners.filter(isMate)));
+  const tasksOf = (isCounted: (miner: NodeId) => boolean) =>
+    sumOf(steps.flatMap(({ miners, tasks }) => tasks.filter((_, place) => isCounted(miners[place]!))));
+  const paid = steps.filter(({ miners, unpaid }) => !unpaid.includes(miners.indexOf(node)));
+  history.isExpelled ||= entry.expelled.includes(node);
+  history.steps = [];
+  const wasThere = steps.some(({ miners }) => miners.includes(node));
+  if (!wasThere && !entry.miners.includes(node)) return;
+  rounds.push({
+    ...{ round: entry.round, stage },
+    tasks: tasksOf((miner) => miner === node),
+    matesTasks: mates.size === 0 ? null : tasksOf(isMate) / mates.size,
+    earned: sumOf(paid.flatMap(({ miners, units }) => units.filter((_, place) => miners[place] === node))),
+    unpaidSteps: steps.length - paid.length,
+    credited: entry.units[entry.miners.indexOf(node)] ?? 0,
+    isHalved: entry.halved.includes(node),
+    ...{ score: null, shareOfScores: null, withheldBy: [] },
+  });
+}
+
+function takeScores({ node, rounds }: MinerHistory, entry: Extract<LogEntry, { type: "scores" }>): void {
+  const last = rounds.at(-1);
+  if (last?.round !== entry.round) return;
+  const score = entry.scores[entry.miners.indexOf(node)] ?? 0;
+  const all = sumOf(entry.scores);
+  last.score = score;
+  last.shareOfScores = all === 0 ? 0 : score / all;
+  for (const { validator, miners } of entry.differing) if (miners.includes(node)) last.withheldBy.push(validator);
+}
+
+const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
+
+export interface MinerEffect extends ClaspEffect {
+  readonly moreSteps: number | null; // until the effect is known; see stepsUntilKnown
+}
+
+/** The differences that matter, in nats per token. */
+const smallestEffect = 0.01;
+
+/** Its effect on the loss in each stage that it served. */
+export function effectsOfMiner({ clasp, claspSteps, node }: MinerHistory): MinerEffect[] {
+  if (clasp === null) return [];
+  const rule = { steps: claspSteps, smallest: smallestEffect };
+  return effectsOf(clasp).filter(({ miner }) => miner === node)
+    .map((effect) => ({ ...effect, moreSteps: stepsUntilKnown(effect, rule) }));
+}

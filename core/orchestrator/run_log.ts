@@ -1,0 +1,63 @@
+/** What the orchestrator enters in the run's signed log (core/ledger) beside its records: closed steps and work reports. */
+
+import type { NodeId } from "../ids.ts";
+import type { LoggedPathway, MachineEntry, StepEntry } from "../ledger/entry.ts";
+import type { RunRecord } from "../protocol/record.ts";
+import type { OrchestratorEffect } from "./event.ts";
+import type { RoundReport } from "./state.ts";
+import { lossOf, type Pathway, type StepOutcome } from "./step/step_outcome.ts";
+
+const log = (entry: MachineEntry): OrchestratorEffect => ({ type: "log", entry });
+
+export function logStep({ step, round, loss, miners, pathways }: StepOutcome): OrchestratorEffect {
+  const entry: StepEntry = {
+    ...{ type: "step", step, round, loss },
+    miners: miners.map(({ node }) => node),
+    tasks: miners.map(({ tasks }) => tasks),
+    units: miners.map(({ units }) => units),
+    unpaid: miners.flatMap(({ isPaid }, place) => isPaid ? [] : [place]),
+    pathways: pathways.map(loggedPathway),
+  };
+  return log(entry);
+}
+
+function loggedPathway(pathway: Pathway): LoggedPathway {
+  const { microbatch, doers, makers } = pathway;
+  const loss = lossOf(pathway);
+  const isAsDone = makers.every((maker, position) => maker === doers[position]);
+  return isAsDone ? { microbatch, doers, loss } : { microbatch, doers, makers, loss };
+}
+
+export function logRound(
+  { round, units }: RoundReport,
+  { halved, expelled }: { halved: readonly NodeId[]; expelled: readonly NodeId[] },
+): OrchestratorEffect {
+  return log({ type: "round", round, miners: [...units.keys()], units: [...units.values()], halved, expelled });
+}
+
+/** The entry of a record; null: the log has none. */
+export function entryOf(record: RunRecord): MachineEntry | null {
+  switch (record.type) {
+    case "nodeJoined":
+      return { type: "joined", node: record.node, role: record.role };
+    case "nodeAssigned":
+      return { type: "assigned", node: record.node, stage: record.stage, round: record.round };
+    case "nodeLost":
+      return { type: "left", node: record.node, reason: record.reason };
+    case "blamed":
+    case "verdict":
+      return record;
+    case "evaluated":
+      return { type: "evaluated", round: record.round, validator: record.validator, loss: record.loss };
+    case "rewound":
+      return { type: "undone", toStep: record.toStep, reason: "no miner has the round's parameters any more" };
+    case "mergeRetaken":
+      return { type: "undone", toStep: record.step, reason: record.because };
+    case "roundMerged": {
+      const { round, stages, draws } = record;
+      return { type: "merged", round, parameters: stages.map(({ parameters }) => parameters), draws };
+    }
+    default:
+      return null;
+  }
+}
