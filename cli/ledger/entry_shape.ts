@@ -12,14 +12,21 @@ const list = { miners: texts, units: amounts };
 const carriedState = v.object({
   nextStep: count,
   isWhole: v.boolean(),
-  open: v.array(v.object({ step: count, ...list })),
+  open: v.array(v.object({ step: count, round: count, ...list })),
   newestRound: v.pipe(v.number(), v.safeInteger(), v.minValue(-1)),
   rounds: v.array(v.object({ round: count, ...list })),
   withheld: v.array(v.object({ validator: v.nullable(v.string()), miners: texts, rounds: places, shares: amounts })),
 });
 
 const entryShape = v.variant("type", [
-  v.object({ type: v.literal("begun"), run: v.string(), hub: v.string(), step: count, isJournaled: v.boolean() }),
+  v.object({
+    type: v.literal("begun"),
+    run: v.string(),
+    hub: v.string(),
+    step: count,
+    round: count,
+    isJournaled: v.boolean(),
+  }),
   v.object({ type: v.literal("carried"), run: v.string(), hub: v.string(), lost: count, state: carriedState }),
   v.object({ type: v.literal("ended"), finished: v.boolean(), reason: v.string() }),
   v.object({ type: v.literal("joined"), node: v.string(), role: v.picklist(["miner", "validator"]) }),

@@ -97,11 +97,11 @@ export class LedgerLog {
   }
 
   /** This process takes the run up. */
-  begin({ step, isJournaled }: { step: number; isJournaled: boolean }): void {
+  begin({ step, round, isJournaled }: { step: number; round: number; isJournaled: boolean }): void {
     for (const entry of missingEntries(this.#replayed, this.#recent)) this.take(entry);
     this.#replayed = [];
     const { run, signer: { address: hub } } = this.#options;
-    this.#add({ type: "begun", run, hub, step, isJournaled });
+    this.#add({ type: "begun", run, hub, step, round, isJournaled });
   }
 
   take(entry: MachineEntry): void {

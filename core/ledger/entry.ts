@@ -72,6 +72,7 @@ export type LogEntry =
     readonly run: string;
     readonly hub: NodeId;
     readonly step: number;
+    readonly round: number;
     readonly isJournaled: boolean;
   }
   /** First in a file but the first one, or where lines are lost: what of earlier lines the rest depends on. */
@@ -90,6 +91,7 @@ export interface CarriedState {
   readonly isWhole: boolean;
   readonly open: readonly {
     readonly step: number;
+    readonly round: number;
     readonly miners: readonly NodeId[];
     readonly units: readonly number[];
   }[];

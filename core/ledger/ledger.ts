@@ -16,7 +16,7 @@ import type { CarriedState, LogEntry, RoundEntry, ScoresEntry, StepEntry } from 
 export interface Ledger {
   nextStep: number;
   isWhole: boolean; // all steps of the open round are known
-  open: { readonly step: number; readonly units: Map<NodeId, number> }[]; // paid units, of the open round's closed steps
+  open: { readonly step: number; readonly round: number; readonly units: Map<NodeId, number> }[]; // paid units, of the open round's closed steps
   readonly common: WorkBook; // reports and expulsions
   readonly ofValidators: Map<NodeId, WorkBook>; // with their own verdicts; they share the rounds of `common`
   unproven: number; // reports that could not be recomputed, because steps before them are lost
@@ -43,11 +43,7 @@ export function takeEntry(ledger: Ledger, entry: LogEntry): string | null {
       ledger.isWhole = true;
       return null;
     case "begun":
-      if (entry.step !== ledger.nextStep || !entry.isJournaled) {
-        ledger.isWhole = !entry.isJournaled; // from a checkpoint a round begins anew
-        ledger.open = [];
-      }
-      ledger.nextStep = entry.step;
+      takeUp(ledger, entry);
       return null;
     case "carried":
       Object.assign(ledger, ledgerOf(entry.state), { unproven: ledger.unproven });
@@ -58,13 +54,23 @@ export function takeEntry(ledger: Ledger, entry: LogEntry): string | null {
   }
 }
 
+/** A process that replayed its journal goes on where the log ends, if that has all entries; from a checkpoint, a round begins anew. */
+function takeUp(ledger: Ledger, { step, round, isJournaled }: Extract<LogEntry, { type: "begun" }>): void {
+  const goesOn = isJournaled && step === ledger.nextStep && ledger.open.every((closed) => closed.round === round);
+  if (!goesOn) {
+    ledger.isWhole = !isJournaled;
+    ledger.open = [];
+  }
+  ledger.nextStep = step;
+}
+
 function takeStep(ledger: Ledger, entry: StepEntry): string | null {
   if (entry.step !== ledger.nextStep) return `step ${entry.step} must be step ${ledger.nextStep}`;
   const problem = stepProblem(entry);
   if (problem !== null) return problem;
   const unpaid = new Set(entry.unpaid);
   const paid = entry.miners.flatMap((miner, place) => unpaid.has(place) ? [] : [[miner, entry.units[place]!] as const]);
-  ledger.open.push({ step: entry.step, units: new Map(paid) });
+  ledger.open.push({ step: entry.step, round: entry.round, units: new Map(paid) });
   ledger.nextStep = entry.step + 1;
   return null;
 }
@@ -180,7 +186,7 @@ export function carriedState({ nextStep, isWhole, open, common, ofValidators }: 
   });
   return {
     ...{ nextStep, isWhole },
-    open: open.map(({ step, units }) => ({ step, ...lists(units) })),
+    open: open.map(({ step, round, units }) => ({ step, round, ...lists(units) })),
     newestRound: common.newestRound,
     rounds: [...common.rounds].map(([round, units]) => ({ round, ...lists(units) })),
     withheld: [
@@ -201,7 +207,7 @@ export function ledgerOf({ nextStep, isWhole, open, newestRound, rounds, withhel
   const common = books.find(([validator]) => validator === null)?.[1];
   return {
     ...{ nextStep, isWhole },
-    open: open.map(({ step, miners, units }) => ({ step, units: mapOf(miners, units) })),
+    open: open.map(({ step, round, miners, units }) => ({ step, round, units: mapOf(miners, units) })),
     common: common ?? { rounds: shared, withheld: new Map(), newestRound },
     ofValidators: new Map(books.flatMap(([validator, book]) => validator === null ? [] : [[validator, book]])),
     unproven: 0,

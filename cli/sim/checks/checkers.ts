@@ -7,6 +7,7 @@
 
 import type { Fault } from "../../../core/fault.ts";
 import type { BlobRef, NodeId, TaskId } from "../../../core/ids.ts";
+import type { MachineEntry } from "../../../core/ledger/entry.ts";
 import type { OrchestratorEvent } from "../../../core/orchestrator/event.ts";
 import type { StageMerge } from "../../../core/orchestrator/merge/merge_state.ts";
 import { minerAt } from "../../../core/orchestrator/step/step_outcome.ts";
@@ -15,6 +16,7 @@ import type { HubMessage } from "../../../core/protocol/message.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
 import { CreditCheck, type KeptGradient } from "./credit_check.ts";
 import type { HubWatch } from "./hub_watch.ts";
+import { LedgerCheck } from "./ledger_check.ts";
 import { MergeCheck, type OwnMerge } from "./merge_check.ts";
 import type { NodeWatch, WatchedWork } from "./node_watch.ts";
 import type { SwarmShape } from "../swarm_shape.ts";
@@ -39,6 +41,7 @@ const alwaysUpTo = 64; // miners; then less often, because a check's cost grows 
 export class Checkers implements HubWatch, NodeWatch {
   readonly #options: CheckersOptions;
   readonly #credit: CreditCheck;
+  readonly #ledger = new LedgerCheck();
   readonly #merges = new MergeCheck();
   readonly #checkEvery: number; // events
   readonly #dismissed = new Set<NodeId>(); // and have not come back
@@ -93,7 +96,16 @@ export class Checkers implements HubWatch, NodeWatch {
     this.#crashedAtMs = this.#options.nowMs();
   }
 
+  onLog(entry: MachineEntry): void {
+    this.#ledger.onLog(entry);
+  }
+
+  onRestarted({ step, round }: OrchestratorState): void {
+    this.#ledger.hubRestarted({ step, round });
+  }
+
   onRecord(record: RunRecord, state: OrchestratorState): void {
+    this.#ledger.onRecord(record);
     switch (record.type) {
       case "taskFinished":
         return this.#taskFinished();

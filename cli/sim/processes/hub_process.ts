@@ -135,7 +135,7 @@ export class HubProcess implements HubEnd {
       deleteBlobs: (hashes) => blobs.delete(hashes),
       sweepBlobs: (used) => blobs.sweep(used),
       onRecord: (record) => watch.onRecord(record, this.state),
-      onLog: () => {},
+      onLog: (entry) => watch.onLog(entry),
       onFinish: () => {},
       onEnd: () => network.hubDown(),
       onFailure: (error) => {
@@ -212,6 +212,7 @@ export class HubProcess implements HubEnd {
     const lost = lostWithProcess(this.#options.dice, named);
     const saved = new Map(named.filter(({ hash }) => !lost.has(hash)).map((ref) => [ref.hash, ref]));
     this.#segments = symbolicSegments();
+    this.#options.watch.onRestarted(state);
     this.#runtime = this.#open(state, { nowMs, saved: (hash) => saved.get(hash) });
     this.#isDown = false;
     this.#begin();

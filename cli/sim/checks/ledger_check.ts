@@ -1,0 +1,34 @@
+/**
+ * The entries of a run's signed log follow from each other, whatever fails: steps in order, pay from steps, scores from pay.
+ */
+
+import { type Ledger, openLedger, scoresEntry, takeEntry } from "../../../core/ledger/ledger.ts";
+import type { LogEntry, MachineEntry } from "../../../core/ledger/entry.ts";
+import { entryOf } from "../../../core/orchestrator/run_log.ts";
+import { nodeId } from "../../../core/ids.ts";
+import type { RunRecord } from "../../../core/protocol/record.ts";
+import { must } from "./violation.ts";
+
+export class LedgerCheck {
+  readonly ledger: Ledger = openLedger();
+
+  onRecord(record: RunRecord): void {
+    const entry = entryOf(record);
+    if (entry !== null) this.onLog(entry);
+  }
+
+  onLog(entry: MachineEntry): void {
+    this.#take(entry);
+    if (entry.type === "round") this.#take(scoresEntry(this.ledger));
+  }
+
+  hubRestarted(at: { step: number; round: number }): void {
+    this.#take({ type: "begun", run: "simulated", hub: nodeId(""), ...at, isJournaled: true });
+    must(this.ledger.isWhole, "the log of a run has all its steps", () => `step ${at.step} of round ${at.round}`);
+  }
+
+  #take(entry: LogEntry): void {
+    const problem = takeEntry(this.ledger, entry);
+    must(problem === null, "the entries of the log follow from each other", () => problem ?? "");
+  }
+}
