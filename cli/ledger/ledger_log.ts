@@ -47,6 +47,7 @@ export async function openLedgerLog(options: LedgerLogOptions): Promise<LedgerLo
   });
   const file = await readLedgerFile(path);
   for (const line of file?.lines ?? []) reader.take(line);
+  reader.end();
   if (file !== null && file.tornBytes > 0) await Deno.truncate(path, (await Deno.stat(path)).size - file.tornBytes);
   if (reader.wrong !== null) {
     const { line, why } = reader.wrong;

@@ -33,6 +33,7 @@ export class LedgerReader {
   readonly #onEntry: (entry: LogEntry, line: number) => void;
   readonly #signed = new Map<number, string>(); // hash of each line that a signature covers by itself
   #isAfterLoss = false;
+  #isTorn = false; // the last line is not one
 
   constructor({ verify, onEntry = () => {} }: { verify: Verify; onEntry?: (entry: LogEntry, line: number) => void }) {
     this.#verify = verify;
@@ -42,13 +43,19 @@ export class LedgerReader {
   take(text: string): void {
     if (this.wrong !== null) return;
     const lost = lostLines(text);
+    if (lost === null) this.#settleTorn();
+    if (this.wrong !== null) return;
     if (lost !== null) {
+      this.#isTorn = false;
       this.#isAfterLoss = true;
       this.lostLines += lost;
       return;
     }
     const read = readLine(text);
-    if (read === null) return this.#refuse("it is not a line of a log");
+    if (read === null) {
+      this.#isTorn = true;
+      return;
+    }
     const problem = this.#chainProblem(read) ?? this.#contentProblem(read);
     if (problem !== null) return this.#refuse(problem);
     this.head = { line: read.line, hash: read.hash };
@@ -68,6 +75,17 @@ export class LedgerReader {
     if (hash !== undefined && hash !== head.hash) {
       this.wrong = { line: head.line, why: "the head beside the log signs another line with this number" };
     }
+  }
+
+  /** No further line follows. */
+  end(): void {
+    this.#settleTorn();
+  }
+
+  /** A full disk may take a part of a line; then the number of lost ones follows. */
+  #settleTorn(): void {
+    if (this.#isTorn && this.wrong === null) this.#refuse("it is not a line of a log");
+    this.#isTorn = false;
   }
 
   #refuse(why: string): void {

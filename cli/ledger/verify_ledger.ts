@@ -41,6 +41,7 @@ export async function verifyLedger(
     },
   });
   for (const { lines } of files) for (const line of lines) reader.take(line);
+  reader.end();
   const head = await readHead(headPath(path));
   if (head !== null) reader.takeHead(head);
   const { run, hub, firstLine, lines, scores, signedLine, lostLines, wrong, ledger } = reader;

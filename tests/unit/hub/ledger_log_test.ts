@@ -1,0 +1,319 @@
+/** The signed log: what it says is recomputed, and every change to it is found at its line. */
+
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { microbatchId, type NodeId, nodeId, stageIndex, taskId } from "../../../core/ids.ts";
+import type { MachineEntry } from "../../../core/ledger/entry.ts";
+import { hotkeyOfMiniSecret, verifySignature } from "../../../chain/wallet/hotkey.ts";
+import { chainLine, readLine, signedText } from "../../../cli/ledger/chain_line.ts";
+import { LedgerLog, type LedgerLogOptions, openLedgerLog } from "../../../cli/ledger/ledger_log.ts";
+import { type VerifiedLedger, verifyLedger } from "../../../cli/ledger/verify_ledger.ts";
+import { diskWithRoom } from "../../support/disk_with_room.ts";
+import { ManualTimers } from "../../support/net/manual_timers.ts";
+import { withScratchFolder } from "../../support/scratch_folder.ts";
+
+const hub = keyOf(1);
+const [left, right] = [nodeId("5Left"), nodeId("5Right")];
+const validator = nodeId("5Validator");
+const stepsPerRound = 3;
+
+function keyOf(seed: number) {
+  const pair = hotkeyOfMiniSecret(new Uint8Array(32).fill(seed));
+  return { address: nodeId(pair.address), sign: (message: Uint8Array) => pair.sign(message) };
+}
+
+/** Two replicas of one stage: left does two tasks of each step, right one. */
+function stepEntry(step: number): MachineEntry {
+  const losses = [5 - step / 10, 4 - step / 10, 4.5 - step / 10];
+  return {
+    ...{ type: "step", step, round: Math.floor(step / stepsPerRound), miners: [left, right] },
+    ...{ tasks: [2, 1], units: [6, 3], unpaid: [], loss: losses.reduce((sum, loss) => sum + loss, 0) / 3 },
+    pathways: losses.map((loss, i) => ({ microbatch: microbatchId(3 * step + i), doers: [i === 2 ? 1 : 0], loss })),
+  };
+}
+
+const roundEntry = (round: number, units = [18, 9], halved: readonly NodeId[] = []): MachineEntry => ({
+  ...{ type: "round", round, miners: [left, right], units, halved, expelled: [] },
+});
+
+const verdictEntry = (round: number, { passed }: { passed: boolean }): MachineEntry => ({
+  ...{ type: "verdict", validator, round, miner: right, stage: stageIndex(0), passed },
+  task: taskId({ microbatch: microbatchId(0), stage: stageIndex(0), direction: "turnaround", attempt: 0 }),
+  ...{ innovationError: passed ? 0.001 : 0.7, equalShare: 0, lossError: null, tolerance: 0.05 },
+});
+
+/** Rounds from one on to another, with a failed verdict in round 1. */
+function entriesOf({ from = 0, to }: { from?: number; to: number }): MachineEntry[] {
+  return Array.from({ length: to - from }, (_, i) => from + i).flatMap((round) => [
+    ...Array.from({ length: stepsPerRound }, (_, i) => stepEntry(stepsPerRound * round + i)),
+    verdictEntry(round, { passed: round !== 1 }),
+    roundEntry(round),
+  ]);
+}
+
+async function openLog(
+  folder: string,
+  options: Partial<LedgerLogOptions> = {},
+): Promise<{ log: LedgerLog; timers: ManualTimers; warnings: string[] }> {
+  const timers = new ManualTimers();
+  const warnings: string[] = [];
+  const warn = (text: string) => warnings.push(text);
+  const own = { folder, run: "run", signer: hub, verify: verifySignature, timers, warn };
+  return { log: await openLedgerLog({ ...own, ...options }), timers, warnings };
+}
+
+/** One process that takes so many rounds and is stopped. */
+async function write(folder: string, { from = 0, to }: { from?: number; to: number }, options = {}): Promise<void> {
+  const { log } = await openLog(folder, options);
+  log.begin({ step: stepsPerRound * from, round: from, isJournaled: from > 0 });
+  for (const entry of entriesOf({ from, to })) log.take(entry);
+  log.end({ finished: true, reason: "all steps are done" });
+  log.close();
+}
+
+const pathIn = (folder: string) => `${folder}/ledger.jsonl`;
+const linesIn = (folder: string) => Deno.readTextFileSync(pathIn(folder)).trimEnd().split("\n");
+const rewrite = (folder: string, lines: readonly string[]) =>
+  Deno.writeTextFileSync(pathIn(folder), lines.map((line) => `${line}\n`).join(""));
+
+async function verified(folder: string): Promise<VerifiedLedger> {
+  const found = await verifyLedger(pathIn(folder), { verify: verifySignature });
+  assert(found !== null, "there is a log");
+  return found;
+}
+
+const typeOf = (line: string): string => {
+  const content = readLine(line)!.content;
+  return "entry" in content ? content.entry.type : "signature";
+};
+
+/** Changes a written log of three rounds and asks for its first wrong line. */
+async function wrongAfter(change: (lines: string[], folder: string) => number | Promise<number>): Promise<void> {
+  await withScratchFolder(async (folder) => {
+    await write(folder, { to: 3 });
+    assertEquals((await verified(folder)).wrong, null);
+    const lines = linesIn(folder);
+    const expected = await change(lines, folder);
+    rewrite(folder, lines);
+    const { wrong } = await verified(folder);
+    assertEquals(wrong?.line, expected, wrong?.why);
+  });
+}
+
+/** All lines from one on with hashes that continue the chain, as a forger without the hub's key would make them. */
+function chainedFrom(lines: string[], line: number): void {
+  let head = line === 1 ? { line: 0, hash: "0".repeat(64) } : headOf(lines[line - 2]!);
+  for (let i = line - 1; i < lines.length; i++) {
+    const { content } = JSON.parse(JSON.stringify({ content: readLine(lines[i]!)!.content }));
+    const next = chainLine(head, content);
+    lines[i] = next.text;
+    head = next.head;
+  }
+}
+
+const headOf = (text: string) => {
+  const { line, hash } = readLine(text)!;
+  return { line, hash };
+};
+
+function replaceEntry(lines: string[], at: number, change: (entry: Record<string, unknown>) => void): void {
+  const { line, content } = readLine(lines[at]!)!;
+  const changed = JSON.parse(JSON.stringify(content));
+  change(changed.entry);
+  const head = at === 0 ? { line: 0, hash: "0".repeat(64) } : headOf(lines[at - 1]!);
+  assertEquals(head.line + 1, line);
+  lines[at] = chainLine(head, changed).text;
+}
+
+Deno.test("Ledger: a run's log is verified line by line, and all its scores are computed again", () =>
+  withScratchFolder(async (folder) => {
+    await write(folder, { to: 3 });
+    const found = await verified(folder);
+    assertEquals(
+      [found.wrong, found.lines, found.steps, found.rounds, found.verdicts, found.unprovenRounds],
+      [null, 1 + 3 * (stepsPerRound + 4) + 2, 9, 3, 3, 0],
+    );
+    assertEquals(found.scores, 3 * 2 + 2); // the validator's own score of the one that failed, in rounds 1 and 2
+    assertEquals(found.signedLine, found.lines - 1);
+    assertEquals([found.run, found.hub], ["run", hub.address]);
+  }));
+
+Deno.test("Ledger: a flipped bit is found at its line, wherever it is", () =>
+  withScratchFolder(async (folder) => {
+    await write(folder, { to: 1 });
+    const bytes = await Deno.readFile(pathIn(folder));
+    for (let at = 0; at < bytes.length; at += 7) {
+      const flipped = bytes.slice();
+      flipped[at]! ^= 1 << (at % 7);
+      const line = 1 + bytes.subarray(0, at).reduce((sum, byte) => sum + (byte === 10 ? 1 : 0), 0);
+      await Deno.writeFile(pathIn(folder), flipped);
+      assertEquals((await verified(folder)).wrong?.line, line, `byte ${at}`);
+    }
+  }));
+
+Deno.test("Ledger: lines cut off its end are missed, as the head beside it signs them", () =>
+  wrongAfter((lines) => {
+    lines.length = 12;
+    return 13;
+  }));
+
+Deno.test("Ledger: a log whose lines are all gone is missed", () =>
+  wrongAfter((lines) => {
+    lines.length = 0;
+    return 1;
+  }));
+
+Deno.test("Ledger: a line left out and lines in another order are found where they should be", async () => {
+  await wrongAfter((lines) => {
+    lines.splice(4, 1);
+    return 5;
+  });
+  await wrongAfter((lines) => {
+    [lines[4], lines[5]] = [lines[5]!, lines[4]!];
+    return 5;
+  });
+});
+
+Deno.test("Ledger: a replaced score is found at its line, with new hashes after it as well", async () => {
+  const raised = (lines: string[]) => {
+    const at = lines.findIndex((line) => typeOf(line) === "scores");
+    replaceEntry(lines, at, (entry) => entry["scores"] = [18, 1000]);
+    return at + 1;
+  };
+  await wrongAfter(raised);
+  await wrongAfter((lines) => {
+    const line = raised(lines);
+    chainedFrom(lines, line);
+    return line;
+  });
+});
+
+Deno.test("Ledger: pay that the steps do not give is found at the report", () =>
+  wrongAfter((lines) => {
+    const at = lines.findIndex((line) => typeOf(line) === "round");
+    replaceEntry(lines, at, (entry) => entry["units"] = [18, 90]);
+    chainedFrom(lines, at + 1);
+    return at + 1;
+  }));
+
+Deno.test("Ledger: a verdict against its own numbers is found", () =>
+  wrongAfter((lines) => {
+    const at = lines.findIndex((line) => typeOf(line) === "verdict");
+    replaceEntry(lines, at, (entry) => entry["passed"] = false);
+    chainedFrom(lines, at + 1);
+    return at + 1;
+  }));
+
+Deno.test("Ledger: facts that nothing contradicts are found at the next signature", () =>
+  wrongAfter((lines) => {
+    const at = lines.findIndex((line) => typeOf(line) === "verdict");
+    replaceEntry(lines, at, (entry) => entry["innovationError"] = 0.002);
+    chainedFrom(lines, at + 1);
+    return lines.findIndex((line) => typeOf(line) === "signature") + 1;
+  }));
+
+Deno.test("Ledger: another key's signature is found at its line", () =>
+  wrongAfter((lines) => {
+    const at = lines.findIndex((line) => typeOf(line) === "signature");
+    const head = headOf(lines[at - 1]!);
+    const other = keyOf(2);
+    const signature = other.sign(signedText("run", head)).toHex();
+    lines[at] = chainLine(head, { signer: hub.address, signature }).text;
+    chainedFrom(lines, at + 2);
+    return at + 1;
+  }));
+
+Deno.test("Ledger: a report may give half of the pay, or that of the last steps, and nothing else", () =>
+  withScratchFolder(async (folder) => {
+    for (
+      const [units, halved, isRight] of [
+        [[18, 9], [], true],
+        [[18, 4.5], [right], true],
+        [[18, 6], [], true], // the pay of the first step was lost
+        [[18, 0], [], false],
+        [[18, 4.5], [], false],
+        [[18, 10], [], false],
+      ] as const
+    ) {
+      Deno.removeSync(folder, { recursive: true });
+      Deno.mkdirSync(folder);
+      const { log } = await openLog(folder);
+      log.begin({ step: 0, round: 0, isJournaled: false });
+      for (const entry of [stepEntry(0), stepEntry(1), stepEntry(2), roundEntry(0, [...units], halved)]) {
+        log.take(entry);
+      }
+      log.close();
+      assertEquals((await verified(folder)).wrong?.line ?? null, isRight ? null : 5, `${units}`);
+    }
+  }));
+
+Deno.test("Ledger: a killed process leaves whole lines, and the next one goes on with what the journal makes again", () =>
+  withScratchFolder(async (folder) => {
+    const { log, timers } = await openLog(folder);
+    log.begin({ step: 0, round: 0, isJournaled: false });
+    const entries = entriesOf({ to: 2 });
+    for (const entry of entries.slice(0, 7)) log.take(entry);
+    timers.advance(100);
+    for (const entry of entries.slice(7)) log.take(entry); // not written: the process is killed here
+    Deno.writeTextFileSync(pathIn(folder), '{"line":99,"ent', { append: true });
+    const killed = await verified(folder);
+    assertEquals([killed.wrong, killed.rounds, killed.tornBytes], [null, 1, 15]);
+    assert(killed.signedLine > 0 && killed.signedLine < killed.lines);
+    const next = await openLog(folder);
+    for (const entry of entries.slice(3)) next.log.replay(entry); // from a snapshot before the log's end
+    next.log.begin({ step: 6, round: 2, isJournaled: true });
+    for (const entry of entriesOf({ from: 2, to: 3 })) next.log.take(entry);
+    next.log.close();
+    const found = await verified(folder);
+    assertEquals([found.wrong, found.steps, found.rounds, found.unprovenRounds], [null, 9, 3, 0]);
+    assertEquals(next.warnings, []);
+  }));
+
+Deno.test("Ledger: a round whose steps are lost with a process is counted as unproven, and no later one is", () =>
+  withScratchFolder(async (folder) => {
+    const { log, timers } = await openLog(folder);
+    log.begin({ step: 0, round: 0, isJournaled: false });
+    log.take(stepEntry(0));
+    timers.advance(100);
+    const next = await openLog(folder);
+    next.log.begin({ step: 2, round: 0, isJournaled: true });
+    for (const entry of [stepEntry(2), roundEntry(0), ...entriesOf({ from: 1, to: 2 })]) next.log.take(entry);
+    next.log.close();
+    const found = await verified(folder);
+    assertEquals([found.wrong, found.rounds, found.unprovenRounds], [null, 2, 1]);
+  }));
+
+Deno.test("Ledger: full files are kept beside it up to a bound, and what they carry on is checked", () =>
+  withScratchFolder(async (folder) => {
+    const options = { fileBytes: 4000 };
+    for (let round = 0; round < 12; round++) await write(folder, { from: round, to: round + 1 }, options);
+    const found = await verified(folder);
+    assertEquals([found.wrong, found.firstLine, found.rounds, found.unprovenRounds], [null, 1, 12, 0]);
+    await Deno.remove(`${pathIn(folder)}.4`); // a file in the middle
+    const { wrong } = await verified(folder);
+    assertMatch(wrong!.why, /its number must be/);
+    for (const name of ["5", "6", "7", "8", "9"]) await Deno.remove(`${pathIn(folder)}.${name}`).catch(() => {});
+    const later = await verified(folder);
+    assertEquals(later.wrong, null);
+    assert(later.firstLine > 1);
+  }));
+
+Deno.test("Ledger: lines that a full disk refuses are counted, and the log goes on after them", () =>
+  withScratchFolder(async (folder) => {
+    const room = { bytes: 3000 };
+    const { log, timers, warnings } = await openLog(folder, { disk: diskWithRoom(room) });
+    log.begin({ step: 0, round: 0, isJournaled: false });
+    for (const entry of entriesOf({ to: 4 })) {
+      log.take(entry);
+      timers.advance(100);
+    }
+    room.bytes = 1e6;
+    for (const entry of entriesOf({ from: 4, to: 6 })) {
+      log.take(entry);
+      timers.advance(100);
+    }
+    log.close();
+    const found = await verified(folder);
+    assertEquals(found.wrong, null);
+    assert(found.lostLines > 0 && found.unprovenRounds <= 1);
+    assertEquals(warnings.length, 2);
+  }));
