@@ -113,9 +113,10 @@ export class LedgerLog {
     this.#add({ type: "ended", finished, reason });
   }
 
-  /** Signs what is not signed yet. */
-  close(): void {
-    this.#flush({ signs: true });
+  /** Signs what is not signed yet, unless another process writes the log now. */
+  close({ writes = true } = {}): void {
+    if (writes) this.#flush({ signs: true });
+    this.#cancel?.();
     this.#file.close();
   }
 

@@ -1,9 +1,15 @@
-/** An orchestrator's projection: what shows, stores and serves the run's records, continued from the record log of earlier processes. */
+/**
+ * What an orchestrator keeps of its run for others, each continued from earlier processes: the projection, which shows, stores and
+ * serves the run's records, and the signed log.
+ */
 
 import type { OrchestratorEffect } from "../../core/orchestrator/event.ts";
+import type { RunRecord } from "../../core/protocol/record.ts";
 import type { RefusalCounts } from "../../net/auth/refusals.ts";
 import { systemTimers } from "../../net/timers.ts";
+import { verifySignature } from "../../chain/wallet/hotkey.ts";
 import type { CommandContext } from "../command.ts";
+import { RunLedger } from "../ledger/run_ledger.ts";
 import { openRecordLog } from "../projection/record_log.ts";
 import { Projection } from "../projection/projection.ts";
 import type { PreparedRun } from "./prepare_run.ts";
@@ -21,7 +27,11 @@ export async function openProjection(
 ): Promise<{
   projection: Projection;
   recordedStep: number; // by earlier processes, of a run that has not ended
+  ledger: RunLedger;
   onReplayed: (effects: readonly OrchestratorEffect[]) => void;
+  onRecord: (record: RunRecord) => void;
+  /** `isOurs`: no other process has taken the run's folder over. */
+  close: (options: { isOurs: boolean }) => void;
 }> {
   const { prepared: { config, folder, found, runId, key }, layersOfStages, startedMs: startedAtMs, refused } = options;
   const warn = (text: string) => output.log.warn(text);
@@ -36,9 +46,22 @@ export async function openProjection(
     refused,
     identity: { runId, hub: key.signer.address },
   });
+  const { signer } = key;
+  const ledger = await RunLedger.open({
+    ...{ folder: folder.path, run: runId, signer, verify: verifySignature, timers: systemTimers, warn },
+  });
   const onReplayed = (effects: readonly OrchestratorEffect[]) => {
+    ledger.onReplayed(effects);
     if (records.sequence > 0) return;
     for (const effect of effects) if (effect.type === "record") projection.keep(effect.record);
   };
-  return { projection, recordedStep, onReplayed };
+  const onRecord = (record: RunRecord) => {
+    projection.tell(record);
+    ledger.onRecord(record);
+  };
+  const close = ({ isOurs }: { isOurs: boolean }) => {
+    projection.close();
+    ledger.log.close({ writes: isOurs });
+  };
+  return { projection, ledger, recordedStep, onReplayed, onRecord, close };
 }

@@ -13,7 +13,6 @@ import { splitLayers } from "../../core/model/stages.ts";
 import { parameterTable, stageSpecs } from "../../core/model/spec.ts";
 import { blobPurpose, mayRead } from "../../core/orchestrator/access.ts";
 import { roomFault } from "../../core/orchestrator/members/roster.ts";
-import type { OrchestratorEffect } from "../../core/orchestrator/event.ts";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import { verifySignature } from "../../chain/wallet/hotkey.ts";
 import { createApi } from "../../net/hub_http.ts";
@@ -32,7 +31,6 @@ import { openLogFile } from "../service/long_run.ts";
 import { readOpenFiles } from "../rights/open_files.ts";
 import { shellWords } from "../shell_words.ts";
 import { namedFolder } from "../run_folder.ts";
-import { RunLedger } from "../ledger/run_ledger.ts";
 import type { Projection } from "../projection/projection.ts";
 import { type CheckpointPlace, putBackRound, storeRound } from "../hub/checkpoint_writer.ts";
 import { probeRoom } from "../hub/disk_room.ts";
@@ -156,20 +154,11 @@ async function startRun(
   const layersOfStages = splitLayers(config);
   const stages = stageSpecs(config, layersOfStages);
   const warn = (text: string) => output.log.warn(text);
-  const { projection, recordedStep, onReplayed } = await openProjection(context, {
-    ...{ prepared, layersOfStages, startedMs },
-    refused: () => role.refusals,
+  const refused = () => role.refusals;
+  const { projection, ledger, recordedStep, ...seen } = await openProjection(context, {
+    ...{ prepared, layersOfStages, startedMs, refused },
   });
-  const ledger = await RunLedger.open({
-    ...{ folder: folder.path, run: runId, signer, verify: verifySignature, timers: systemTimers, warn },
-  });
-  const opening = {
-    ...{ prepared, stages, limits, recordedStep, warn },
-    onReplayed: (effects: readonly OrchestratorEffect[]) => {
-      onReplayed(effects);
-      ledger.onReplayed(effects);
-    },
-  };
+  const opening = { prepared, stages, limits, recordedStep, onReplayed: seen.onReplayed, warn };
   const { members, journal, recovered, from, begun, lost } = await openStorage(opening);
   ledger.log.begin(begun);
   await saveResumedRun(context, prepared, { at: port.at, step: begun.step });
@@ -192,9 +181,7 @@ async function startRun(
     verify: verifySignature,
     tickets,
     admit: (node) => chain.admit(node) ?? roomFault(role.state, node),
-    limits,
-    timers: systemTimers,
-    random: systemRandom,
+    ...{ limits, timers: systemTimers, random: systemRandom },
     blobs: members.blobs,
     batches: batchesOf(prepared),
     storeRound: (round) => storeRound(checkpoints, round, members.blobs),
@@ -203,8 +190,7 @@ async function startRun(
     probeRoom: (bytes) => probeRoom(folder.path, bytes),
     onLog: (entry) => ledger.log.take(entry),
     onRecord: (record) => {
-      projection.tell(record);
-      ledger.onRecord(record);
+      seen.onRecord(record);
       if (record.type !== "stepClosed") return;
       firstStepAtMs ??= systemTimers.nowMs();
       const cost = wireCost(role.traffic, config);
@@ -224,8 +210,7 @@ async function startRun(
     await chain.close({ isOver });
     await journal.close();
     if (isOurs) await keepWires(folder.path, { wires: isOver ? [] : role.segments.all, warn });
-    projection.close();
-    ledger.log.close();
+    seen.close({ isOurs });
   };
   return { role, chainFailed, projection, begun, firstStepAtMs: () => firstStepAtMs, close };
 }

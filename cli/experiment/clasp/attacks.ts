@@ -1,4 +1,4 @@
-/** What a cheating miner sends in place of its stage's output, each of which passes a cosine of 0.9 (ALGORITHMS.md §5.4). */
+/** What a cheating miner sends in place of its stage's output, each of which passes a cosine of 0.9. */
 
 import { keyOf, nextUint32, openStream } from "../../../core/prng.ts";
 

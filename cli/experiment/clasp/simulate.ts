@@ -13,7 +13,7 @@ import { addSample, openLeastSquares, solveEffects } from "../../../core/score/c
 import { certainty } from "../../../core/score/clasp/sample_size.ts";
 import type { Damage } from "./measure_damage.ts";
 
-export const swarm = { stages: 5, mates: 10, cheats: 0.2 }; // E13 of ALGORITHMS.md
+export const swarm = { stages: 5, mates: 10, cheats: 0.2 };
 const mostLoss = 20;
 
 export const forms = [

@@ -1,0 +1,113 @@
+/** A node's history from the log, and what it says would raise the node's pay. */
+
+import { assertEquals } from "@std/assert";
+import { microbatchId, type NodeId, nodeId, stageIndex, taskId } from "../../../core/ids.ts";
+import type { LogEntry, StepEntry } from "../../../core/ledger/entry.ts";
+import { openLedger, scoresEntry, takeEntry } from "../../../core/ledger/ledger.ts";
+import { effectsOfMiner, type MinerHistory, openHistory, takeIntoHistory } from "../../../core/ledger/miner_history.ts";
+import { adviceFor, historyText } from "../../../cli/ledger/explain_text.ts";
+
+const [quick, slow, idle] = [nodeId("5Quick"), nodeId("5Slow"), nodeId("5Idle")];
+const [first, second] = [nodeId("5First"), nodeId("5Second")]; // validators
+
+/** One stage; quick does three of four tasks, and its microbatches end 0.5 lower. */
+function stepOf(step: number): StepEntry {
+  const losses = [4, 4.1, 3.9, 4.5 + (step % 2) / 10];
+  return {
+    ...{ type: "step", step, round: Math.floor(step / 4), miners: [quick, slow], tasks: [3, 1], units: [9, 3] },
+    ...{ unpaid: [], loss: losses.reduce((sum, loss) => sum + loss, 0) / 4 },
+    pathways: losses.map((loss, i) => ({ microbatch: microbatchId(4 * step + i), doers: [i === 3 ? 1 : 0], loss })),
+  };
+}
+
+const assigned = (node: NodeId): LogEntry => ({ type: "assigned", node, stage: stageIndex(0), round: 0 });
+
+const failed = (validator: NodeId, miner: NodeId, round: number): LogEntry => ({
+  ...{ type: "verdict", validator, round, miner, stage: stageIndex(0), passed: false },
+  task: taskId({ microbatch: microbatchId(7), stage: stageIndex(0), direction: "turnaround", attempt: 0 }),
+  ...{ innovationError: 0.7, equalShare: 0, lossError: null, tolerance: 0.05 },
+});
+
+/** Takes entries as a log's reader does, with the scores that follow each report. */
+function historyOf(node: NodeId, entries: readonly LogEntry[]): MinerHistory {
+  const ledger = openLedger();
+  const history = openHistory(node);
+  const take = (entry: LogEntry) => {
+    assertEquals(takeEntry(ledger, entry), null);
+    takeIntoHistory(history, entry);
+    if (entry.type === "round") take(scoresEntry(ledger));
+  };
+  const joined: LogEntry[] = [quick, slow].map((n) => ({ type: "joined", node: n, role: "miner" }));
+  const validators: LogEntry[] = [first, second].map((n) => ({ type: "joined", node: n, role: "validator" }));
+  for (const entry of [...joined, ...validators, assigned(quick), assigned(slow), ...entries]) take(entry);
+  return history;
+}
+
+const round = (index: number, { units = [36, 12], halved = [], expelled = [] }: {
+  units?: number[];
+  halved?: NodeId[];
+  expelled?: NodeId[];
+} = {}): LogEntry[] => [
+  ...[0, 1, 2, 3].map((i) => stepOf(4 * index + i)),
+  { type: "round", round: index, miners: [quick, slow], units, halved, expelled },
+];
+
+Deno.test("History: what a node earned in each round, next to its stage-mates, and its share of all scores", () => {
+  const { rounds } = historyOf(slow, [...round(0), ...round(1)]);
+  assertEquals(
+    rounds.map((
+      { round, tasks, matesTasks, credited, score, shareOfScores },
+    ) => [round, tasks, matesTasks, credited, score, shareOfScores]),
+    [[0, 4, 12, 12, 12, 0.25], [1, 4, 12, 12, 24, 0.25]],
+  );
+});
+
+Deno.test("History: advice names what is held against a node, and nothing if nothing is", () => {
+  const adviceTo = (node: NodeId, entries: readonly LogEntry[]) =>
+    adviceFor(historyOf(node, entries)).map((text) => text.split(":")[0]);
+  assertEquals(adviceTo(quick, round(0)), ["Only more work"]);
+  assertEquals(adviceTo(slow, round(0)), ["A faster device or link"]);
+  assertEquals(adviceTo(quick, round(0, { units: [18, 12], halved: [quick] })), ["Answering every merge in time"]);
+  assertEquals(adviceTo(quick, round(0, { units: [9, 12] })), ["Staying until the merge"]);
+  assertEquals(adviceTo(quick, [failed(first, quick, 0), ...round(0)]), ["Correct outputs"]);
+  assertEquals(adviceTo(quick, [...round(0), ...round(1, { expelled: [quick] })]), ["Nothing in this run"]);
+});
+
+Deno.test("History: a validator's failed verdict lowers the score in its own book alone", () => {
+  const { rounds } = historyOf(quick, [failed(first, quick, 0), ...round(0)]);
+  assertEquals([rounds[0]?.score, rounds[0]?.withheldBy], [36, [first]]);
+});
+
+Deno.test("History: the effect of a miner on the loss, with what it takes to know it", () => {
+  const [effect] = effectsOfMiner(historyOf(slow, [...Array.from({ length: 10 }, (_, i) => round(i)).flat()]));
+  assertEquals([effect?.samples, effect?.moreSteps], [40, 0]);
+  assertEquals(effect!.effect > 0.25 && effect!.effect < 0.3, true); // half of the difference to its only mate
+});
+
+Deno.test("History: in sentences, for a miner and a validator", () => {
+  const entries = [failed(first, slow, 0), ...round(0)];
+  assertEquals(historyText(historyOf(slow, entries)), [
+    "5Slow is a miner of this run.",
+    "Its last stage is 0.",
+    "",
+    "Checked:",
+    "  Validators repeated 1 task: 0 passed, 1 failed.",
+    "  Round 0: 7.0.turnaround.0 failed by 5First: its output is off by 0.700; 0.05 is allowed.",
+    "",
+    "Earned:",
+    "  Round 0: 4 tasks in stage 0, 12 units credited; score 12, 25.0 % of all.",
+    "",
+    "Effect on the loss, from the pathways of its microbatches:",
+    "  Stage 0, 4 microbatches: too few for an error bar.",
+    "",
+    "What would raise its pay:",
+    "  Correct outputs: 1 validator withholds its pay until round 8. Check the device with: iota doctor",
+    "  A faster device or link: it did 4 tasks where its stage-mates did 12.",
+  ]);
+  assertEquals(historyText(historyOf(first, entries)), [
+    "5First is a validator of this run.",
+    "It repeated 1 task, found 1 of them wrong, and evaluated 0 rounds.",
+    "  It found 7.0.turnaround.0 of 5Slow in round 0 wrong.",
+  ]);
+  assertEquals(historyOf(idle, entries).rounds, []);
+});
