@@ -4,7 +4,7 @@ import type { Command } from "../command.ts";
 
 export const command: Command = {
   name: "explain",
-  summary: "say what a node was checked for, what it earned in each round and why, and what would raise it",
+  summary: "say what a node was checked for, what it earned and why",
   usage: "explain HOTKEY --run DIR",
   about:
     "Reads the run's signed log, checks it as iota verify does, and tells one node's part in it. HOTKEY is an address, its " +

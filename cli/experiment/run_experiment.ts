@@ -77,7 +77,7 @@ function experimentNamed(name: string | undefined): Experiment {
   const experiment = name === undefined ? undefined : experiments[name];
   if (experiment !== undefined) return experiment;
   throw new UsageError(
-    `Cannot run an experiment as its name must be ${experimentNames.join(" or ")}: ${
+    `Cannot run an experiment as its name must be one of ${experimentNames.join(", ")}: ${
       name === undefined ? "none is given" : `current value is ${name}`
     }`,
     { next: "For example: iota experiment codecs --steps 60 --seeds 1" },

@@ -85,7 +85,7 @@ Deno.test("Experiment: gaps and their standard error are those of its runs", asy
 Deno.test("Experiment: an unknown name or a wrong setting is refused before anything is computed", async () => {
   const unknown = new FakeHost();
   assertEquals(await main(["experiment", "codex"], unknown, commandTable), 2);
-  assertStringIncludes(unknown.written.stderr, "its name must be codecs or merge: current value is codex");
+  assertStringIncludes(unknown.written.stderr, "its name must be one of codecs, merge, clasp: current value is codex");
   const wrong = new FakeHost();
   assertEquals(await main(["experiment", "codecs", "--set", "train.learningRate=-1"], wrong, commandTable), 2);
   assertStringIncludes(wrong.written.stderr, "train.learningRate");
