@@ -112,8 +112,9 @@ function unitsProblem({ open }: Ledger, { round, miners, units, halved }: RoundE
   const isHalved = new Set(halved);
   for (const [i, miner] of miners.entries()) {
     const whole = units[i]! / (isHalved.has(miner) ? shareOfHalved : 1);
-    if (!lastSums(open.map((step) => step.units.get(miner) ?? 0)).includes(whole)) {
-      const earned = open.reduce((sum, step) => sum + (step.units.get(miner) ?? 0), 0);
+    const ofSteps = open.map((step) => step.units.get(miner) ?? 0);
+    const earned = sumFrom(ofSteps, 0);
+    if (whole !== earned && !ofSteps.some((_, first) => sumFrom(ofSteps, first) === whole)) {
       return `round ${round} must credit ${miner} with what it earned in the round's steps, ${earned}: it has ${whole}`;
     }
   }
@@ -122,9 +123,11 @@ function unitsProblem({ open }: Ledger, { round, miners, units, halved }: RoundE
 
 const shareOfHalved = 0.5;
 
-/** The sums of the last n values, for every n, each added in the order of the values. */
-function lastSums(values: readonly number[]): number[] {
-  return values.map((_, first) => values.slice(first).reduce((sum, value) => sum + value, 0));
+/** In the order of the values, as the hub adds them. */
+function sumFrom(values: readonly number[], first: number): number {
+  let sum = 0;
+  for (let i = first; i < values.length; i++) sum += values[i]!;
+  return sum;
 }
 
 function takeVerdict(ledger: Ledger, entry: Extract<LogEntry, { type: "verdict" }>): string | null {

@@ -46,8 +46,32 @@ Deno.test("Chaos: miners and the orchestrator are killed on schedule, and the ru
     const losses = swarm.lines.all.filter((line) => line.type === "stepClosed").map((line) => line["loss"]);
     assertEquals([summary["lossFirst"], summary["lossLast"]], [losses[0], losses.at(-1)]);
     assertEquals(summary["tokens"], 20 * 128, "a repeated step counts once");
+    await assertLogFollows(folder);
   });
 });
+
+/** The signed log goes through both processes: all of it follows, is signed, and explains every miner. */
+async function assertLogFollows(folder: string): Promise<void> {
+  const verified = await iota(["verify", folder, "--json"]);
+  assertEquals(verified.code, 0, verified.stderr);
+  const { lines, scores, steps, rounds, unprovenRounds, signedLine, firstWrongLine } = summaryOf(verified.stdout);
+  assertEquals({ steps, rounds, unprovenRounds, firstWrongLine }, {
+    steps: 20,
+    rounds: 4,
+    unprovenRounds: 0,
+    firstWrongLine: null,
+  });
+  assertEquals([signedLine, Number(scores) >= 4 * 6], [Number(lines) - 1, true]);
+  const explained = await iota(["explain", "miner-3", "--run", folder, "--json"]);
+  assertEquals(explained.code, 0, explained.stderr);
+  const { role, expelled } = summaryOf(explained.stdout);
+  assertEquals([role, expelled], ["miner", false]);
+  const unknown = await iota(["explain", "miner-99", "--run", folder]);
+  assertEquals(unknown.code, 1);
+  assertMatch(unknown.stderr, /Cannot explain 'miner-99'.*\(miner-3\)/);
+}
+
+const summaryOf = (stdout: string): Record<string, unknown> => JSON.parse(stdout.trimEnd().split("\n").at(-1)!);
 
 Deno.test("Chaos: an orchestrator killed before its first checkpoint starts over", async () => {
   await withScratchFolder(async (folder) => {
