@@ -51,9 +51,12 @@ async function measured(context: CommandContext, configs: readonly RunConfig[]):
   try {
     for (const config of configs) {
       output.line(`Seed ${config.seed}: trains ${config.train.steps} steps of ${config.size}, then measures`);
-      damages.push(
-        await withLabData({ folder, config }, (batches) => measureDamage({ config, batches, device, signal })),
+      const damage = await withLabData(
+        { folder, config },
+        (batches) => measureDamage({ config, batches, device, signal }),
       );
+      output.event({ type: "measured", seed: config.seed, ...damage });
+      damages.push(damage);
     }
     return damages;
   } finally {

@@ -3,7 +3,8 @@
  *
  * Pathways are drawn; their losses come from the damage that was measured on a real model (measure_damage.ts): the loss of a
  * measured microbatch, the damage of each cheating miner on its path to that microbatch, and the noise of honest replicas. AUC is
- * the share of pairs of a cheating and an honest miner in which the cheating one has the larger effect.
+ * the share of pairs of a cheating and an honest miner in which the cheating one has the larger effect; a miner that no sample met
+ * has none. Whose task is computed a second time is the validator's choice, so swaps go through all miners in turn.
  */
 
 import { type NodeId, nodeId, type StageIndex } from "../../../core/ids.ts";
@@ -75,6 +76,7 @@ function drawsOf(world: World) {
   const below = (count: number) => Math.floor(nextUint32(stream) / 2 ** 32 * count);
   const harmTo = (microbatch: number, miners: readonly NodeId[]) =>
     miners.filter((miner) => isCheat(miner, world)).length * (damages[microbatch] ?? 0);
+  let swaps = 0;
   const ofPath = damage.pathDeviation / Math.SQRT2; // the difference of two paths has the noise of both
   return {
     pathway() {
@@ -86,8 +88,9 @@ function drawsOf(world: World) {
     },
     swap() {
       const microbatch = below(damage.losses.length);
-      const stage = below(swarm.stages) as StageIndex;
-      const miner = minerOf(stage, below(swarm.mates));
+      const place = swaps++ % (swarm.stages * swarm.mates);
+      const stage = place % swarm.stages as StageIndex;
+      const miner = minerOf(stage, Math.floor(place / swarm.stages));
       const reference = damage.losses[microbatch]!;
       const loss = Math.max(0, reference + harmTo(microbatch, [miner]) + damage.replicaDeviation * gauss(stream));
       return { stage, miner, loss, reference };
@@ -102,15 +105,26 @@ function gauss(stream: Stream): number {
 }
 
 function rankingOf(effects: readonly ClaspEffect[], world: World): Ranking {
-  const cheats = effects.filter(({ miner }) => isCheat(miner, world));
-  const honest = effects.filter(({ miner }) => !isCheat(miner, world));
+  const all = everyone(effects);
+  const cheats = all.filter(({ miner }) => isCheat(miner, world));
+  const honest = all.filter(({ miner }) => !isCheat(miner, world));
   const certain = honest.filter(({ effect, standardError }) =>
     standardError !== null && effect > certainty * standardError
   );
   return { auc: areaOf(cheats, honest), flaggedHonest: certain.length / honest.length };
 }
 
-function areaOf(cheats: readonly ClaspEffect[], honest: readonly ClaspEffect[]): number | null {
+type MinerEffect = Pick<ClaspEffect, "miner" | "effect" | "standardError">;
+
+function everyone(effects: readonly ClaspEffect[]): MinerEffect[] {
+  const known = new Map(effects.map((effect) => [effect.miner, effect]));
+  return Array.from({ length: swarm.stages * swarm.mates }, (_, i) => {
+    const miner = minerOf(i % swarm.stages, Math.floor(i / swarm.stages));
+    return known.get(miner) ?? { miner, effect: 0, standardError: null };
+  });
+}
+
+function areaOf(cheats: readonly MinerEffect[], honest: readonly MinerEffect[]): number | null {
   if (cheats.length === 0) return null;
   let above = 0;
   for (const { effect } of cheats) {
