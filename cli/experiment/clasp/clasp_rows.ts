@@ -12,7 +12,7 @@ export interface ClaspRow {
   readonly form: Form;
   readonly damage: number; // mean nats per token of a cheating miner's pathway
   readonly samplesNeeded: number | null; // until the AUC is `wantedAuc`; null: more than `mostSamples`
-  readonly shareOfPlain: number | null; // of the samples that the plain form needs
+  readonly shareOfPlain: number | null; // of the samples that the plain form needs, or of `mostSamples` where these do not suffice
   readonly aucAtPaired: number | null; // with the samples that the form paired by a swap needs
   readonly flaggedHonest: number; // share of honest miners, over all these samples
 }
