@@ -56,13 +56,19 @@ export interface PublicRun {
 /** The body of `/api/v1/run`. */
 export interface RunSnapshot {
   readonly version: typeof apiVersion;
+  readonly sequence: number; // of the last record in it
   readonly atMs: number; // wall clock
   readonly run: PublicRun;
   readonly members: Readonly<Record<string, PublicMember>>; // by node id; lost ones until the next merge
 }
 
-export function runSnapshot(view: RunView, nowMs: number): RunSnapshot {
-  return { version: apiVersion, atMs: nowMs, run: publicRun(view, nowMs), members: publicMembers(view) };
+export interface Moment {
+  readonly sequence: number;
+  readonly atMs: number; // wall clock
+}
+
+export function runSnapshot(view: RunView, { sequence, atMs }: Moment): RunSnapshot {
+  return { version: apiVersion, sequence, atMs, run: publicRun(view, atMs), members: publicMembers(view) };
 }
 
 function publicRun(view: RunView, nowMs: number): PublicRun {

@@ -95,7 +95,8 @@ class RunFeed {
   }
 
   #take(): SnapshotParts {
-    return partsOf(runSnapshot(this.#context.view, this.#context.nowMs()));
+    const { view, sequence, nowMs } = this.#context;
+    return partsOf(runSnapshot(view, { sequence: sequence(), atMs: nowMs() }));
   }
 
   #asJson(): string {

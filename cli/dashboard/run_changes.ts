@@ -9,28 +9,30 @@ import type { RunSnapshot } from "./public_run.ts";
 
 export interface SnapshotParts {
   readonly version: number;
+  readonly sequence: number;
   readonly atMs: number;
   readonly run: ReadonlyMap<string, string>;
   readonly members: ReadonlyMap<string, string>;
 }
 
-export function partsOf({ version, atMs, run, members }: RunSnapshot): SnapshotParts {
+export function partsOf({ version, sequence, atMs, run, members }: RunSnapshot): SnapshotParts {
   const parts = (of: object) => new Map(Object.entries(of).map(([name, value]) => [name, JSON.stringify(value)]));
-  return { version, atMs, run: parts(run), members: parts(members) };
+  return { version, sequence, atMs, run: parts(run), members: parts(members) };
 }
 
 /** A `RunSnapshot` as JSON. */
-export function snapshotJson({ version, atMs, run, members }: SnapshotParts): string {
-  return `{"version":${version},"atMs":${atMs},"run":${objectJson([...run])},"members":${objectJson([...members])}}`;
+export function snapshotJson({ version, sequence, atMs, run, members }: SnapshotParts): string {
+  const head = `{"version":${version},"sequence":${sequence},"atMs":${atMs}`;
+  return `${head},"run":${objectJson([...run])},"members":${objectJson([...members])}}`;
 }
 
-/** `{atMs, run, members}` with what changed, a member that left as null; null if nothing changed but the time. */
+/** `{sequence, atMs, run, members}` with what changed, a member that left as null; null if nothing changed but the time. */
 export function changesJson(before: SnapshotParts, after: SnapshotParts): string | null {
   const run = [...after.run].filter(([name, json]) => before.run.get(name) !== json);
   const members = [...after.members].filter(([node, json]) => before.members.get(node) !== json);
   for (const node of before.members.keys()) if (!after.members.has(node)) members.push([node, "null"]);
   if (run.length + members.length === 0) return null;
-  return `{"atMs":${after.atMs},"run":${objectJson(run)},"members":${objectJson(members)}}`;
+  return `{"sequence":${after.sequence},"atMs":${after.atMs},"run":${objectJson(run)},"members":${objectJson(members)}}`;
 }
 
 const objectJson = (entries: readonly (readonly [string, string])[]): string =>

@@ -96,7 +96,7 @@ Deno.test("Dashboard: an axis has round ticks inside its range, whatever the ran
 Deno.test("Dashboard: numbers have units, and none that is unknown is shown as one", () => {
   const view = openedView();
   const shown = () => {
-    const { run } = runSnapshot(view, 100_000);
+    const { run } = runSnapshot(view, { sequence: 1, atMs: 100_000 });
     return [...progressFacts(run), ...qualityFacts(run)].map(({ label, value }) => `${label}: ${value}`);
   };
   assert(shown().includes("Training loss: –") && shown().includes("Last merge: none yet"));
