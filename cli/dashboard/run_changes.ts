@@ -32,7 +32,9 @@ export function changesJson(before: SnapshotParts, after: SnapshotParts): string
   const members = [...after.members].filter(([node, json]) => before.members.get(node) !== json);
   for (const node of before.members.keys()) if (!after.members.has(node)) members.push([node, "null"]);
   if (run.length + members.length === 0) return null;
-  return `{"sequence":${after.sequence},"atMs":${after.atMs},"run":${objectJson(run)},"members":${objectJson(members)}}`;
+  return `{"sequence":${after.sequence},"atMs":${after.atMs},"run":${objectJson(run)},"members":${
+    objectJson(members)
+  }}`;
 }
 
 const objectJson = (entries: readonly (readonly [string, string])[]): string =>

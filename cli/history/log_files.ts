@@ -34,7 +34,7 @@ export class HistoryFiles {
     for (const file of before) if (!listed.includes(file)) file.file.close();
     this.files = listed;
     const isSame = isTail && isHead && !hasShrunk && (known.length > 0 || before.length === 0);
-    if (!isSame) for (const file of listed) file.readBytes = 0;
+    if (!isSame) { for (const file of listed) file.readBytes = 0; }
     return isSame ? "grown" : "other";
   }
 

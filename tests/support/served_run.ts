@@ -28,7 +28,7 @@ export function servedRun(facts: Partial<RunFacts> = {}): ServedRun {
     nowMs: () => timers.nowMs(),
     timers,
     refused: () => ({ total: 3, byCode: { notAdmitted: 3 } }),
-    consumers: [openMetricsPage, openRunApi, openDashboard],
+    consumers: [openMetricsPage, openRunApi, () => openDashboard()],
   });
   return {
     view: run.view,

@@ -55,7 +55,12 @@ Deno.test("History: the files of a rotated log are one run, and what is no longe
 Deno.test("History: a log that grows and begins new files while it is read loses no moment", async () => {
   await withScratchFolder(async (folder) => {
     const timers = new ManualTimers();
-    const { log, view } = await openRecordLog({ folder, timers, warn: (text) => assert(false, text), fileBytes: 5_000 });
+    const { log, view } = await openRecordLog({
+      folder,
+      timers,
+      warn: (text) => assert(false, text),
+      fileBytes: 5_000,
+    });
     const history = new RunHistory(folder);
     const live = new Map<number, string>();
     let sequence = 0;
