@@ -26,7 +26,7 @@ if [ $$status -ge 128 ]; then echo "tests/$(1): ended by a signal ($$status), ru
 [ $$status -eq 0 ] || { touch $(RESULTS)/$(1).failed; exit 1; }
 endef
 
-.PHONY: help setup demo test ok static tidy unit scenarios attack conformance seeds sim e2e bench binary release install clean
+.PHONY: help setup demo test ok static tidy unit scenarios attack conformance seeds sim e2e browser bench binary release install clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,6 +74,9 @@ sim: setup ## thousands of seeded simulations and all attacks: SEEDS=n MINERS=n 
 
 e2e: setup ## real processes on this machine
 	$(call suite,e2e)
+
+browser: setup ## the dashboard in Chromium, where there is one
+	$(call suite,browser)
 
 bench: setup ## measure, and show what we compare against
 	@if [ -z "$$(find tests/bench -name '*_bench.ts' 2>/dev/null)" ]; then echo "tests/bench: no benchmarks"; exit 0; fi; \

@@ -18,9 +18,9 @@ const hubBytesPerSecond = 2 ** 20;
 const savedMs = 2_000; // of a rate that may be spent at once
 const longestMs = defaultNetLimits.helloMs - 2_000; // the port gives a stranger's request `helloMs`
 
-/** A process without a record log has no past to show. */
+/** A process without a record log has no past to show, and says so with `null`. */
 export function openPastApi({ folder, timers }: ConsumerContext): ProjectionConsumer {
-  if (folder === null) return {};
+  if (folder === null) return { pages: { "/api/v1/history": () => Response.json(null, { headers }) } };
   const past = new PastThread(folder, timers);
   return { pages: pastPages(past, { timers, bytesPerSecond: hubBytesPerSecond }), close: () => past.close() };
 }
@@ -51,8 +51,8 @@ export function pastPages(
   return {
     "/api/v1/history": () => answered(() => past.span()),
     "/api/v1/past": (request) => {
-      const sequence = Number(new URL(request.url).searchParams.get("at") ?? NaN);
-      if (Number.isSafeInteger(sequence) && sequence >= 0) return answered(() => past.at(sequence));
+      const sequence = Number(/[?&]at=(\d+)(?:&|$)/.exec(request.url)?.[1] ?? NaN);
+      if (Number.isSafeInteger(sequence)) return answered(() => past.at(sequence));
       return refusal("badRequest", "Cannot show this moment as 'at' must be the whole number of a record");
     },
   };

@@ -88,7 +88,7 @@ export class RunHistory {
 
   #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
     const result = this.#turn.then(work);
-    this.#turn = result.catch(() => {}); // the caller gets the error
+    this.#turn = result.catch(() => "its caller gets the error");
     return result;
   }
 
@@ -148,6 +148,7 @@ export class RunHistory {
   }
 
   async #seek(sequence: number): Promise<ViewMoment | null> {
+    if (sequence > this.#fold.sequence) await this.#refresh();
     const entry = this.#index.findLast((entry) => entry.sequence <= sequence) ?? this.#index[0];
     if (entry === undefined) return null;
     const cursor = this.#cursor;

@@ -43,6 +43,7 @@ function follow(): void {
 
 async function open(): Promise<void> {
   addEventListener("resize", drawSoon);
+  byId("find").addEventListener("input", drawSoon);
   const recording = await recordingHere();
   if (recording === null) return follow();
   const past = recordedPast(recording);

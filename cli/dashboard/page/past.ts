@@ -26,7 +26,8 @@ const againMs = 1_000;
 export async function servedPast(newest: number): Promise<Past | null> {
   const response = await fetch("/api/v1/history").catch(() => null);
   if (response === null || !response.ok) return null;
-  const span = await response.json() as PublicSpan;
+  const span = await response.json() as PublicSpan | null;
+  if (span === null) return null;
   const last = Math.max(newest, span.last);
   const { first } = span;
   if (first === 0 || last <= first) return null;

@@ -75,7 +75,7 @@ Deno.test("API: the run as JSON has its numbers, members and curves", async () =
 
 Deno.test("API: no path, text of a warning, device or text about a node's own machine is public", async () => {
   const secret = "/secret/of/this/machine";
-  const run = servedRun({ device: secret });
+  const run = servedRun({ facts: { device: secret } });
   const node = sampleMiners[0]!;
   const records = [
     { type: "warning", text: secret },
