@@ -90,7 +90,7 @@ async function serveFolder(
   });
   output.event({ type: "dashboard", url: page.url, run: folder });
   output.line(`Dashboard: ${page.url} (Ctrl-C ends it)`);
-  await aborted(interruption);
+  await untilAborted(interruption);
   await page.close();
   output.summary({ url: page.url, run: folder, lastRecord: history.newest.sequence });
   return 0;
@@ -156,7 +156,7 @@ export async function openFolderPage(
 const notFound = (): Response =>
   Response.json({ code: "missing", detail: "Cannot find this page; try /" }, { status: 404 });
 
-function aborted(signal: AbortSignal): Promise<void> {
+export function untilAborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }
