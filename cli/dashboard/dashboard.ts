@@ -13,11 +13,13 @@ import format from "../screen/format.ts" with { type: "text" };
 import pageStyle from "./page/dashboard.css" with { type: "text" };
 import pageDocument from "./page/index.html" with { type: "text" };
 import address from "./page/address.ts" with { type: "text" };
+import agreement from "./page/agreement.ts" with { type: "text" };
 import axis from "./page/axis.ts" with { type: "text" };
 import elements from "./page/elements.ts" with { type: "text" };
 import followRun from "./page/follow_run.ts" with { type: "text" };
 import lossChart from "./page/loss_chart.ts" with { type: "text" };
 import main from "./page/main.ts" with { type: "text" };
+import memberPage from "./page/member_page.ts" with { type: "text" };
 import members from "./page/members.ts" with { type: "text" };
 import past from "./page/past.ts" with { type: "text" };
 import pipeline from "./page/pipeline.ts" with { type: "text" };
@@ -29,11 +31,13 @@ import timeTravel from "./page/time_travel.ts" with { type: "text" };
 export const pageModules: Readonly<Record<string, string>> = {
   "screen/format.ts": format,
   "dashboard/page/address.ts": address,
+  "dashboard/page/agreement.ts": agreement,
   "dashboard/page/axis.ts": axis,
   "dashboard/page/elements.ts": elements,
   "dashboard/page/follow_run.ts": followRun,
   "dashboard/page/loss_chart.ts": lossChart,
   "dashboard/page/main.ts": main,
+  "dashboard/page/member_page.ts": memberPage,
   "dashboard/page/members.ts": members,
   "dashboard/page/past.ts": past,
   "dashboard/page/pipeline.ts": pipeline,

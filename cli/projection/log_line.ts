@@ -4,19 +4,26 @@
  * Owns: telling the two apart, and folding what another version or a damaged disk may have written. Out of scope: files.
  */
 
+import { newConduct } from "../../core/view/fold_conduct.ts";
 import { fold } from "../../core/view/fold.ts";
 import type { RunView } from "../../core/view/view.ts";
 import type { StampedRecord } from "../../core/view/view_record.ts";
 
 /** Of a view that was written before they existed. */
-const newFields: Pick<RunView, "unserved" | "heldOut" | "roundStarts"> = {
+const newFields: Pick<RunView, "unserved" | "heldOut" | "roundStarts" | "agreement"> = {
   unserved: [],
   heldOut: [],
   roundStarts: [],
+  agreement: [],
 };
 
 /** A view from a log, with what later versions added. Whether it is one is for `viewProblem` to say. */
-export const wholeView = (view: RunView): RunView => ({ ...newFields, ...view });
+export function wholeView(view: RunView): RunView {
+  for (const node of Object.values(view.nodes ?? {})) if (isObject(node)) node.conduct ??= newConduct();
+  return { ...newFields, ...view };
+}
+
+const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
 
 /** The problem, if another version wrote the record or the disk has damaged it. */
 export function foldForeign(view: RunView, entry: StampedRecord): string | null {

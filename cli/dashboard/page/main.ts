@@ -5,6 +5,8 @@ import type { RunSnapshot } from "../public_run.ts";
 import { byId, setText } from "./elements.ts";
 import { followRun } from "./follow_run.ts";
 import { drawLoss } from "./loss_chart.ts";
+import { showAgreement } from "./agreement.ts";
+import { showMember } from "./member_page.ts";
 import { showMembers } from "./members.ts";
 import { recordedPast, recordingHere, servedPast } from "./past.ts";
 import { showPipeline } from "./pipeline.ts";
@@ -20,6 +22,8 @@ function draw(): void {
   showSummary(state.run);
   drawLoss(byId("loss"), state.run);
   showPipeline(byId("stages"), state);
+  showAgreement(state.run);
+  showMember(state);
   showMembers(byId("members"), byId("more"), state);
 }
 
@@ -43,6 +47,7 @@ function follow(): void {
 
 async function open(): Promise<void> {
   addEventListener("resize", drawSoon);
+  addEventListener("hashchange", drawSoon);
   byId("find").addEventListener("input", drawSoon);
   const recording = await recordingHere();
   if (recording === null) return follow();

@@ -3,6 +3,7 @@
 
 import { decimal, shortAddress } from "../../screen/format.ts";
 import type { PublicMember, RunSnapshot } from "../public_run.ts";
+import { fragmentWith } from "./address.ts";
 import { byId, childAt, keepChildren, setClass, setText } from "./elements.ts";
 import { stateSigns, stateText } from "./pipeline.ts";
 
@@ -33,8 +34,11 @@ function inOrder([nodeA, a]: Entry, [nodeB, b]: Entry): number {
 function showRow(row: Element, node: string, member: PublicMember): void {
   const name = childAt(row, 0, "th");
   name.setAttribute("scope", "row");
-  if (name.title !== node) name.title = node;
-  setText(name, shortAddress(node));
+  const link = childAt(name, 0, "a");
+  if (link.title !== node) link.title = node;
+  const target = fragmentWith("node", node);
+  if (link.getAttribute("href") !== target) link.setAttribute("href", target);
+  setText(link, shortAddress(node));
   setText(childAt(row, 1, "td"), member.role);
   const state = childAt(row, 2, "td");
   setClass(state, member.state);
