@@ -24,7 +24,7 @@ export function openRunApi(context: ConsumerContext): ProjectionConsumer {
     onRecord: () => feed.changed(),
     pages: {
       "/api/v1/run": () => new Response(feed.json(), { headers }),
-      "/events": (request) => feed.follow(request),
+      "/events": (request, origin) => feed.follow(request, origin),
     },
     close: () => feed.close(),
   };
@@ -60,10 +60,10 @@ class RunFeed {
     return this.#asJson();
   }
 
-  follow(request: Request): Response {
+  follow(request: Request, origin: string): Response {
     this.#updateIfOld();
     this.#updateSoon();
-    return this.#stream.open(request);
+    return this.#stream.open(request, origin);
   }
 
   close(): void {

@@ -138,7 +138,7 @@ export async function openFolderPage(
           wire.close("no node can join here");
           return { frame: () => {}, closed: () => {} };
         },
-        fetch: (request) => pages[new URL(request.url).pathname]?.(request) ?? notFound(),
+        fetch: (request, _trust, origin) => pages[new URL(request.url).pathname]?.(request, origin) ?? notFound(),
         onNotice: (text) => output.log.warn(text),
       }),
   ).catch((error) => {

@@ -131,6 +131,24 @@ testWhere(
   },
 );
 
+testWhere(noChromium, "Browser: a member has a page of its own, by link and by address", async () => {
+  await withRun({}, async (run, page) => {
+    tellSample(run, 40, 20);
+    const node = sampleMiners[4]!;
+    await page.locator("#find").fill(node.slice(2, 12));
+    await shows(page, "1 of 6 members.");
+    await page.locator("#members a").press("Enter");
+    await shows(page, node);
+    assertMatch(await page.locator("#member-facts").innerText(), /Audits\s+1 passed, 1 failed/);
+    assertMatch(await page.locator("#reasons").innerText(), /1 audit failed/);
+    assertEquals(await page.evaluate(() => document.activeElement?.id), "member");
+    await page.goto(`${run.url}#node=nobody`);
+    await shows(page, "No member of this address");
+    await page.locator("#close").press("Enter");
+    await page.waitForSelector("#member", { state: "hidden" });
+  });
+});
+
 testWhere(noChromium, "Browser: hostile names and texts are shown as text", async () => {
   const evil = `"><img src=x onerror="document.title='owned'"><script>document.title='owned'</script>\u202e\u0000`;
   await withLivePage({ facts: { run: evil, size: evil } }, async (run) => {

@@ -18,7 +18,13 @@ export interface ServedRun {
   readonly timers: ManualTimers;
   readonly paths: readonly string[];
   tell(record: ViewRecord): void;
-  get(path: string, headers?: Readonly<Record<string, string>>, method?: string, search?: string): Promise<Response>;
+  get(
+    path: string,
+    headers?: Readonly<Record<string, string>>,
+    method?: string,
+    search?: string,
+    origin?: string,
+  ): Promise<Response>;
   close(): void;
 }
 
@@ -43,8 +49,8 @@ export function servedRun({ facts = {}, timers = new ManualTimers(), records }: 
     timers,
     paths: Object.keys(run.pages),
     tell: (record) => run.tell(record),
-    get: async (path, headers = {}, method = "GET", search = "") =>
-      await run.pages[path]!(new Request(`http://hub${path}${search}`, { method, headers })),
+    get: async (path, headers = {}, method = "GET", search = "", origin = "unknown") =>
+      await run.pages[path]!(new Request(`http://hub${path}${search}`, { method, headers }), origin),
     close: () => run.close(),
   };
 }

@@ -11,7 +11,7 @@ import { servedRun } from "../../support/served_run.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 
 const ask = (pages: ReturnType<typeof pastPages>, path: string) =>
-  Promise.resolve(pages[path.replace(/\?.*/, "")]!(new Request(`http://hub${path}`)));
+  Promise.resolve(pages[path.replace(/\?.*/, "")]!(new Request(`http://hub${path}`), "unknown"));
 
 Deno.test("Past API: a thread reads the same span and moments as this one", async () => {
   await withScratchFolder(async (folder) => {
