@@ -14,9 +14,8 @@ import { attempting, UserError } from "../output/errors.ts";
 import { plural } from "../screen/format.ts";
 import { shellWords } from "../shell_words.ts";
 import { openDashboard } from "./dashboard.ts";
-import { oneFile } from "./one_file.ts";
+import { exportRun, isWanted } from "./export_run.ts";
 import { pastPages } from "./past_api.ts";
-import { recordMoments } from "./record_moments.ts";
 import { openRunApi } from "./run_api.ts";
 
 const followMs = 500;
@@ -30,8 +29,9 @@ export async function runDashboard(context: CommandContext): Promise<number> {
     const span = await attempting({ action: "read the run", value: folder }, () => history.refresh());
     if (span.last === 0) throw noRecords(folder, span);
     sayGaps(context, span);
-    const file = options.text("export");
-    if (file !== undefined) return await exportRun(context, { history, span, file });
+    const [page, csv, tensorboard] = ["export", "csv", "tensorboard"].map((name) => options.text(name));
+    const wanted = { page, csv, tensorboard };
+    if (isWanted(wanted)) return await exportRun(context, { folder, wanted });
     return await serveFolder(context, { history, folder });
   } finally {
     await history.close();
@@ -51,29 +51,6 @@ function sayGaps({ output }: CommandContext, { first, missing, damaged }: Histor
     output.log.warn(`${plural(missing, "record")} missing in the log; moments after a gap may lack them`);
   }
   if (damaged > 0) output.log.warn(`${plural(damaged, "line")} of the log cannot be read and are left out`);
-}
-
-async function exportRun(
-  { output }: CommandContext,
-  { history, span, file }: { history: RunHistory; span: HistorySpan; file: string },
-): Promise<number> {
-  const recording = await recordMoments(history, span);
-  if (recording === null) throw new UserError("Cannot export the run as its log must hold a moment");
-  const text = await oneFile(recording);
-  await attempting({ action: "write the page", value: file, creates: true }, () => Deno.writeTextFile(file, text));
-  const moments = recording.changes.length + 1;
-  output.answer(
-    {
-      file,
-      bytes: text.length,
-      moments,
-      records: span.last - span.first + 1,
-      missing: span.missing,
-      damaged: span.damaged,
-    },
-    `Wrote ${plural(moments, "moment")} of the run to ${file}; open it in a browser, it needs nothing else`,
-  );
-  return 0;
 }
 
 async function serveFolder(

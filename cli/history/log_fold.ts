@@ -6,6 +6,7 @@
  */
 
 import { emptyView, type RunView } from "../../core/view/view.ts";
+import type { StampedRecord } from "../../core/view/view_record.ts";
 import { foldForeign, type LogLine, parseLine, wholeView } from "../projection/log_line.ts";
 import { viewProblem } from "../projection/view_shape.ts";
 
@@ -21,6 +22,8 @@ export interface LogFoldEvents {
   readonly onMissing?: (from: number, to: number) => void;
   /** A line that is no record and no view, or one that cannot be folded. */
   readonly onDamaged?: () => void;
+  /** The view already contains this record. */
+  readonly onRecord?: (entry: StampedRecord, view: RunView) => void;
 }
 
 export class LogFold implements LogPlace {
@@ -63,6 +66,7 @@ export class LogFold implements LogPlace {
     if (foldForeign(this.view, { sequence, atMs, record }) !== null) this.#damaged();
     this.sequence = sequence;
     this.atMs = atMs;
+    this.#events.onRecord?.({ sequence, atMs, record }, this.view);
   }
 
   /** Takes the view before this record, if it is one that contains at least all records up to `before`. */

@@ -7,6 +7,7 @@
  */
 
 import { emptyView, type RunView } from "../../core/view/view.ts";
+import type { StampedRecord } from "../../core/view/view_record.ts";
 import { viewProblem } from "../projection/view_shape.ts";
 import { type HistoryFile, HistoryFiles } from "./log_files.ts";
 import { LogFold, type LogPlace } from "./log_fold.ts";
@@ -31,6 +32,13 @@ export interface ViewMoment {
   readonly isDoubtful: boolean;
 }
 
+export interface HistoryOptions {
+  /** @default 32 MiB */
+  readonly indexBytes?: number;
+  /** Each record as `refresh` reads it; the view already contains it. */
+  readonly onRecord?: (entry: StampedRecord, view: RunView) => void;
+}
+
 interface IndexEntry {
   readonly file: HistoryFile;
   readonly end: number; // bytes of the file before the next line
@@ -44,7 +52,7 @@ const mostGaps = 32;
 
 export class RunHistory {
   readonly #files: HistoryFiles;
-  readonly #indexBytes: number;
+  readonly #options: Required<Pick<HistoryOptions, "indexBytes">> & HistoryOptions;
   #index: IndexEntry[] = [];
   #everyRecords = 256; // between entries of the index
   #fold: LogFold;
@@ -54,9 +62,9 @@ export class RunHistory {
   #cursor: { fold: LogFold; file: HistoryFile; end: number } | null = null; // of the last moment that was asked for
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(folder: string, { indexBytes = 2 ** 25 }: { indexBytes?: number } = {}) {
+  constructor(folder: string, options: HistoryOptions = {}) {
     this.#files = new HistoryFiles(folder);
-    this.#indexBytes = indexBytes;
+    this.#options = { indexBytes: 2 ** 25, ...options };
     this.#fold = this.#newFold();
   }
 
@@ -123,7 +131,9 @@ export class RunHistory {
   }
 
   #newFold(): LogFold {
+    const { onRecord = () => {} } = this.#options;
     return new LogFold(undefined, {
+      onRecord,
       onMissing: (from, to) => {
         if (from === 1) return; // no longer kept, as `first` says
         this.#missing += to - from + 1;
@@ -142,7 +152,7 @@ export class RunHistory {
     if (last !== undefined && sequence === last.sequence) return; // in the view with which the file begins
     this.#index.push({ file, end, sequence, atMs, isDoubtful, view: JSON.stringify(view) });
     const bytes = this.#index.reduce((sum, entry) => sum + entry.view.length, 0);
-    if (bytes <= this.#indexBytes || this.#index.length < 4) return;
+    if (bytes <= this.#options.indexBytes || this.#index.length < 4) return;
     this.#everyRecords *= 2;
     this.#index = this.#index.filter((entry, i) => i % 2 === 0 || entry.file !== this.#index[i - 1]!.file);
   }
