@@ -13,7 +13,6 @@ import { noChromium, type PageOptions, withPage } from "../support/browser/chrom
 import { FakeHost } from "../support/fake_host.ts";
 import { terminalPage } from "../support/browser/terminal_page.ts";
 
-const phone = 375;
 const [run, out] = Deno.args;
 if (run === undefined || out === undefined) throw new Error("Cannot take pictures as RUN and OUT must be given");
 if (noChromium !== null) throw new Error(`Cannot take pictures: ${noChromium}`);
@@ -26,11 +25,11 @@ const page = await openFolderPage({ output }, { history, folder: run, host: "127
 const [member] = await history.at(moment, ({ view }) => Object.keys(view.nodes)) ?? [];
 
 for (const colorScheme of ["light", "dark"] as const) {
-  await take(`dashboard_${colorScheme}`, `${page.url}#at=${moment}`, { colorScheme, width: 1160 });
+  await take(`dashboard_${colorScheme}`, `${page.url}#at=${moment}`, { colorScheme, width: 1160, height: 1180 });
   const terminal = await history.at(moment, ({ view, atMs }) => terminalPage(view, { nowMs: atMs, colorScheme }));
   await take(`terminal_${colorScheme}`, `data:text/html;base64,${terminal}`, { colorScheme, width: 900 });
 }
-await take("phone_dark", `${page.url}#at=${moment}`, { colorScheme: "dark", width: phone });
+await take("phone_dark", `${page.url}#at=${moment}`, { colorScheme: "dark", width: 375 });
 await take("member_light", `${page.url}#at=${moment}&node=${member}`, { colorScheme: "light", width: 1160 });
 await page.close();
 await history.close();
@@ -41,7 +40,7 @@ async function take(name: string, url: string, options: PageOptions): Promise<vo
     const path = `${out}/${name}.png`;
     const terminal = page.locator("pre");
     if (await terminal.count() > 0) await terminal.screenshot({ path });
-    else await page.screenshot({ path, fullPage: options.width === phone });
+    else await page.screenshot({ path });
     console.log(`${path}  ${(await Deno.stat(path)).size} bytes`);
   });
 }

@@ -31,6 +31,7 @@ export interface ShownPage {
 export interface PageOptions {
   readonly colorScheme?: "light" | "dark";
   readonly width?: number;
+  readonly height?: number;
   /** Runs in the page before its own program. */
   readonly before?: () => void;
 }
@@ -38,7 +39,7 @@ export interface PageOptions {
 /** Opens `url` in a browser of its own, which ends with the test. */
 export async function withPage(
   url: string,
-  { colorScheme = "light", width = 1280, before = () => {} }: PageOptions,
+  { colorScheme = "light", width = 1280, height = 800, before = () => {} }: PageOptions,
   body: (shown: ShownPage) => Promise<void>,
 ): Promise<void> {
   if (found === null) throw new Error(noChromium ?? "");
@@ -46,7 +47,7 @@ export async function withPage(
   try {
     const context = await browser.newContext({
       colorScheme,
-      viewport: { width, height: 800 },
+      viewport: { width, height },
       reducedMotion: "reduce",
     });
     const problems = watched(context, new URL(url).origin);
