@@ -1,5 +1,5 @@
 /**
- * `/api/v1/run` and `/events` at the hub's port: the public part of a run's view, once as JSON, or followed as it changes.
+ * `/api/v1/run`, its OpenAPI document and `/events` at the hub's port: the public part of a run's view, once as JSON, or followed as it changes.
  *
  * Owns: when the public part is computed: at most every `everyMs`, and only when somebody asks or follows, so neither the rate
  * of records nor that of requests matters. Large changes wait longer, so that a viewer of a swarm of any size costs the hub's
@@ -10,6 +10,7 @@ import { defaultNetLimits } from "../../net/limits.ts";
 import type { Cancel } from "../../net/timers.ts";
 import type { ConsumerContext, ProjectionConsumer } from "../projection/consumer.ts";
 import { EventStream } from "./event_stream.ts";
+import { openApi } from "./open_api.ts";
 import { runSnapshot } from "./public_run.ts";
 import { changesJson, partsOf, snapshotJson, type SnapshotParts } from "./run_changes.ts";
 
@@ -24,6 +25,7 @@ export function openRunApi(context: ConsumerContext): ProjectionConsumer {
     onRecord: () => feed.changed(),
     pages: {
       "/api/v1/run": () => new Response(feed.json(), { headers }),
+      "/api/v1/openapi.json": () => new Response(openApi(), { headers }),
       "/events": (request, origin) => feed.follow(request, origin),
     },
     close: () => feed.close(),
