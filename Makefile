@@ -14,6 +14,8 @@ export PATH := $(CURDIR)/.deno/node_modules/.bin:$(PATH)
 
 FOLDERS := cli core gpu net chain tests
 RESULTS := .cache/results
+RUN ?= runs/demo
+PICTURES ?= cli/dashboard/pictures
 PREFIX ?= $(HOME)/.local
 
 # Runs one folder of tests; $(1) is its name, $(2) are extra flags. A folder without tests says so and passes.
@@ -26,7 +28,7 @@ if [ $$status -ge 128 ]; then echo "tests/$(1): ended by a signal ($$status), ru
 [ $$status -eq 0 ] || { touch $(RESULTS)/$(1).failed; exit 1; }
 endef
 
-.PHONY: help setup demo test ok static tidy unit scenarios attack conformance seeds sim e2e bench binary release install clean
+.PHONY: help setup demo test ok static tidy unit scenarios attack conformance seeds sim e2e browser screenshots bench binary release install clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,6 +76,12 @@ sim: setup ## thousands of seeded simulations and all attacks: SEEDS=n MINERS=n 
 
 e2e: setup ## real processes on this machine
 	$(call suite,e2e)
+
+browser: setup ## the dashboard in Chromium, where there is one
+	$(call suite,browser)
+
+screenshots: setup ## pictures of terminal and dashboard into PICTURES, of the run in RUN (default runs/demo)
+	@mkdir -p "$(PICTURES)" && deno run --allow-all --no-check --quiet tests/browser/screenshots.ts "$(RUN)" "$(PICTURES)"
 
 bench: setup ## measure, and show what we compare against
 	@if [ -z "$$(find tests/bench -name '*_bench.ts' 2>/dev/null)" ]; then echo "tests/bench: no benchmarks"; exit 0; fi; \

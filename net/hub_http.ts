@@ -8,8 +8,8 @@
 import { Hono } from "hono";
 import { blobRoutes, type BlobRoutesOptions } from "./blobs/blob_routes.ts";
 
-/** A page about the run, for people and programs; anybody may ask for it. */
-export type HubPage = (request: Request) => Response | Promise<Response>;
+/** A page about the run, for people and programs; anybody may ask for it. `origin` is of the asking address (`originOf`). */
+export type HubPage = (request: Request, origin: string) => Response | Promise<Response>;
 
 export interface ApiOptions {
   readonly blobs: BlobRoutesOptions;
@@ -19,10 +19,14 @@ export interface ApiOptions {
   readonly onError: (error: Error) => void;
 }
 
-export function createApi(options: ApiOptions): Hono {
-  const app = new Hono();
+const unknownOrigin = "unknown";
+
+export function createApi(options: ApiOptions): Hono<{ Bindings: { readonly origin?: string } }> {
+  const app = new Hono<{ Bindings: { readonly origin?: string } }>();
   app.get("/healthz", (context) => context.text("ok"));
-  for (const [path, page] of Object.entries(options.pages)) app.get(path, (context) => page(context.req.raw));
+  for (const [path, page] of Object.entries(options.pages)) {
+    app.get(path, (context) => page(context.req.raw, context.env.origin ?? unknownOrigin));
+  }
   app.route("/", blobRoutes(options.blobs));
   app.notFound((context) =>
     context.json({ code: "missing", detail: `Cannot find ${context.req.path.slice(0, 200)}; try /status` }, 404)

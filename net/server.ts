@@ -13,6 +13,7 @@ import type { AddressInfo, Socket as TcpSocket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { WebSocketServer } from "ws";
 import { DeafWatch, type Verdict } from "./links/deaf_watch.ts";
+import { originOf } from "./links/crowd.ts";
 import { Door } from "./links/door.ts";
 import type { NetLimits } from "./limits.ts";
 import { joinSocket, type Socket, socketOptions } from "./links/socket_wire.ts";
@@ -26,8 +27,11 @@ export interface ListenOptions {
   /** The limit on this process's open files and sockets, if known. */
   readonly descriptors?: number | null;
   readonly accept: (wire: Wire) => WireHandler;
-  /** `trust` marks the request as an authenticated node's: its connection is not a stranger's until it is answered. */
-  readonly fetch: (request: Request, trust: () => void) => Response | Promise<Response>;
+  /**
+   * `trust` marks the request as an authenticated node's: its connection is not a stranger's until it is answered. `origin` is of
+   * its address (`originOf`).
+   */
+  readonly fetch: (request: Request, trust: () => void, origin: string) => Response | Promise<Response>;
   /** A problem with the port that a person should know. */
   readonly onNotice?: (text: string) => void;
   readonly timers?: Timers;
@@ -70,7 +74,9 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 }
 
 function createServer({ fetch, limits, tls }: ListenOptions, door: Door): Server {
-  const answer = getRequestListener((request, { incoming }) => fetch(request, () => door.trust(incoming.socket)));
+  const answer = getRequestListener((request, { incoming }) =>
+    fetch(request, () => door.trust(incoming.socket), originOf(incoming.socket.remoteAddress))
+  );
   const handle = (request: IncomingMessage, response: ServerResponse) => {
     if (door.takesRequest(request, response)) void answer(request, response);
   };

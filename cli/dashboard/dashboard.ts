@@ -10,41 +10,58 @@ import { stripTypeScriptTypes } from "node:module";
 import type { HubPage } from "../../net/hub_http.ts";
 import type { ProjectionConsumer } from "../projection/consumer.ts";
 import format from "../screen/format.ts" with { type: "text" };
-import style from "./page/dashboard.css" with { type: "text" };
-import page from "./page/index.html" with { type: "text" };
+import pageStyle from "./page/dashboard.css" with { type: "text" };
+import pageDocument from "./page/index.html" with { type: "text" };
+import address from "./page/address.ts" with { type: "text" };
+import agreement from "./page/agreement.ts" with { type: "text" };
 import axis from "./page/axis.ts" with { type: "text" };
 import elements from "./page/elements.ts" with { type: "text" };
 import followRun from "./page/follow_run.ts" with { type: "text" };
 import lossChart from "./page/loss_chart.ts" with { type: "text" };
 import main from "./page/main.ts" with { type: "text" };
+import memberPage from "./page/member_page.ts" with { type: "text" };
 import members from "./page/members.ts" with { type: "text" };
+import past from "./page/past.ts" with { type: "text" };
 import pipeline from "./page/pipeline.ts" with { type: "text" };
 import runState from "./page/run_state.ts" with { type: "text" };
 import summary from "./page/summary.ts" with { type: "text" };
+import timeTravel from "./page/time_travel.ts" with { type: "text" };
 
 /** By path under `/program/`, which is the path in `cli`, so that relative imports hold. */
 export const pageModules: Readonly<Record<string, string>> = {
   "screen/format.ts": format,
+  "dashboard/page/address.ts": address,
+  "dashboard/page/agreement.ts": agreement,
   "dashboard/page/axis.ts": axis,
   "dashboard/page/elements.ts": elements,
   "dashboard/page/follow_run.ts": followRun,
   "dashboard/page/loss_chart.ts": lossChart,
   "dashboard/page/main.ts": main,
+  "dashboard/page/member_page.ts": memberPage,
   "dashboard/page/members.ts": members,
+  "dashboard/page/past.ts": past,
   "dashboard/page/pipeline.ts": pipeline,
   "dashboard/page/run_state.ts": runState,
   "dashboard/page/summary.ts": summary,
+  "dashboard/page/time_travel.ts": timeTravel,
 };
 
-export function openDashboard(): ProjectionConsumer {
+export { pageDocument, pageStyle };
+
+/** A module's program, with the types taken out. */
+export const programOf = (source: string): string => stripTypeScriptTypes(source);
+
+/** `hasMetrics`: the same port serves `/metrics`. */
+export function openDashboard({ hasMetrics = true }: { hasMetrics?: boolean } = {}): ProjectionConsumer {
+  const document = hasMetrics ? pageDocument : pageDocument.replace(/<a id="metrics"[^]*?<\/a>/, "");
   const modules = Object.entries(pageModules).map(([path, source]): [string, HubPage] => [
     `/program/${path}`,
-    served("text/javascript", once(() => stripTypeScriptTypes(source))),
+    served("text/javascript", once(() => programOf(source))),
   ]);
   return {
     pages: {
-      "/": served("text/html", () => page),
-      "/dashboard.css": served("text/css", () => style),
+      "/": served("text/html", () => document),
+      "/dashboard.css": served("text/css", () => pageStyle),
       ...Object.fromEntries(modules),
     },
   };

@@ -4,7 +4,7 @@
  * A viewer holds at most one chunk that it has not read: changes that it has no room for are dropped, and it gets a new snapshot
  * as soon as it reads again. A stream ends after `streamMs`, before the port closes a stranger's connection (net/links/door.ts);
  * the browser comes back by itself and names the last event it has, so nothing is sent twice. Invariants: at most `mostViewers`
- * streams; work and memory do not depend on how slowly anyone reads.
+ * streams, shared between the addresses that ask, so that none can hold all of them; work and memory do not depend on how slowly anyone reads.
  */
 
 import type { Cancel, Timers } from "../../net/timers.ts";
@@ -19,6 +19,7 @@ export interface EventStreamOptions {
 }
 
 interface Viewer {
+  readonly origin: string;
   readonly controller: ReadableStreamDefaultController<Uint8Array>;
   isBehind: boolean; // the next chunk must be a snapshot
   cancel: Cancel;
@@ -56,14 +57,16 @@ export class EventStream {
     }
   }
 
-  open(request: Request): Response {
+  /** `origin`: of the address that asks. */
+  open(request: Request, origin: string): Response {
     if (request.method === "HEAD") return new Response(null, { headers });
     if (this.#isClosed) return busy("Cannot show the run as this process is ending");
     const { mostViewers } = this.#options;
+    if (this.#viewers.size >= mostViewers) this.#makeRoom(origin);
     if (this.#viewers.size >= mostViewers) {
       return busy(`Cannot show the run as at most ${mostViewers} viewers may follow it at once; try again`);
     }
-    return new Response(this.#stream(request.headers.get("last-event-id")), { headers });
+    return new Response(this.#stream(request.headers.get("last-event-id"), origin), { headers });
   }
 
   close(): void {
@@ -71,12 +74,12 @@ export class EventStream {
     for (const viewer of [...this.#viewers]) this.#end(viewer);
   }
 
-  #stream(lastId: string | null): ReadableStream<Uint8Array> {
+  #stream(lastId: string | null, origin: string): ReadableStream<Uint8Array> {
     let viewer: Viewer;
     return new ReadableStream<Uint8Array>({
       start: (controller) => {
         const cancel = this.#options.timers.after(this.#options.streamMs, () => this.#end(viewer));
-        viewer = { controller, isBehind: false, cancel };
+        viewer = { origin, controller, isBehind: false, cancel };
         this.#viewers.add(viewer);
         controller.enqueue(encoder.encode(`retry: ${retryMs}\n\n${this.#missedSince(lastId)}`));
       },
@@ -110,6 +113,14 @@ export class EventStream {
 
   #end(viewer: Viewer): void {
     if (this.#leave(viewer)) viewer.controller.close();
+  }
+
+  /** The origin with most viewers gives up its oldest one for a newcomer of an origin that would still have fewer. */
+  #makeRoom(origin: string): void {
+    const byOrigin = Map.groupBy(this.#viewers, (viewer) => viewer.origin);
+    const crowd = [...byOrigin.values()].reduce((most, viewers) => viewers.length > most.length ? viewers : most);
+    const own = byOrigin.get(origin)?.length ?? 0;
+    if (crowd.length > own + 1) this.#end(crowd[0]!);
   }
 
   /** False if it has left before. */

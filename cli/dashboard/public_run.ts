@@ -7,7 +7,7 @@
  */
 
 import { presentNodes, remainingMs, type RunView, tokensPerSecond } from "../../core/view/view.ts";
-import type { HeldOutPoint, NodeView, StageView, VerdictView, WireCost } from "../../core/view/view.ts";
+import type { ConductView, HeldOutPoint, NodeView, StageView, VerdictView, WireCost } from "../../core/view/view.ts";
 import { printable } from "../screen/format.ts";
 import { type PublicNews, publicNews } from "./public_news.ts";
 
@@ -20,6 +20,9 @@ export interface PublicMember {
   readonly loading: number | null; // percent of the current part
   readonly tasks: number; // finished
 }
+
+/** What a member did besides its tasks; apart from the rest because it changes seldom. */
+export type PublicConduct = Readonly<ConductView>;
 
 export interface PublicRun {
   readonly name: string;
@@ -49,6 +52,7 @@ export interface PublicRun {
   readonly reLeases: number;
   readonly wire: WireCost | null; // bytes per token
   readonly lastMerge: RunView["lastMerge"];
+  readonly agreement: RunView["agreement"];
   readonly verdicts: { readonly passed: number; readonly failed: number; readonly last: VerdictView | null };
   readonly news: readonly PublicNews[];
 }
@@ -56,18 +60,32 @@ export interface PublicRun {
 /** The body of `/api/v1/run`. */
 export interface RunSnapshot {
   readonly version: typeof apiVersion;
+  readonly sequence: number; // of the last record in it
   readonly atMs: number; // wall clock
   readonly run: PublicRun;
   readonly members: Readonly<Record<string, PublicMember>>; // by node id; lost ones until the next merge
+  readonly conduct: Readonly<Record<string, PublicConduct>>; // of those members with any
 }
 
-export function runSnapshot(view: RunView, nowMs: number): RunSnapshot {
-  return { version: apiVersion, atMs: nowMs, run: publicRun(view, nowMs), members: publicMembers(view) };
+export interface Moment {
+  readonly sequence: number;
+  readonly atMs: number; // wall clock
+}
+
+export function runSnapshot(view: RunView, { sequence, atMs }: Moment): RunSnapshot {
+  return {
+    version: apiVersion,
+    sequence,
+    atMs,
+    run: publicRun(view, atMs),
+    members: publicMembers(view),
+    conduct: publicConduct(view),
+  };
 }
 
 function publicRun(view: RunView, nowMs: number): PublicRun {
   const { facts, phase, isPaused, unserved, startedAtMs, step, round, learningRate, losses, heldOut } = view;
-  const { stages, reLeases, wire, lastMerge, verdicts, news } = view;
+  const { stages, reLeases, wire, lastMerge, agreement, verdicts, news } = view;
   const left = remainingMs(view, nowMs);
   const speed = tokensPerSecond(view);
   return {
@@ -88,7 +106,7 @@ function publicRun(view: RunView, nowMs: number): PublicRun {
     heldOut,
     stages,
     memberCount: presentNodes(view).length,
-    ...{ reLeases, wire, lastMerge, verdicts },
+    ...{ reLeases, wire, lastMerge, agreement, verdicts },
     news: news.map(publicNews),
   };
 }
@@ -98,8 +116,21 @@ const rounded = (value: number | null): number | null => value === null ? null :
 
 function publicMembers(view: RunView): Record<string, PublicMember> {
   const members: Record<string, PublicMember> = {};
-  for (const { node, role, state, stage, loading, tasks } of Object.values(view.nodes)) {
+  for (const { node, role, state, stage, loading, tasks } of nodesOf(view)) {
     members[node] = { role, state, stage, loading, tasks };
   }
   return members;
 }
+
+/** Of those with something to tell. */
+function publicConduct(view: RunView): Record<string, PublicConduct> {
+  const conducts: Record<string, PublicConduct> = {};
+  for (const { node, conduct: { released, late, faults, blamed, lastFault, audits } } of nodesOf(view)) {
+    if (released + late + faults + blamed + audits.passed + audits.failed === 0) continue;
+    const code = lastFault === null ? null : printable(lastFault);
+    conducts[node] = { released, late, faults, blamed, lastFault: code, audits };
+  }
+  return conducts;
+}
+
+const nodesOf = (view: RunView): NodeView[] => Object.values(view.nodes);

@@ -1,5 +1,5 @@
 /**
- * `/api/v1/run` and `/events` at the hub's port: the public part of a run's view, once as JSON, or followed as it changes.
+ * `/api/v1/run`, its OpenAPI document and `/events` at the hub's port: the public part of a run's view, once as JSON, or followed as it changes.
  *
  * Owns: when the public part is computed: at most every `everyMs`, and only when somebody asks or follows, so neither the rate
  * of records nor that of requests matters. Large changes wait longer, so that a viewer of a swarm of any size costs the hub's
@@ -10,6 +10,7 @@ import { defaultNetLimits } from "../../net/limits.ts";
 import type { Cancel } from "../../net/timers.ts";
 import type { ConsumerContext, ProjectionConsumer } from "../projection/consumer.ts";
 import { EventStream } from "./event_stream.ts";
+import { openApi } from "./open_api.ts";
 import { runSnapshot } from "./public_run.ts";
 import { changesJson, partsOf, snapshotJson, type SnapshotParts } from "./run_changes.ts";
 
@@ -24,7 +25,8 @@ export function openRunApi(context: ConsumerContext): ProjectionConsumer {
     onRecord: () => feed.changed(),
     pages: {
       "/api/v1/run": () => new Response(feed.json(), { headers }),
-      "/events": (request) => feed.follow(request),
+      "/api/v1/openapi.json": () => new Response(openApi(), { headers }),
+      "/events": (request, origin) => feed.follow(request, origin),
     },
     close: () => feed.close(),
   };
@@ -60,10 +62,10 @@ class RunFeed {
     return this.#asJson();
   }
 
-  follow(request: Request): Response {
+  follow(request: Request, origin: string): Response {
     this.#updateIfOld();
     this.#updateSoon();
-    return this.#stream.open(request);
+    return this.#stream.open(request, origin);
   }
 
   close(): void {
@@ -95,7 +97,8 @@ class RunFeed {
   }
 
   #take(): SnapshotParts {
-    return partsOf(runSnapshot(this.#context.view, this.#context.nowMs()));
+    const { view, sequence, nowMs } = this.#context;
+    return partsOf(runSnapshot(view, { sequence: sequence(), atMs: nowMs() }));
   }
 
   #asJson(): string {

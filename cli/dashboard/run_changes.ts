@@ -1,7 +1,7 @@
 /**
  * A snapshot of a run in parts, as JSON: the whole, or the parts in which two snapshots differ.
  *
- * The parts are the fields of the run and its members. They are text from the beginning, because a view changes in place.
+ * The parts are the fields of the run, its members, and their conduct. They are text from the beginning, because a view changes in place.
  * Invariant: however many records lie between two snapshots, their difference is never larger than a snapshot.
  */
 
@@ -9,29 +9,42 @@ import type { RunSnapshot } from "./public_run.ts";
 
 export interface SnapshotParts {
   readonly version: number;
+  readonly sequence: number;
   readonly atMs: number;
   readonly run: ReadonlyMap<string, string>;
   readonly members: ReadonlyMap<string, string>;
+  readonly conduct: ReadonlyMap<string, string>;
 }
 
-export function partsOf({ version, atMs, run, members }: RunSnapshot): SnapshotParts {
+const sections = ["run", "members", "conduct"] as const;
+
+export function partsOf({ version, sequence, atMs, run, members, conduct }: RunSnapshot): SnapshotParts {
   const parts = (of: object) => new Map(Object.entries(of).map(([name, value]) => [name, JSON.stringify(value)]));
-  return { version, atMs, run: parts(run), members: parts(members) };
+  return { version, sequence, atMs, run: parts(run), members: parts(members), conduct: parts(conduct) };
 }
 
 /** A `RunSnapshot` as JSON. */
-export function snapshotJson({ version, atMs, run, members }: SnapshotParts): string {
-  return `{"version":${version},"atMs":${atMs},"run":${objectJson([...run])},"members":${objectJson([...members])}}`;
+export function snapshotJson(parts: SnapshotParts): string {
+  const { version, sequence, atMs } = parts;
+  const bodies = sections.map((section) => `"${section}":${objectJson([...parts[section]])}`);
+  return `{"version":${version},"sequence":${sequence},"atMs":${atMs},${bodies.join(",")}}`;
 }
 
-/** `{atMs, run, members}` with what changed, a member that left as null; null if nothing changed but the time. */
+/** `{sequence, atMs, run, members, conduct}` with what changed, a member that left as null; null if nothing changed but the time. */
 export function changesJson(before: SnapshotParts, after: SnapshotParts): string | null {
-  const run = [...after.run].filter(([name, json]) => before.run.get(name) !== json);
-  const members = [...after.members].filter(([node, json]) => before.members.get(node) !== json);
-  for (const node of before.members.keys()) if (!after.members.has(node)) members.push([node, "null"]);
-  if (run.length + members.length === 0) return null;
-  return `{"atMs":${after.atMs},"run":${objectJson(run)},"members":${objectJson(members)}}`;
+  const changed = sections.map((section) => changedParts(before[section], after[section]));
+  if (changed.every(({ length }) => length === 0)) return null;
+  const bodies = sections.map((section, i) => `"${section}":${objectJson(changed[i]!)}`);
+  return `{"sequence":${after.sequence},"atMs":${after.atMs},${bodies.join(",")}}`;
 }
 
-const objectJson = (entries: readonly (readonly [string, string])[]): string =>
+type Part = readonly [name: string, json: string];
+
+function changedParts(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): Part[] {
+  const changed: Part[] = [...after].filter(([name, json]) => before.get(name) !== json);
+  for (const name of before.keys()) if (!after.has(name)) changed.push([name, "null"]);
+  return changed;
+}
+
+const objectJson = (entries: readonly Part[]): string =>
   `{${entries.map(([name, json]) => `${JSON.stringify(name)}:${json}`).join(",")}}`;

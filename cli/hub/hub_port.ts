@@ -59,7 +59,7 @@ export async function openHubPort(
     listen({
       ...{ ...options, host, port, ...(tls === null ? {} : { tls }) },
       accept: (wire) => service.accept(wire),
-      fetch: (request, trust) => service.fetch(request, trust),
+      fetch: (request, trust, origin) => service.fetch(request, trust, origin),
     });
   const listener = await firstThat(ports, open);
   const { url, port } = listener;

@@ -325,6 +325,6 @@ function serve({ output }: CommandContext, parts: ServedParts): void {
   });
   port.serve({
     accept: (wire) => role.accept(wire),
-    fetch: (request, trust) => api.fetch(request, { trust }),
+    fetch: (request, trust, origin) => api.fetch(request, { trust, origin }),
   });
 }

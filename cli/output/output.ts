@@ -32,6 +32,8 @@ export interface Output {
   keep(text: string): void;
   /** The last output on stdout, printed when the command ends; the last call counts. */
   summary(fields: SummaryFields): void;
+  /** Prints the summary now, for a command that goes on for a person who watches; nothing unless the mode is live. */
+  printSummary(): void;
   /** A result for which a table does not fit: the text for people, a summary of the fields for programs. */
   answer(fields: SummaryFields, text: string): void;
   /**
@@ -129,6 +131,10 @@ export class TerminalOutput implements Output {
 
   summary(fields: SummaryFields): void {
     this.#summary = fields;
+  }
+
+  printSummary(): void {
+    if (this.mode === "live") this.close();
   }
 
   /** A line on stderr, unchanged, above the live screen if both share a terminal. */

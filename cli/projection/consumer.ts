@@ -20,6 +20,10 @@ export interface HubIdentity {
 
 export interface ConsumerContext {
   readonly view: RunView; // read-only; changes in place, before each `onRecord`
+  /** Of the last record that the view contains. */
+  readonly sequence: () => number;
+  /** Of the record log; null: nothing is kept on disk. */
+  readonly folder: string | null;
   readonly output: Output;
   readonly nowMs: () => number; // wall clock
   readonly timers: Timers;

@@ -1,6 +1,7 @@
 /** The table of all consumers of a run's view, in the order in which they receive a record. */
 
 import { openDashboard } from "../dashboard/dashboard.ts";
+import { openPastApi } from "../dashboard/past_api.ts";
 import { openRunApi } from "../dashboard/run_api.ts";
 import { openRunScreen } from "../screen/run_screen.ts";
 import type { OpenConsumer } from "./consumer.ts";
@@ -14,5 +15,6 @@ export const projectionConsumers: readonly OpenConsumer[] = [
   openStatusPage,
   openMetricsPage,
   openRunApi,
-  openDashboard,
+  openPastApi,
+  () => openDashboard(),
 ];

@@ -45,7 +45,9 @@ export class Projection {
     this.view = records?.view ?? emptyView();
     this.#sequence = records?.sequence ?? 0;
     this.keep({ type: "opened", ...opened });
-    const context = { view: this.view, output, nowMs, timers, refused, identity };
+    const sequence = () => this.#sequence;
+    const folder = records?.folder ?? null;
+    const context = { view: this.view, sequence, folder, output, nowMs, timers, refused, identity };
     this.#consumers = consumers.map((open) => open(context));
     this.pages = Object.assign({}, ...this.#consumers.map(({ pages }) => pages));
   }

@@ -5,9 +5,8 @@
  * without a valid view gives an empty one and the reason.
  */
 
-import { fold } from "../../core/view/fold.ts";
 import { emptyView, type RunView } from "../../core/view/view.ts";
-import type { StampedRecord } from "../../core/view/view_record.ts";
+import { foldForeign, parseLine, wholeView } from "./log_line.ts";
 import { recordFileNames } from "./record_files.ts";
 import { viewProblem } from "./view_shape.ts";
 
@@ -43,7 +42,7 @@ function foldLines(lines: readonly string[]): ReadRecords {
     const entry = parseLine(line);
     if (entry === null) continue;
     if (entry.view !== undefined) {
-      const whole = { ...newFields, ...entry.view };
+      const whole = wholeView(entry.view);
       problem = viewProblem(whole);
       if (problem === null) view = whole;
     } else if (entry.record !== undefined && entry.sequence > sequence) {
@@ -53,44 +52,6 @@ function foldLines(lines: readonly string[]): ReadRecords {
   }
   problem = problem ?? viewProblem(view);
   return { view: problem === null ? view : emptyView(), sequence, problem };
-}
-
-/** Of a view that was written before they existed. */
-const newFields: Pick<RunView, "unserved" | "heldOut" | "roundStarts"> = {
-  unserved: [],
-  heldOut: [],
-  roundStarts: [],
-};
-
-/** The problem, if another version wrote the record or the disk has damaged it. */
-function foldForeign(view: RunView, entry: StampedRecord): string | null {
-  try {
-    fold(view, entry);
-    return null;
-  } catch (error) {
-    return `record ${entry.sequence} cannot be read: ${textOf(error)}`;
-  }
-}
-
-interface LogLine {
-  readonly sequence: number;
-  readonly atMs: number;
-  readonly record?: StampedRecord["record"];
-  readonly view?: RunView;
-}
-
-/** Null if it is not a line of a record log. */
-function parseLine(line: string): LogLine | null {
-  let value: unknown;
-  try {
-    value = JSON.parse(line);
-  } catch {
-    return null; // torn: a full disk took only a part of it
-  }
-  if (typeof value !== "object" || value === null) return null;
-  const { sequence, atMs } = value as Record<string, unknown>;
-  const isStamped = Number.isSafeInteger(sequence) && typeof atMs === "number";
-  return isStamped ? value as LogLine : null;
 }
 
 const lineEnd = 10;

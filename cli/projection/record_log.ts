@@ -27,6 +27,7 @@ export interface RecordLogOptions {
 /** A log ready to be appended to, and the view of its records. */
 export interface OpenRecordLog {
   readonly log: RecordLog;
+  readonly folder: string; // of the run
   readonly view: RunView;
   readonly sequence: number; // of the last record
 }
@@ -41,7 +42,8 @@ export async function openRecordLog(options: RecordLogOptions): Promise<OpenReco
   if (problem !== null) {
     options.warn(`The run's history is not shown because its record log cannot be read: ${problem}`);
   }
-  return { log: new RecordLog(options, { isNew: sequence === 0, isBroken: problem !== null }), view, sequence };
+  const log = new RecordLog(options, { isNew: sequence === 0, isBroken: problem !== null });
+  return { log, folder: options.folder, view, sequence };
 }
 
 export class RecordLog {

@@ -43,6 +43,20 @@ const viewShape = v.object(
         stage: numberOrNull,
         loading: numberOrNull,
         tasks: v.number(),
+        conduct: v.object({
+          released: v.number(),
+          late: v.number(),
+          faults: v.number(),
+          blamed: v.number(),
+          lastFault: v.nullable(v.string()),
+          audits: v.object({
+            passed: v.number(),
+            failed: v.number(),
+            last: v.nullable(
+              v.object({ atMs: v.number(), passed: v.boolean(), error: numberOrNull, tolerance: numberOrNull }),
+            ),
+          }),
+        }),
       }),
     ),
     nodeCount: v.number(),
@@ -73,6 +87,7 @@ const viewShape = v.object(
       mergeMs: v.number(),
       agree: v.nullable(v.boolean()),
     })),
+    agreement: v.array(v.object({ round: v.number(), stages: v.array(v.nullable(v.boolean())) })),
     verdicts: v.object({
       passed: v.number(),
       failed: v.number(),

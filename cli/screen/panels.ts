@@ -45,6 +45,7 @@ export interface FrameOptions extends PanelOptions {
 }
 
 const labelWidth = 8;
+const newsRows = 6;
 
 /** The whole screen, at most `height` lines. */
 export function frame(view: RunView, options: FrameOptions): string[] {
@@ -260,7 +261,7 @@ export function verdictPanel(view: RunView, { width, paint }: PanelOptions): str
 }
 
 export function eventPanel(view: RunView, { width, height, paint }: FrameOptions): string[] {
-  const room = Math.min(view.news.length, height - 1);
+  const room = Math.min(view.news.length, height - 1, newsRows);
   if (room <= 0) return [];
   return [
     "",

@@ -22,6 +22,7 @@ import { sampleRun } from "../generate/run_generate.ts";
 import { deviceText, openDevice, sameDevice, threadsOf } from "../roles/open_device.ts";
 import { saveSummary, sessionFields } from "../orchestrate/run_summary.ts";
 import { linksGrammar, type LinkShape, parseLinks } from "../chaos/link_shape.ts";
+import { keepPage } from "./keep_page.ts";
 import { Swarm } from "./swarm.ts";
 import type { Emission } from "./swarm_chain.ts";
 
@@ -64,8 +65,14 @@ export async function runSwarm(context: CommandContext): Promise<number> {
   const { sample: _, emission, ...measured } = summary;
   const table = { ...measured, sessionFields: sessionFields({ isJournaled: false }) }; // a swarm counts from its own start
   for (const line of emissionLines(emission as Emission[] | null, context.output.paint)) context.output.line(line);
-  context.output.summary(context.output.mode === "json" ? summary : table); // people have already seen the text
   await saveSummary(summary, { folder, warn: (text) => context.output.log.warn(text) });
+  interruption.removeEventListener("abort", onAbort);
+  context.output.summary(context.output.mode === "json" ? summary : table); // people have already seen the text
+  const { dashboard } = swarm;
+  if (exitCode === 0 && dashboard !== null) {
+    context.output.printSummary();
+    await keepPage(context, { dashboard, folder });
+  }
   return exitCode;
 }
 

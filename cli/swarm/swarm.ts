@@ -48,6 +48,7 @@ export class Swarm {
   #chaos: SwarmChaos | null = null;
   #chain: SwarmChain | null = null;
   #projection: Projection | null = null;
+  #dashboard: string | null = null;
   #summary: Line | null = null;
   #device = "";
   #isTraining = false;
@@ -126,6 +127,11 @@ export class Swarm {
     });
   }
 
+  /** Where its page was served; null if it never was. */
+  get dashboard(): string | null {
+    return this.#dashboard;
+  }
+
   summary(): Record<string, unknown> {
     const { folder, startedMs } = this.#options;
     const { firstStepAtMs } = this.#tally;
@@ -194,6 +200,7 @@ export class Swarm {
 
   #onListening(at: SwarmHub): void {
     const { output } = this.#context;
+    this.#dashboard = dashboardAt(at.url);
     const invite = { socket: at.url, run: at.run, hub: nodeId(at.hub) };
     output.event({ type: "listening", ...at, invite: inviteText(invite), dashboard: dashboardAt(at.url) });
     const config = this.#config;

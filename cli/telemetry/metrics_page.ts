@@ -1,10 +1,11 @@
 /**
- * `/metrics` at the hub's port, for Prometheus.
+ * `/metrics` at the hub's port, for Prometheus, and `/grafana.json`, a dashboard of it to import into Grafana.
  *
  * Owns: when the text is made: at most every `freshMs`, however often it is asked for.
  */
 
 import type { ConsumerContext, ProjectionConsumer } from "../projection/consumer.ts";
+import { grafanaDashboard } from "./grafana.ts";
 import { exposition, expositionType } from "./metric.ts";
 import { runMetrics } from "./metric_table.ts";
 import { RunCounts } from "./run_counts.ts";
@@ -24,6 +25,9 @@ export function openMetricsPage({ view, refused, timers }: ConsumerContext): Pro
   const headers = { "content-type": expositionType, "cache-control": "no-store", "x-content-type-options": "nosniff" };
   return {
     onRecord: ({ record }) => counts.add(record),
-    pages: { "/metrics": () => new Response(text(), { headers }) },
+    pages: {
+      "/metrics": () => new Response(text(), { headers }),
+      "/grafana.json": () => new Response(grafanaDashboard(), { headers: { "content-type": "application/json" } }),
+    },
   };
 }

@@ -6,6 +6,7 @@
  * unknown node adds it. Out of scope: text for people; news items are kept as records.
  */
 
+import { noteConduct } from "./fold_conduct.ts";
 import { forgetFlight, moveMicrobatch } from "./fold_flight.ts";
 import { forgetHeldOutAfter, noteHeldOut, noteRoundStart } from "./fold_held_out.ts";
 import { changeNode, forgetLost, nodeOf, takeUpNodes } from "./fold_nodes.ts";
@@ -13,7 +14,8 @@ import { pushSeries } from "./series.ts";
 import { type NewsRecord, newsTypes, type RunView, stagesOf } from "./view.ts";
 import { isCompared, type RecordOf, type StampedRecord, type ViewRecord } from "./view_record.ts";
 
-const newsCount = 6;
+const newsCount = 48;
+const agreementCount = 12; // merges
 const recentStepCount = 16; // one more is kept, for its time
 
 export function fold(view: RunView, { record, atMs }: Pick<StampedRecord, "record" | "atMs">): void {
@@ -47,7 +49,7 @@ function change(view: RunView, record: ViewRecord, atMs: number): void {
       return changeNode(view, record);
     case "taskReleased":
       view.reLeases += 1;
-      return;
+      return noteConduct(view, record, atMs);
     case "taskFinished":
       return taskFinished(view, record);
     case "stepClosed":
@@ -64,6 +66,7 @@ function change(view: RunView, record: ViewRecord, atMs: number): void {
     case "evaluated":
       return evaluated(view, record);
     case "verdict":
+      noteConduct(view, record, atMs);
       return verdict(view, record);
     case "runPaused":
     case "runContinued":
@@ -75,12 +78,13 @@ function change(view: RunView, record: ViewRecord, atMs: number): void {
     case "runFinished":
       view.phase = record.finished ? "finished" : "stopped";
       return;
-    case "stageRestored":
     case "mergeLate":
-    case "sliceDisputed":
-    case "checkpointWritten":
     case "faultSeen":
     case "blamed":
+      return noteConduct(view, record, atMs);
+    case "stageRestored":
+    case "sliceDisputed":
+    case "checkpointWritten":
     case "warning":
     case "noted":
       return; // only news
@@ -200,6 +204,8 @@ function roundMerged(view: RunView, record: RecordOf<"roundMerged">): void {
   const bytesPerMiner = finite(record.bytesPerMiner) ?? 0;
   const agree = isCompared(record) ? stages.every((stage) => stage.agree) : null;
   Object.assign(view, { phase: "training", round, lastMerge: { round, bytesPerMiner, mergeMs, agree } });
+  view.agreement.push({ round, stages: stages.map(({ replicas, agree }) => replicas > 1 ? agree : null) });
+  if (view.agreement.length > agreementCount) view.agreement.shift();
   for (const stage of view.stages) stage.merge = null;
   noteRoundStart(view, { round, step: view.step });
   forgetLost(view);

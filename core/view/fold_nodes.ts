@@ -6,6 +6,7 @@
 
 import type { NodeId } from "../ids.ts";
 import type { Role } from "../protocol/message.ts";
+import { newConduct } from "./fold_conduct.ts";
 import type { NodeView, RunView } from "./view.ts";
 import type { RecordOf, TakenUpNode } from "./view_record.ts";
 
@@ -23,7 +24,8 @@ export function changeNode(
   >,
 ): void {
   if (record.type === "nodeJoined") {
-    addNode(view, { ...newNode(record.node), role: record.role, state: stateOfNew(record.role, false) });
+    const conduct = view.nodes[record.node]?.conduct ?? newConduct(); // it may have been away
+    addNode(view, { ...newNode(record.node), role: record.role, state: stateOfNew(record.role, false), conduct });
     return;
   }
   const node = nodeOf(view, record.node);
@@ -44,14 +46,14 @@ export function changeNode(
   }
 }
 
-/** Replaces the known nodes by these; their finished tasks still count. */
+/** Replaces the known nodes by these; their tasks and conduct still count. */
 export function takeUpNodes(view: RunView, nodes: readonly TakenUpNode[]): void {
   const before = view.nodes;
   view.nodes = {};
   view.nodeCount = 0;
   for (const { node, role, stage, isReady } of nodes) {
-    const tasks = before[node]?.tasks ?? 0;
-    addNode(view, { node, role, state: stateOfNew(role, isReady), stage, loading: null, tasks });
+    const { tasks, conduct } = before[node] ?? newNode(node);
+    addNode(view, { node, role, state: stateOfNew(role, isReady), stage, loading: null, tasks, conduct });
   }
 }
 
@@ -64,7 +66,7 @@ export function forgetLost(view: RunView): void {
 }
 
 const newNode = (node: NodeId): NodeView => (
-  { node, role: "miner", state: "loading", stage: null, loading: null, tasks: 0 }
+  { node, role: "miner", state: "loading", stage: null, loading: null, tasks: 0, conduct: newConduct() }
 );
 
 /** A validator has no stage to load before it is asked. */

@@ -30,6 +30,31 @@ export interface NodeView {
   stage: number | null;
   loading: number | null; // percent of the current part; null if unknown or ready
   tasks: number; // finished
+  conduct: ConductView;
+}
+
+/** What a node did besides its tasks, over the whole run; the reasons behind a score. */
+export interface ConductView {
+  released: number; // tasks taken back from it
+  late: number; // answers of a merge that its stage did not wait for
+  faults: number;
+  blamed: number; // faults that were proven
+  lastFault: string | null; // its code
+  audits: { passed: number; failed: number; last: AuditView | null };
+}
+
+/** Numbers are null where they were non-finite. */
+export interface AuditView {
+  readonly atMs: number;
+  readonly passed: boolean;
+  readonly error: number | null; // innovation error
+  readonly tolerance: number | null;
+}
+
+/** Whether the replicas of each stage had the same parameters when a round began; null: one replica, nothing to compare. */
+export interface AgreementView {
+  readonly round: number;
+  readonly stages: readonly (boolean | null)[];
 }
 
 /** Numbers are null where they were non-finite. */
@@ -115,6 +140,7 @@ export interface RunView {
   wire: WireCost | null; // null: nothing measured yet
   chain: ChainActivity | null; // null: no chain
   lastMerge: { round: number; bytesPerMiner: number; mergeMs: number; agree: boolean | null } | null; // agree null: nothing was compared
+  agreement: AgreementView[]; // of the latest merges, oldest first
   verdicts: { passed: number; failed: number; last: VerdictView | null };
   reLeases: number;
   news: News[]; // the latest, oldest first
@@ -159,6 +185,7 @@ export function emptyView(facts: RunFacts = noFacts, startedAtMs = 0): RunView {
     wire: null,
     chain: null,
     lastMerge: null,
+    agreement: [],
     verdicts: { passed: 0, failed: 0, last: null },
     reLeases: 0,
     news: [],

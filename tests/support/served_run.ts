@@ -2,7 +2,9 @@
 
 import { TerminalOutput } from "../../cli/output/output.ts";
 import { openDashboard } from "../../cli/dashboard/dashboard.ts";
+import { openPastApi } from "../../cli/dashboard/past_api.ts";
 import { openRunApi } from "../../cli/dashboard/run_api.ts";
+import type { OpenRecordLog } from "../../cli/projection/record_log.ts";
 import { Projection } from "../../cli/projection/projection.ts";
 import { openMetricsPage } from "../../cli/telemetry/metrics_page.ts";
 import type { RunView } from "../../core/view/view.ts";
@@ -16,27 +18,39 @@ export interface ServedRun {
   readonly timers: ManualTimers;
   readonly paths: readonly string[];
   tell(record: ViewRecord): void;
-  get(path: string, headers?: Readonly<Record<string, string>>, method?: string): Promise<Response>;
+  get(
+    path: string,
+    headers?: Readonly<Record<string, string>>,
+    method?: string,
+    search?: string,
+    origin?: string,
+  ): Promise<Response>;
   close(): void;
 }
 
-export function servedRun(facts: Partial<RunFacts> = {}): ServedRun {
-  const timers = new ManualTimers();
+export interface ServedRunOptions {
+  readonly facts?: Partial<RunFacts>;
+  readonly timers?: ManualTimers;
+  readonly records?: OpenRecordLog;
+}
+
+export function servedRun({ facts = {}, timers = new ManualTimers(), records }: ServedRunOptions = {}): ServedRun {
   const run = new Projection({
     output: new TerminalOutput({ host: new FakeHost(), json: true, quiet: true, verbose: false, noColor: true }),
     opened: { facts: { ...sampleFacts, ...facts }, startedAtMs: timers.nowMs(), step: 0 },
     nowMs: () => timers.nowMs(),
     timers,
     refused: () => ({ total: 3, byCode: { notAdmitted: 3 } }),
-    consumers: [openMetricsPage, openRunApi, openDashboard],
+    consumers: [openMetricsPage, openRunApi, openPastApi, () => openDashboard()],
+    ...(records === undefined ? {} : { records }),
   });
   return {
     view: run.view,
     timers,
     paths: Object.keys(run.pages),
     tell: (record) => run.tell(record),
-    get: async (path, headers = {}, method = "GET") =>
-      await run.pages[path]!(new Request(`http://hub${path}`, { method, headers })),
+    get: async (path, headers = {}, method = "GET", search = "", origin = "unknown") =>
+      await run.pages[path]!(new Request(`http://hub${path}${search}`, { method, headers }), origin),
     close: () => run.close(),
   };
 }

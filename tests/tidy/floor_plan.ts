@@ -20,6 +20,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 const PACKAGE_HOMES: Readonly<Record<string, readonly string[]>> = {
   "@std/assert": ["tests"],
   "@std/cli": ["cli", "tests"],
+  "axe-core": ["tests"],
+  "playwright-core": ["tests"],
 };
 
 const INSTEAD: Readonly<Record<string, string>> = {

@@ -27,7 +27,7 @@ const EMPTY_NAMES = ["utils", "util", "helpers", "helper", "types", "index", "mo
 /** Modules that something other than an import starts. */
 const ENTRY_POINTS = [
   ...["cli/main.ts", "tests/tidy/floor_plan_plugin.ts", "tests/support/attack/hostile_process.ts"],
-  ...["tests/bench/libraries/main.ts", "tests/support/losing/losing_iota.ts"],
+  ...["tests/bench/libraries/main.ts", "tests/support/losing/losing_iota.ts", "tests/browser/screenshots.ts"],
 ];
 
 /** Pinned for a package that asks for them (a peer; a version whose parts can all be fetched) and for .ci/pack. */

@@ -37,6 +37,12 @@ export function keepChildren(parent: Element, count: number): void {
   while (parent.children.length > count) parent.lastElementChild!.remove();
 }
 
+/** The items of a list. */
+export function showLines(list: Element, lines: readonly string[]): void {
+  lines.forEach((line, i) => setText(childAt(list, i, "li"), line));
+  keepChildren(list, lines.length);
+}
+
 export interface Fact {
   readonly label: string;
   readonly value: string;

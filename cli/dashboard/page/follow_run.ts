@@ -16,28 +16,29 @@ export interface Following {
 }
 
 const retryMs = 5_000;
+const oldMs = 60_000; // a folder that nobody writes to, rather than a pause
 const silentMs = 3_000; // a reconnection takes less
 
 export function followRun({ onState, onLink }: Following): void {
   let state: RunSnapshot | null = null;
   let silent: ReturnType<typeof setTimeout> | undefined;
-  const take = (next: RunSnapshot, text: string) => {
+  const take = (next: RunSnapshot, text: string | null) => {
     state = next;
     clearTimeout(silent);
     silent = undefined;
     onState(next);
-    onLink(text);
+    onLink(text ?? liveText(next));
   };
   const connect = () => {
     const source = new EventSource("/events");
     source.addEventListener("open", () => {
       clearTimeout(silent);
       silent = undefined;
-      onLink("Live");
+      if (state !== null) onLink(liveText(state));
     });
-    source.addEventListener("snapshot", ({ data }) => take(JSON.parse(data), "Live"));
+    source.addEventListener("snapshot", ({ data }) => take(JSON.parse(data), null));
     source.addEventListener("changes", ({ data }) => {
-      if (state !== null) take(withChanges(state, JSON.parse(data) as RunChanges), "Live");
+      if (state !== null) take(withChanges(state, JSON.parse(data) as RunChanges), null);
     });
     source.addEventListener("error", () => {
       silent ??= setTimeout(() => onLink("The orchestrator does not answer; trying again"), silentMs);
@@ -48,6 +49,11 @@ export function followRun({ onState, onLink }: Following): void {
     });
   };
   connect();
+}
+
+function liveText({ run: { phase }, atMs }: RunSnapshot): string {
+  if (phase === "finished" || phase === "stopped") return `The run is ${phase}`;
+  return Date.now() - atMs > oldMs ? `No news since ${new Date(atMs).toLocaleString()}` : "Live";
 }
 
 async function ask(take: (next: RunSnapshot, text: string) => void): Promise<void> {

@@ -1,13 +1,17 @@
 /// <reference lib="dom" />
-/** The dashboard's program: follows the run and draws at most once a frame. */
+/** The dashboard's program: follows the run, or opens the recording in an exported file, and draws at most once a frame. */
 
 import type { RunSnapshot } from "../public_run.ts";
 import { byId, setText } from "./elements.ts";
 import { followRun } from "./follow_run.ts";
 import { drawLoss } from "./loss_chart.ts";
+import { showAgreement } from "./agreement.ts";
+import { showMember } from "./member_page.ts";
 import { showMembers } from "./members.ts";
+import { recordedPast, recordingHere, servedPast } from "./past.ts";
 import { showPipeline } from "./pipeline.ts";
 import { showSummary } from "./summary.ts";
+import { TimeTravel } from "./time_travel.ts";
 
 let state: RunSnapshot | null = null;
 let isDrawing = false; // in the next frame
@@ -18,6 +22,8 @@ function draw(): void {
   showSummary(state.run);
   drawLoss(byId("loss"), state.run);
   showPipeline(byId("stages"), state);
+  showAgreement(state.run);
+  showMember(state);
   showMembers(byId("members"), byId("more"), state);
 }
 
@@ -26,11 +32,30 @@ function drawSoon(): void {
   isDrawing = true;
 }
 
-addEventListener("resize", drawSoon);
-followRun({
-  onState(next) {
-    state = next;
-    drawSoon();
-  },
-  onLink: (text) => setText(byId("link"), text),
-});
+function show(next: RunSnapshot): void {
+  state = next;
+  drawSoon();
+}
+
+function follow(): void {
+  const time = new TimeTravel({ openPast: servedPast, show });
+  followRun({
+    onState: (next) => void time.take(next),
+    onLink: (text) => setText(byId("link"), text),
+  });
+}
+
+async function open(): Promise<void> {
+  addEventListener("resize", drawSoon);
+  addEventListener("hashchange", drawSoon);
+  byId("find").addEventListener("input", drawSoon);
+  const recording = await recordingHere();
+  if (recording === null) return follow();
+  const past = recordedPast(recording);
+  const newest = await past.at(recording.span.last);
+  setText(byId("link"), "A recording");
+  const time = new TimeTravel({ openPast: () => Promise.resolve(past), show });
+  if (newest !== null) await time.take(newest);
+}
+
+await open();

@@ -1,21 +1,28 @@
 /// <reference lib="dom" />
-/** The table of members: miners by stage, then validators; at most `mostRows` rows. */
+/** The table of members: miners by stage, then validators; at most `mostRows` rows, and a field that finds the others. */
 
 import { decimal, shortAddress } from "../../screen/format.ts";
 import type { PublicMember, RunSnapshot } from "../public_run.ts";
-import { childAt, keepChildren, setClass, setText } from "./elements.ts";
+import { fragmentWith } from "./address.ts";
+import { byId, childAt, keepChildren, setClass, setText } from "./elements.ts";
 import { stateSigns, stateText } from "./pipeline.ts";
 
-const mostRows = 500;
+const mostRows = 100; // more cost more than a frame's time to lay out
 
 export function showMembers(body: Element, more: HTMLElement, { members }: RunSnapshot): void {
-  const sorted = Object.entries(members).sort(inOrder);
-  const shown = sorted.slice(0, mostRows);
+  const wanted = (byId("find") as HTMLInputElement).value.trim().toLowerCase();
+  const found = Object.entries(members).filter((entry) => isFound(entry, wanted)).sort(inOrder);
+  const shown = found.slice(0, mostRows);
   shown.forEach(([node, member], i) => showRow(childAt(body, i, "tr"), node, member));
   keepChildren(body, shown.length);
-  more.hidden = sorted.length === shown.length;
-  setText(more, `The first ${decimal(shown.length)} of ${decimal(sorted.length)}.`);
+  more.hidden = found.length === shown.length && wanted === "";
+  const which = found.length === shown.length ? "" : `; the first ${decimal(shown.length)} are shown`;
+  setText(more, `${decimal(found.length)} of ${decimal(Object.keys(members).length)} members${which}.`);
 }
+
+/** By a part of the address, role or state, or as `stage 3`. */
+const isFound = ([node, { role, state, stage }]: Entry, wanted: string): boolean =>
+  wanted === "" || `${node} ${role} ${state}`.toLowerCase().includes(wanted) || `stage ${stage}` === wanted;
 
 type Entry = readonly [node: string, member: PublicMember];
 
@@ -27,8 +34,11 @@ function inOrder([nodeA, a]: Entry, [nodeB, b]: Entry): number {
 function showRow(row: Element, node: string, member: PublicMember): void {
   const name = childAt(row, 0, "th");
   name.setAttribute("scope", "row");
-  if (name.title !== node) name.title = node;
-  setText(name, shortAddress(node));
+  const link = childAt(name, 0, "a");
+  if (link.title !== node) link.title = node;
+  const target = fragmentWith("node", node);
+  if (link.getAttribute("href") !== target) link.setAttribute("href", target);
+  setText(link, shortAddress(node));
   setText(childAt(row, 1, "td"), member.role);
   const state = childAt(row, 2, "td");
   setClass(state, member.state);

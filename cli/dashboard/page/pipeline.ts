@@ -37,7 +37,9 @@ function replicasByStage(members: RunSnapshot["members"]): Map<number, Replica[]
   const byStage = new Map<number, Replica[]>();
   for (const [node, member] of Object.entries(members)) {
     if (member.role !== "miner" || member.stage === null) continue;
-    byStage.set(member.stage, [...byStage.get(member.stage) ?? [], [node, member]]);
+    const replicas = byStage.get(member.stage);
+    if (replicas === undefined) byStage.set(member.stage, [[node, member]]);
+    else replicas.push([node, member]);
   }
   return byStage;
 }

@@ -1,19 +1,33 @@
 /** The page's copy of a run: a snapshot, and how changes go into it. Pure. */
 
-import type { PublicMember, PublicRun, RunSnapshot } from "../public_run.ts";
+import type { PublicConduct, PublicMember, PublicRun, RunSnapshot } from "../public_run.ts";
 
 /** The data of the event `changes`. */
 export interface RunChanges {
+  readonly sequence: number;
   readonly atMs: number;
   readonly run: Partial<PublicRun>;
   readonly members: Readonly<Record<string, PublicMember | null>>; // null: gone
+  readonly conduct: Readonly<Record<string, PublicConduct | null>>;
 }
 
-export function withChanges(state: RunSnapshot, { atMs, run, members: changed }: RunChanges): RunSnapshot {
-  const members = { ...state.members };
-  for (const [node, member] of Object.entries(changed)) {
-    if (member === null) delete members[node];
-    else members[node] = member;
+export function withChanges(state: RunSnapshot, { sequence, atMs, run, members, conduct }: RunChanges): RunSnapshot {
+  return {
+    ...state,
+    ...{ sequence, atMs, run: { ...state.run, ...run } },
+    members: changedEntries(state.members, members),
+    conduct: changedEntries(state.conduct, conduct),
+  };
+}
+
+type Entries<Value> = Readonly<Record<string, Value>>;
+
+function changedEntries<Value>(before: Entries<Value>, changes: Entries<Value | null>): Entries<Value> {
+  if (Object.keys(changes).length === 0) return before;
+  const after: Record<string, Value> = { ...before };
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null) delete after[name];
+    else after[name] = value;
   }
-  return { ...state, atMs, run: { ...state.run, ...run }, members };
+  return after;
 }

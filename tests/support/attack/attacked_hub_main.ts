@@ -59,7 +59,7 @@ const { port } = await listen({
   limits,
   descriptors,
   accept: (wire) => hub.accept(wire),
-  fetch: (request, trust) => api.fetch(request, { trust }),
+  fetch: (request, trust, origin) => api.fetch(request, { trust, origin }),
   onNotice: (text) => say({ type: "notice", text }),
 });
 say({ type: "listening", port });

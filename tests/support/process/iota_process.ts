@@ -11,6 +11,9 @@ const fromCheckout = (entry: string) =>
     ...["run", "--quiet", "--no-prompt", "--config", `${root}deno.json`, "--allow-all", `${root}${entry}`],
   ] as const;
 
+/** What starts this checkout's program, before its own words. */
+export const iotaCommand: readonly string[] = fromCheckout("cli/main.ts");
+
 export interface Line {
   readonly type: string;
   readonly [key: string]: unknown;

@@ -13,6 +13,7 @@ import { servedRun } from "../../support/served_run.ts";
 import { prngOf } from "../../support/small_prng.ts";
 
 const programPaths = Object.keys(pageModules).map((path) => `/program/${path}`);
+const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor; // a module may wait at its top
 const pagePaths = ["/", "/dashboard.css", ...programPaths];
 
 Deno.test("Dashboard: every file is small, complete and may run nothing else", async () => {
@@ -42,7 +43,7 @@ Deno.test("Dashboard: its program is JavaScript that imports only what is served
       assert(programPaths.includes(target), `${path} imports ${specifier}`);
     }
     assert(!/^import type|\bas [A-Z]\w+\)|: readonly /m.test(text), `types are left in ${path}`);
-    new Function(text.replace(/^import .*$/gm, "").replace(/^export /gm, "")); // parses
+    new AsyncFunction(text.replace(/^import .*$/gm, "").replace(/^export /gm, "")); // parses
   }
 });
 
@@ -96,7 +97,7 @@ Deno.test("Dashboard: an axis has round ticks inside its range, whatever the ran
 Deno.test("Dashboard: numbers have units, and none that is unknown is shown as one", () => {
   const view = openedView();
   const shown = () => {
-    const { run } = runSnapshot(view, 100_000);
+    const { run } = runSnapshot(view, { sequence: 1, atMs: 100_000 });
     return [...progressFacts(run), ...qualityFacts(run)].map(({ label, value }) => `${label}: ${value}`);
   };
   assert(shown().includes("Training loss: –") && shown().includes("Last merge: none yet"));

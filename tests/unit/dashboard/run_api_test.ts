@@ -75,7 +75,7 @@ Deno.test("API: the run as JSON has its numbers, members and curves", async () =
 
 Deno.test("API: no path, text of a warning, device or text about a node's own machine is public", async () => {
   const secret = "/secret/of/this/machine";
-  const run = servedRun({ device: secret });
+  const run = servedRun({ facts: { device: secret } });
   const node = sampleMiners[0]!;
   const records = [
     { type: "warning", text: secret },
@@ -192,6 +192,21 @@ Deno.test("Events: there are 64 places, a full house says so, and a viewer that 
   run.close();
   assertEquals(await late.next(), null);
   assertEquals((await run.get("/events")).status, 503);
+});
+
+Deno.test("Events: one address cannot keep others out, and gives up its oldest places only to those with fewer", async () => {
+  const run = servedRun();
+  const from = async (origin: string) => await run.get("/events", {}, "GET", "", origin);
+  const greedy = await Promise.all(Array.from({ length: 64 }, async () => new Viewer(await from("10.0.0.1"))));
+  for (const viewer of greedy) await viewer.next();
+  assertEquals((await from("10.0.0.1")).status, 503);
+  const others = await Promise.all(Array.from({ length: 32 }, async () => new Viewer(await from("10.0.0.2"))));
+  for (const viewer of others) assertEquals((await viewer.next())!.length, 1);
+  assertEquals((await from("10.0.0.2")).status, 503); // 32 each
+  assertEquals(await greedy[31]!.next(), null);
+  const third = new Viewer(await from("10.0.0.3"));
+  assertEquals((await third.next())!.length, 1);
+  run.close();
 });
 
 Deno.test("Events: however often pages are asked for, the run is looked at twice a second", async () => {

@@ -50,7 +50,7 @@ Deno.test("Metrics: names carry units as Prometheus asks, and a total is a count
 
 Deno.test("Metrics: hostile names stay inside their label, and none writes a line of its own", async () => {
   const hostile = 'a"} 1\niota_step 999\n# HELP \\" \\';
-  const run = servedRun({ run: hostile });
+  const run = servedRun({ facts: { run: hostile } });
   run.tell({ type: "faultSeen", node: null, code: hostile, detail: "x" });
   const read = parseExposition(await (await run.get("/metrics")).text());
   assertEquals(read.values.get("iota_step"), 0);

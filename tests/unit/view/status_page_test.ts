@@ -37,7 +37,7 @@ async function openRun(folder: string, nowMs: () => number, timers: LocalSwarm["
 }
 
 async function statusOf(run: Projection): Promise<Record<string, unknown>> {
-  const response = await run.pages["/status"]!(new Request("http://hub/status"));
+  const response = await run.pages["/status"]!(new Request("http://hub/status"), "unknown");
   const text = await response.text();
   const { runId, hub } = readStatus(text) ?? {};
   assertEquals({ runId, hub }, identity, text);

@@ -1,0 +1,111 @@
+/**
+ * The OpenAPI document of `/api/v1`, made from the schemas of public_shape.ts.
+ *
+ * Owns: the list of paths, and from a schema to JSON Schema for the few kinds that are used; another kind is our bug.
+ */
+
+import * as v from "valibot";
+import { unreachable } from "../../core/assert.ts";
+import { version } from "../version.ts";
+import { refusalShape, snapshotShape, spanShape } from "./public_shape.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+type Shape =
+  | v.StringSchema<undefined>
+  | v.NumberSchema<undefined>
+  | v.BooleanSchema<undefined>
+  | v.LiteralSchema<number, undefined>
+  | v.PicklistSchema<readonly string[], undefined>
+  | v.NullableSchema<v.GenericSchema, undefined>
+  | v.ArraySchema<v.GenericSchema, undefined>
+  | v.RecordSchema<v.StringSchema<undefined>, v.GenericSchema, undefined>
+  | v.StrictObjectSchema<Record<string, v.GenericSchema>, undefined>;
+
+export function jsonSchema(schema: v.GenericSchema): Json {
+  const description = v.getDescription(schema as never);
+  return { ...bare(schema as unknown as Shape), ...(description === undefined ? {} : { description }) };
+}
+
+function bare(shape: Shape): Json {
+  switch (shape.type) {
+    case "string":
+    case "number":
+    case "boolean":
+      return { type: shape.type };
+    case "literal":
+      return { const: shape.literal };
+    case "picklist":
+      return { type: "string", enum: shape.options };
+    case "nullable":
+      return { anyOf: [jsonSchema(shape.wrapped), { type: "null" }] };
+    case "array":
+      return { type: "array", items: jsonSchema(shape.item) };
+    case "record":
+      return { type: "object", additionalProperties: jsonSchema(shape.value) };
+    case "strict_object": {
+      const properties = Object.entries(shape.entries).map(([name, entry]) => [name, jsonSchema(entry)]);
+      return {
+        type: "object",
+        properties: Object.fromEntries(properties),
+        required: Object.keys(shape.entries),
+        additionalProperties: false,
+      };
+    }
+    default:
+      return unreachable(shape);
+  }
+}
+
+export function openApi(): string {
+  const answer = (description: string, name: string) => ({
+    description,
+    content: { "application/json": { schema: { $ref: `#/components/schemas/${name}` } } },
+  });
+  const refused = {
+    "503": answer("Too many ask; come back after Retry-After seconds", "Refusal"),
+  };
+  return JSON.stringify({
+    openapi: "3.1.0",
+    info: {
+      title: "iota: a run as anyone may read it",
+      version,
+      description:
+        "Read-only. Field names stay within version 1; new ones may appear. Numbers not measured yet are null.",
+    },
+    paths: {
+      "/api/v1/run": { get: { summary: "The run now", responses: { "200": answer("The run", "Run") } } },
+      "/api/v1/history": {
+        get: {
+          summary: "The part of the run's past that can be shown; null where none is kept",
+          responses: { "200": answer("The span", "Span"), ...refused },
+        },
+      },
+      "/api/v1/past": {
+        get: {
+          summary: "The run as it was after one record",
+          parameters: [{ name: "at", in: "query", required: true, schema: { type: "integer", minimum: 0 } }],
+          responses: {
+            "200": answer("The run then", "Run"),
+            "400": answer("Not the number of a record", "Refusal"),
+            "404": answer("The log holds no record", "Refusal"),
+            ...refused,
+          },
+        },
+      },
+      "/events": {
+        get: {
+          summary: "The run as server-sent events: `snapshot`, then `changes` with the parts that changed",
+          responses: { "200": { description: "Events", content: { "text/event-stream": {} } }, ...refused },
+        },
+      },
+    },
+    components: {
+      schemas: {
+        Run: jsonSchema(snapshotShape),
+        Span: { anyOf: [jsonSchema(spanShape), { type: "null" }] },
+        Refusal: jsonSchema(refusalShape),
+      },
+    },
+  });
+}

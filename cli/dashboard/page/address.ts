@@ -1,0 +1,19 @@
+/// <reference lib="dom" />
+/** The fragment of the page's address as named parts, `#at=123&node=5Grw…`, so that what is shown can be linked. */
+
+export function addressPart(name: string): string | null {
+  return new URLSearchParams(location.hash.slice(1)).get(name);
+}
+
+/** The fragment with one part changed; null takes it out. */
+export function fragmentWith(name: string, value: string | null): string {
+  const parts = new URLSearchParams(location.hash.slice(1));
+  if (value === null) parts.delete(name);
+  else parts.set(name, value);
+  return `#${parts}`;
+}
+
+/** Without an entry in the browser's history. */
+export function setAddressPart(name: string, value: string | null): void {
+  if (addressPart(name) !== value) history.replaceState(null, "", fragmentWith(name, value));
+}

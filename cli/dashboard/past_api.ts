@@ -1,0 +1,82 @@
+/**
+ * `/api/v1/history` and `/api/v1/past?at=SEQUENCE` at a port: the span of a run's log, and the run as it was after one record.
+ *
+ * Owns: how much strangers may ask. A question costs the fold of some records and an answer up to a snapshot's bytes, so a few wait
+ * at once, and all answers together take at most `bytesPerSecond`; whoever comes too early is told when to come back. Out of scope:
+ * reading the log (cli/history).
+ */
+
+import { defaultNetLimits } from "../../net/limits.ts";
+import type { HubPage } from "../../net/hub_http.ts";
+import type { Timers } from "../../net/timers.ts";
+import type { Past } from "../history/past.ts";
+import { PastThread } from "../history/past_thread.ts";
+import type { ConsumerContext, ProjectionConsumer } from "../projection/consumer.ts";
+
+const mostWaiting = 8;
+const hubBytesPerSecond = 2 ** 20;
+const savedMs = 2_000; // of a rate that may be spent at once
+const longestMs = defaultNetLimits.helloMs - 2_000; // the port gives a stranger's request `helloMs`
+
+/** A process without a record log has no past to show, and says so with `null`. */
+export function openPastApi({ folder, timers }: ConsumerContext): ProjectionConsumer {
+  if (folder === null) return { pages: { "/api/v1/history": () => Response.json(null, { headers }) } };
+  const past = new PastThread(folder, timers);
+  return { pages: pastPages(past, { timers, bytesPerSecond: hubBytesPerSecond }), close: () => past.close() };
+}
+
+export function pastPages(
+  past: Past,
+  { timers, bytesPerSecond }: { readonly timers: Timers; readonly bytesPerSecond: number },
+): Readonly<Record<string, HubPage>> {
+  let waiting = 0;
+  let paidUntilMs = -Infinity; // steady
+  const answered = async (json: () => Promise<string | null>): Promise<Response> => {
+    const nowMs = timers.steadyMs();
+    if (waiting >= mostWaiting || paidUntilMs > nowMs + savedMs) {
+      return refusal("limitExceeded", "Cannot show the past now as too many ask for it; try again in a second");
+    }
+    waiting += 1;
+    try {
+      const text = await withinTime(json(), timers);
+      if (text === null) return refusal("missing", "Cannot show the past as the run's record log must hold a record");
+      paidUntilMs = Math.max(paidUntilMs, nowMs) + (text.length * 1_000) / bytesPerSecond;
+      return new Response(text, { headers });
+    } catch {
+      return refusal("storage", "Cannot show the past as the run's record log cannot be read now");
+    } finally {
+      waiting -= 1;
+    }
+  };
+  return {
+    "/api/v1/history": () => answered(() => past.span()),
+    "/api/v1/past": (request) => {
+      const sequence = Number(/[?&]at=(\d+)(?:&|$)/.exec(request.url)?.[1] ?? NaN);
+      if (Number.isSafeInteger(sequence)) return answered(() => past.at(sequence));
+      return refusal("badRequest", "Cannot show this moment as 'at' must be the whole number of a record");
+    },
+  };
+}
+
+async function withinTime(answer: Promise<string | null>, timers: Timers): Promise<string | null> {
+  const late = Promise.withResolvers<never>();
+  const cancel = timers.after(longestMs, () => late.reject(new Error("late")));
+  try {
+    return await Promise.race([answer, late.promise]);
+  } finally {
+    cancel();
+  }
+}
+
+const statusOf = { limitExceeded: 503, storage: 500, missing: 404, badRequest: 400 } as const;
+
+function refusal(code: keyof typeof statusOf, detail: string): Response {
+  const status = statusOf[code];
+  return Response.json({ code, detail }, { status, headers: status === 503 ? { "retry-after": "1" } : {} });
+}
+
+const headers = {
+  "content-type": "application/json; charset=utf-8",
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+};

@@ -1,0 +1,136 @@
+/**
+ * The shape of what the API gives, as schemas: the source of the OpenAPI document, and what tests hold every answer against.
+ *
+ * Invariant: the schemas and the types of public_run.ts are the same, or this file does not compile; a field that is not here is in no
+ * answer. Descriptions are for readers of the document.
+ */
+
+import * as v from "valibot";
+import type { NodeId } from "../../core/ids.ts";
+import type { PublicSpan } from "../history/past.ts";
+import type { RunSnapshot } from "./public_run.ts";
+
+const described = <Schema extends v.GenericSchema>(schema: Schema, text: string) => v.pipe(schema, v.description(text));
+
+const count = v.number();
+const maybe = v.nullable(v.number());
+const wallClock = described(v.number(), "milliseconds since 1970, wall clock");
+const merge = v.nullable(v.picklist(["committing", "reducing", "applying", "agreed"]));
+
+const stage = v.strictObject({
+  firstLayer: count,
+  layers: count,
+  forward: described(count, "microbatches whose next task is this stage's forward or turnaround"),
+  backward: count,
+  merge: described(merge, "null outside a merge"),
+});
+
+const audit = v.strictObject({
+  miner: v.string(),
+  stage: count,
+  passed: v.boolean(),
+  innovationError: maybe,
+  tolerance: maybe,
+  lossError: maybe,
+});
+
+const run = v.strictObject({
+  name: v.string(),
+  size: v.string(),
+  parameters: described(count, "of the whole model"),
+  phase: v.picklist(["gathering", "training", "merging", "finished", "stopped"]),
+  isPaused: described(v.boolean(), "the orchestrator's disk is full"),
+  unserved: described(v.array(count), "stages that wait for a miner"),
+  startedAtMs: wallClock,
+  step: described(count, "closed optimizer steps"),
+  steps: described(count, "of the whole run"),
+  round: count,
+  remainingMs: described(maybe, "estimated; null while unknown"),
+  tokensPerSecond: maybe,
+  learningRate: maybe,
+  losses: described(
+    v.strictObject({
+      values: v.array(maybe),
+      stride: count,
+      pending: count,
+      first: maybe,
+      last: maybe,
+    }),
+    "training losses in nats per token; each value is the mean of `stride` steps, `pending` newer steps fill no value yet",
+  ),
+  heldOut: described(
+    v.array(v.strictObject({ round: count, step: count, loss: count })),
+    "losses on held-out text in nats per token",
+  ),
+  stages: v.array(stage),
+  memberCount: described(count, "present members"),
+  reLeases: described(count, "tasks handed out again"),
+  wire: described(
+    v.nullable(v.strictObject({ forwardBytes: count, backwardBytes: count, bf16Bytes: count })),
+    "bytes per token across one stage boundary",
+  ),
+  lastMerge: v.nullable(
+    v.strictObject({ round: count, bytesPerMiner: count, mergeMs: count, agree: v.nullable(v.boolean()) }),
+  ),
+  agreement: described(
+    v.array(v.strictObject({ round: count, stages: v.array(v.nullable(v.boolean())) })),
+    "whether the replicas of each stage had the same parameters after the latest merges; null: one replica",
+  ),
+  verdicts: v.strictObject({ passed: count, failed: count, last: v.nullable(audit) }),
+  news: v.array(v.strictObject({ atMs: wallClock, level: v.picklist(["info", "warn"]), text: v.string() })),
+});
+
+const member = v.strictObject({
+  role: v.picklist(["miner", "validator"]),
+  state: v.picklist(["loading", "ready", "lost"]),
+  stage: maybe,
+  loading: described(maybe, "percent of the current part"),
+  tasks: described(count, "finished"),
+});
+
+const conduct = v.strictObject({
+  released: described(count, "tasks taken back from it"),
+  late: described(count, "answers of a merge that its stage did not wait for"),
+  faults: count,
+  blamed: described(count, "faults that were proven"),
+  lastFault: v.nullable(v.string()),
+  audits: v.strictObject({
+    passed: count,
+    failed: count,
+    last: v.nullable(v.strictObject({ atMs: wallClock, passed: v.boolean(), error: maybe, tolerance: maybe })),
+  }),
+});
+
+export const snapshotShape = v.strictObject({
+  version: v.literal(1),
+  sequence: described(count, "of the last record in it"),
+  atMs: wallClock,
+  run,
+  members: described(v.record(v.string(), member), "by node id; lost ones until the next merge"),
+  conduct: described(v.record(v.string(), conduct), "of those members with any"),
+});
+
+export const spanShape = v.strictObject({
+  first: described(count, "the first moment, as the sequence of its record; 0: none"),
+  last: count,
+  firstAtMs: wallClock,
+  lastAtMs: wallClock,
+  gaps: described(
+    v.array(v.strictObject({ from: count, to: count })),
+    "records that are in no file, the first 32 gaps",
+  ),
+  missing: described(count, "records in all gaps"),
+  damaged: described(count, "lines that cannot be read"),
+});
+
+export const refusalShape = v.strictObject({ code: v.string(), detail: v.string() });
+
+/** In JSON a node's id is any string, and nothing is readonly. */
+type Plain<Value> = Value extends NodeId ? string
+  : Value extends object ? { -readonly [Key in keyof Value]: Plain<Value[Key]> }
+  : Value;
+type Same<A, B> = A extends B ? B extends A ? true : never : never;
+export const shapesAreTheTypes: readonly [
+  Same<Plain<v.InferOutput<typeof snapshotShape>>, Plain<RunSnapshot>>,
+  Same<Plain<v.InferOutput<typeof spanShape>>, Plain<PublicSpan>>,
+] = [true, true];

@@ -1,0 +1,139 @@
+/**
+ * `iota dashboard`: shows a run's folder, also one whose run is over or still going, or exports it.
+ *
+ * Owns: the server and following the folder's log. It only reads the folder, so any number of them may look at the same run.
+ */
+
+import { listen } from "../../net/server.ts";
+import { defaultNetLimits } from "../../net/limits.ts";
+import { every, systemTimers } from "../../net/timers.ts";
+import type { CommandContext } from "../command.ts";
+import { openPast } from "../history/past.ts";
+import { type HistorySpan, RunHistory } from "../history/run_history.ts";
+import { attempting, UserError } from "../output/errors.ts";
+import { plural } from "../screen/format.ts";
+import { shellWords } from "../shell_words.ts";
+import { openDashboard } from "./dashboard.ts";
+import { exportRun, isWanted } from "./export_run.ts";
+import { pastPages } from "./past_api.ts";
+import { openRunApi } from "./run_api.ts";
+
+const followMs = 500;
+const bytesPerSecond = 2 ** 27; // of the past, on the reader's own machine
+
+export async function runDashboard(context: CommandContext): Promise<number> {
+  const { options } = context;
+  const folder = options.text("run") ?? ".";
+  const history = new RunHistory(folder);
+  try {
+    const span = await attempting({ action: "read the run", value: folder }, () => history.refresh());
+    if (span.last === 0) throw noRecords(folder, span);
+    sayGaps(context, span);
+    const [page, csv, tensorboard] = ["export", "csv", "tensorboard"].map((name) => options.text(name));
+    const wanted = { page, csv, tensorboard };
+    if (isWanted(wanted)) return await exportRun(context, { folder, wanted });
+    return await serveFolder(context, { history, folder });
+  } finally {
+    await history.close();
+  }
+}
+
+function noRecords(folder: string, { damaged }: HistorySpan): UserError {
+  const found = damaged === 0 ? "it has none" : `${plural(damaged, "line")} cannot be read`;
+  return new UserError(`Cannot show '${folder}' as its records.jsonl must hold a record: ${found}`, {
+    next: "Pass the folder that an orchestrator or a swarm wrote: --run runs/demo",
+  });
+}
+
+function sayGaps({ output }: CommandContext, { first, missing, damaged }: HistorySpan): void {
+  if (first > 1) output.line(`The first ${plural(first - 1, "record")} are no longer kept`);
+  if (missing > 0) {
+    output.log.warn(`${plural(missing, "record")} missing in the log; moments after a gap may lack them`);
+  }
+  if (damaged > 0) output.log.warn(`${plural(damaged, "line")} of the log cannot be read and are left out`);
+}
+
+async function serveFolder(
+  context: CommandContext,
+  { history, folder }: { history: RunHistory; folder: string },
+): Promise<number> {
+  const { output, options } = context;
+  const interruption = context.interruption();
+  const page = await openFolderPage(context, {
+    history,
+    folder,
+    host: options.text("host")!,
+    port: options.number("port")!,
+  });
+  output.event({ type: "dashboard", url: page.url, run: folder });
+  output.line(`Dashboard: ${page.url} (Ctrl-C ends it)`);
+  await untilAborted(interruption);
+  await page.close();
+  output.summary({ url: page.url, run: folder, lastRecord: history.newest.sequence });
+  return 0;
+}
+
+export interface FolderPage {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Serves the page of a folder's run until it is closed. */
+export async function openFolderPage(
+  { output }: Pick<CommandContext, "output">,
+  { history, folder, host, port }: { history: RunHistory; folder: string; host: string; port: number },
+): Promise<FolderPage> {
+  const timers = systemTimers;
+  const api = openRunApi({
+    get view() {
+      return history.newest.view;
+    },
+    sequence: () => history.newest.sequence,
+    nowMs: () => history.newest.atMs, // the page shows the run as of its last record
+    ...{ folder, output, timers, identity: null, refused: () => ({ total: 0, byCode: {} }) },
+  });
+  const past = openPast(history);
+  const pages = {
+    ...openDashboard({ hasMetrics: false }).pages,
+    ...api.pages,
+    ...pastPages(past, { timers, bytesPerSecond }),
+  };
+  let known = history.newest.sequence;
+  const cancel = every(timers, followMs, () => {
+    history.refresh().then(({ last }) => {
+      if (last !== known) api.onRecord?.({ sequence: last, atMs: 0, record: { type: "runContinued", pausedMs: 0 } });
+      known = last;
+    }, (error: Error) => output.log.debug(`The log cannot be read now: ${error.message}`));
+  });
+  const next = `Use another port: ${shellWords(["iota", "dashboard", "--run", folder, "--port", "0"])}`;
+  const listener = await attempting(
+    { action: "serve the dashboard", value: `${host}:${port}` },
+    () =>
+      listen({
+        ...{ host, port, limits: defaultNetLimits },
+        accept: (wire) => {
+          wire.close("no node can join here");
+          return { frame: () => {}, closed: () => {} };
+        },
+        fetch: (request, _trust, origin) => pages[new URL(request.url).pathname]?.(request, origin) ?? notFound(),
+        onNotice: (text) => output.log.warn(text),
+      }),
+  ).catch((error) => {
+    cancel();
+    throw error instanceof UserError && error.next === undefined ? new UserError(error.message, { next }) : error;
+  });
+  const close = async () => {
+    cancel();
+    api.close?.();
+    await listener.close();
+  };
+  return { url: `${listener.url}/`, close };
+}
+
+const notFound = (): Response =>
+  Response.json({ code: "missing", detail: "Cannot find this page; try /" }, { status: 404 });
+
+export function untilAborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}

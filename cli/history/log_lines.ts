@@ -1,0 +1,50 @@
+/**
+ * Reads whole lines of a growing file from a place in it.
+ *
+ * Owns: from bytes to lines and their ends. A last line without its end stays for the next reading, as its writer may be at it.
+ * Invariant: memory is bounded by `longestLine`; a longer line is skipped and given as null.
+ */
+
+const chunkBytes = 2 ** 18;
+const longestLine = 2 ** 25; // a view of the largest swarm has about a third of it
+const lineEnd = 10;
+
+/** Null: too long. Returns false to stop after this line. `end`: where the next line begins. */
+export type OnLine = (text: string | null, end: number) => boolean | void;
+
+/** Where the last line that was given ends. */
+export async function readLines(file: Deno.FsFile, from: number, onLine: OnLine): Promise<number> {
+  await file.seek(from, Deno.SeekMode.Start);
+  const chunk = new Uint8Array(chunkBytes);
+  let parts: Uint8Array[] = []; // of a line whose end was not read yet
+  let partBytes = 0;
+  let end = from;
+  while (true) {
+    const count = await file.read(chunk);
+    if (count === null) return end;
+    let at = 0;
+    while (true) {
+      const next = chunk.indexOf(lineEnd, at);
+      if (next === -1 || next >= count) break;
+      const bytes = partBytes + next - at;
+      const text = bytes > longestLine ? null : decoded([...parts, chunk.subarray(at, next)]);
+      end += bytes + 1;
+      at = next + 1;
+      parts = [];
+      partBytes = 0;
+      if (onLine(text, end) === false) return end;
+    }
+    if (at === count) continue;
+    partBytes += count - at;
+    if (partBytes <= longestLine) parts.push(chunk.slice(at, count));
+    else parts = [];
+  }
+}
+
+const decoder = new TextDecoder();
+
+function decoded(parts: readonly Uint8Array[]): string {
+  if (parts.length === 1) return decoder.decode(parts[0]);
+  const streaming = new TextDecoder();
+  return parts.map((part) => streaming.decode(part, { stream: true })).join("") + streaming.decode();
+}

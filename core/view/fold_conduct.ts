@@ -1,0 +1,48 @@
+/**
+ * What each node did besides its tasks: audits, faults, lateness. Only nodes that are known have conduct.
+ *
+ * Invariant: a node's conduct is of bounded size, whatever it does.
+ */
+
+import type { ConductView, RunView } from "./view.ts";
+import type { RecordOf } from "./view_record.ts";
+
+const longestCode = 40; // characters
+
+export const newConduct = (): ConductView => ({
+  released: 0,
+  late: 0,
+  faults: 0,
+  blamed: 0,
+  lastFault: null,
+  audits: { passed: 0, failed: 0, last: null },
+});
+
+export type ConductRecord = RecordOf<"taskReleased" | "mergeLate" | "faultSeen" | "blamed" | "verdict">;
+
+export function noteConduct(view: RunView, record: ConductRecord, atMs: number): void {
+  const node = record.type === "verdict" ? record.miner : record.node;
+  const conduct = node === null ? undefined : view.nodes[node]?.conduct;
+  if (conduct === undefined) return;
+  switch (record.type) {
+    case "taskReleased":
+      conduct.released += 1;
+      return;
+    case "mergeLate":
+      conduct.late += 1;
+      return;
+    case "faultSeen":
+    case "blamed":
+      conduct[record.type === "blamed" ? "blamed" : "faults"] += 1;
+      conduct.lastFault = record.code.slice(0, longestCode);
+      return;
+    case "verdict": {
+      const { passed, innovationError, tolerance } = record;
+      conduct.audits[passed ? "passed" : "failed"] += 1;
+      conduct.audits.last = { atMs, passed, error: finite(innovationError), tolerance: finite(tolerance) };
+      return;
+    }
+  }
+}
+
+const finite = (value: number): number | null => Number.isFinite(value) ? value : null;

@@ -1,0 +1,253 @@
+/// <reference lib="dom" />
+/** The dashboard in a real Chromium: load, live updates, time travel, hostile texts, looks and access. */
+
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import axe from "axe-core";
+import type { Page } from "playwright-core";
+import { oneFile } from "../../cli/dashboard/one_file.ts";
+import { recordMoments } from "../../cli/dashboard/record_moments.ts";
+import { RunHistory } from "../../cli/history/run_history.ts";
+import { nodeId } from "../../core/ids.ts";
+import { noChromium, type PageOptions, withPage } from "../support/browser/chromium.ts";
+import { type LivePage, withLivePage } from "../support/browser/live_page.ts";
+import { recordRun } from "../support/record_folder.ts";
+import { sampleMiners, sampleRun } from "../support/sample_run.ts";
+import { withScratchFolder } from "../support/scratch_folder.ts";
+import { testWhere } from "../support/test_where.ts";
+
+const step = (page: Page) => page.locator("#facts div", { hasText: "Step" }).locator("dd").first().textContent();
+
+async function shows(page: Page, text: string): Promise<void> {
+  await page.waitForFunction((text) => document.body.innerText.includes(text), text);
+}
+
+function tellSample(run: LivePage, steps: number, from = 0): void {
+  const { length } = sampleRun(from);
+  for (const { record } of sampleRun(steps).slice(from === 0 ? 0 : length)) run.tell(record);
+  run.timers.advance(500);
+}
+
+/** The page of a run with a past. */
+async function withRun(options: PageOptions, body: (run: LivePage, page: Page) => Promise<void>): Promise<void> {
+  await withScratchFolder(async (folder) => {
+    await withLivePage({ folder }, async (run) => {
+      tellSample(run, 20);
+      await withPage(run.url, options, async ({ page, problems }) => {
+        await shows(page, "step 20 of 40");
+        await page.waitForSelector("#time:not([hidden])");
+        await body(run, page);
+        assertEquals(problems, []);
+      });
+    });
+  });
+}
+
+testWhere(noChromium, "Browser: the page loads, follows the run, and asks for nothing elsewhere", async () => {
+  await withRun({}, async (run, page) => {
+    assertEquals(await page.title(), "demo · step 20 of 40 · iota");
+    tellSample(run, 23, 20);
+    await shows(page, "step 23 of 40");
+    await shows(page, "lost");
+    tellSample(run, 40, 23);
+    await shows(page, "step 40 of 40");
+    assertEquals(await page.locator("#members tr").count(), 6);
+  });
+});
+
+testWhere(noChromium, "Browser: a past moment looks as it did live, and the newest is one key away", async () => {
+  await withRun({}, async (run, page) => {
+    const text = () =>
+      page.locator("main").evaluate((main) => {
+        const parts = ["facts", "quality", "stages", "members", "news"];
+        return parts.map((id) => main.querySelector(`#${id}`)!.textContent).join("\n");
+      });
+    const atTwenty = await text();
+    tellSample(run, 40, 20);
+    await shows(page, "step 40 of 40");
+    const sequence = await page.evaluate(async () => (await (await fetch("/api/v1/history")).json()).last);
+    const ofTwenty = 1 + sampleRun(20).length;
+    assert(sequence > ofTwenty);
+    await page.evaluate((at) => location.hash = `at=${at}`, ofTwenty);
+    await shows(page, "step 20 of 40");
+    assertEquals(without(await text(), /about \d+ s/), without(atTwenty, /about \d+ s/));
+    await page.locator("#moment").focus();
+    await page.keyboard.press("Home");
+    await shows(page, "step 0 of 40");
+    assertMatch(new URL(page.url()).hash, /^#at=1$/);
+    await page.keyboard.press("ArrowRight");
+    await page.waitForFunction(() => location.hash === "#at=2");
+    await page.keyboard.press("End");
+    await shows(page, "newest");
+    assertEquals([await step(page), new URL(page.url()).hash], ["40 of 40", ""]);
+    await page.locator("#earlier").press("Enter");
+    await page.waitForFunction((last) => location.hash === `#at=${last - 1}`, sequence);
+    await page.locator("#newest").press("Enter");
+    await shows(page, "newest");
+  });
+});
+
+const without = (text: string, pattern: RegExp): string => text.replace(pattern, "");
+
+testWhere(noChromium, "Browser: a chosen moment stays while the run goes on", async () => {
+  await withRun({}, async (run, page) => {
+    await page.locator("#moment").focus();
+    await page.keyboard.press("Home");
+    await shows(page, "step 0 of 40");
+    const updated = page.waitForResponse(/./).catch(() => null);
+    tellSample(run, 30, 20);
+    run.timers.advance(500);
+    await page.evaluate(async () => await (await fetch("/api/v1/run")).text());
+    await updated;
+    assertEquals(await step(page), "0 of 40");
+    await page.locator("#newest").click();
+    await shows(page, "step 30 of 40");
+  });
+});
+
+testWhere(
+  noChromium,
+  "Browser: an exported file is scrubbed without a server, and says what its log lacks",
+  async () => {
+    await withScratchFolder(async (folder) => {
+      await recordRun(folder);
+      const log = (await Deno.readTextFile(`${folder}/records.jsonl`)).split("\n");
+      await Deno.writeTextFile(`${folder}/records.jsonl`, [...log.slice(0, 400), "torn", ...log.slice(402)].join("\n"));
+      const history = new RunHistory(folder);
+      const recording = await recordMoments(history, await history.refresh());
+      await history.close();
+      const file = `${folder}/run.html`;
+      await Deno.writeTextFile(file, await oneFile(recording!));
+      await withPage(`file://${file}`, {}, async ({ page, problems }) => {
+        await shows(page, "step 40 of 40");
+        await shows(page, "2 records missing: 401–402. 1 line of the log cannot be read.");
+        await page.locator("#moment").focus();
+        await page.keyboard.press("Home");
+        await shows(page, "step 0 of 40");
+        await page.locator("#play").press("Enter");
+        await shows(page, "newest");
+        assertEquals([await step(page), problems], ["40 of 40", []]);
+      });
+    });
+  },
+);
+
+testWhere(noChromium, "Browser: a member has a page of its own, by link and by address", async () => {
+  await withRun({}, async (run, page) => {
+    tellSample(run, 40, 20);
+    const node = sampleMiners[4]!;
+    await page.locator("#find").fill(node.slice(2, 12));
+    await shows(page, "1 of 6 members.");
+    await page.locator("#members a").press("Enter");
+    await shows(page, node);
+    assertMatch(await page.locator("#member-facts").innerText(), /Audits\s+1 passed, 1 failed/);
+    assertMatch(await page.locator("#reasons").innerText(), /1 audit failed/);
+    assertEquals(await page.evaluate(() => document.activeElement?.id), "member");
+    await page.goto(`${run.url}#node=nobody`);
+    await shows(page, "No member of this address");
+    await page.locator("#close").press("Enter");
+    await page.waitForSelector("#member", { state: "hidden" });
+  });
+});
+
+testWhere(noChromium, "Browser: hostile names and texts are shown as text", async () => {
+  const evil = `"><img src=x onerror="document.title='owned'"><script>document.title='owned'</script>\u202e\u0000`;
+  await withLivePage({ facts: { run: evil, size: evil } }, async (run) => {
+    const node = nodeId(`${evil}${"x".repeat(5_000)}`);
+    run.tell({ type: "nodeJoined", node, role: "miner", adapter: evil });
+    run.tell({ type: "nodeLost", node, reason: evil, tasksReissued: 0, tasksKept: 0 });
+    run.tell({ type: "faultSeen", node, code: evil, detail: evil });
+    run.timers.advance(500);
+    await withPage(run.url, { width: 375 }, async ({ page, problems }) => {
+      await shows(page, "<img src=x");
+      assertEquals(await page.locator("main img, main script").count(), 0);
+      assert(await page.title() !== "owned");
+      assertEquals(await overflow(page), 0);
+      assertEquals(problems, []);
+    });
+  });
+});
+
+const overflow = (page: Page) =>
+  page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+
+for (const colorScheme of ["light", "dark"] as const) {
+  testWhere(noChromium, `Browser: no serious fault of access, ${colorScheme}, wide and narrow`, async () => {
+    for (const width of [1280, 375]) {
+      await withRun({ colorScheme, width }, async (run, page) => {
+        tellSample(run, 31, 20);
+        await shows(page, "step 31 of 40");
+        assertEquals(await overflow(page), 0);
+        await page.evaluate(axe.source); // as the devtools would, not as a script of the page
+        const serious = await page.evaluate(async () => {
+          const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run();
+          return violations.filter(({ impact }) => impact === "serious" || impact === "critical").map(({ id, nodes }) =>
+            `${id}: ${nodes.map(({ html }) => html).join(" ")}`
+          );
+        });
+        assertEquals(serious, []);
+        const back = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+        assertEquals(back === "rgb(16, 20, 24)", colorScheme === "dark");
+      });
+    }
+  });
+}
+
+testWhere(noChromium, "Browser: a thousand miners are drawn in less than a thirtieth of a second", async () => {
+  await withLivePage({ facts: { layersOfStages: Array.from({ length: 20 }, () => 1) } }, async (run) => {
+    const miners = Array.from({ length: 1_000 }, (_, i) => nodeId(`5${String(i).padStart(47, sampleMiners[0])}`));
+    miners.forEach((node, i) => {
+      run.tell({ type: "nodeJoined", node, role: "miner", adapter: "" });
+      run.tell({ type: "nodeAssigned", node, stage: i % 20 as never, round: 0 });
+    });
+    run.timers.advance(5_000);
+    await withPage(run.url, { before: timeFrames }, async ({ page, problems }) => {
+      await page.waitForFunction(() => document.querySelectorAll("#members tr").length === 100);
+      await page.evaluate(() => (globalThis as unknown as DrawnPage).drawnMs.length = 0);
+      for (let turn = 0; turn < 20; turn++) {
+        for (const [i, node] of miners.entries()) {
+          const [stage, microbatch] = [i % 20 as never, (turn * 1_000 + i) as never];
+          run.tell({ type: "taskFinished", task: "" as never, node, stage, direction: "forward", microbatch });
+        }
+        run.timers.advance(5_000);
+        await shownTasks(page, turn + 1);
+      }
+      const took = await page.evaluate(() => (globalThis as unknown as DrawnPage).drawnMs.sort((a, b) => a - b));
+      const middle = took[Math.floor(took.length / 2)]!;
+      console.log(
+        `  ${took.length} frames of 1,000 miners: ${middle.toFixed(1)} ms, at most ${took.at(-1)!.toFixed(1)} ms`,
+      );
+      assert(took.length >= 20 && middle < 1_000 / 30, `${took}`);
+      assertEquals(problems, []);
+    });
+  });
+});
+
+/** Waits without frames of its own, which would count. */
+const shownTasks = (page: Page, tasks: number) =>
+  page.evaluate((tasks) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const look = () => {
+      if (document.querySelector("#members tr")?.lastElementChild?.textContent === tasks) resolve();
+    };
+    new MutationObserver(look).observe(document.body, { subtree: true, childList: true, characterData: true });
+    look();
+    return promise;
+  }, `${tasks}`);
+
+interface DrawnPage {
+  readonly drawnMs: number[]; // by the page's frames
+}
+
+/** Times the page's own frames, each with the layout that it causes. */
+function timeFrames(): void {
+  const drawnMs: number[] = [];
+  Object.assign(globalThis, { drawnMs });
+  const request = requestAnimationFrame;
+  globalThis.requestAnimationFrame = (callback) =>
+    request((time) => {
+      const startedMs = performance.now();
+      callback(time);
+      document.body.getBoundingClientRect();
+      drawnMs.push(performance.now() - startedMs);
+    });
+}

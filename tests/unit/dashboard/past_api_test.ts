@@ -1,0 +1,78 @@
+/** The past at the port: exact, bounded, and with reasons where there is none. */
+
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { pastPages } from "../../../cli/dashboard/past_api.ts";
+import { openPast } from "../../../cli/history/past.ts";
+import { PastThread } from "../../../cli/history/past_thread.ts";
+import { RunHistory } from "../../../cli/history/run_history.ts";
+import { ManualTimers } from "../../support/net/manual_timers.ts";
+import { recordRun } from "../../support/record_folder.ts";
+import { servedRun } from "../../support/served_run.ts";
+import { withScratchFolder } from "../../support/scratch_folder.ts";
+
+const ask = (pages: ReturnType<typeof pastPages>, path: string) =>
+  Promise.resolve(pages[path.replace(/\?.*/, "")]!(new Request(`http://hub${path}`), "unknown"));
+
+Deno.test("Past API: a thread reads the same span and moments as this one", async () => {
+  await withScratchFolder(async (folder) => {
+    const { last } = await recordRun(folder);
+    const timers = new ManualTimers();
+    const history = new RunHistory(folder);
+    const [here, thread] = [openPast(history), new PastThread(folder, timers)];
+    assertEquals(JSON.parse(await thread.span()), JSON.parse(await here.span()));
+    const both = await Promise.all([1, 400, last].flatMap((at) => [thread.at(at), here.at(at)]));
+    for (let i = 0; i < both.length; i += 2) assertEquals(JSON.parse(both[i]!), JSON.parse(both[i + 1]!));
+    timers.advance(60_000); // it has ended, and starts again
+    assertEquals(JSON.parse((await thread.at(7))!).sequence, 7);
+    const interrupted = thread.at(8).then(() => "answered", (error: Error) => error.message);
+    thread.close();
+    assertMatch(await interrupted, /this process is ending/);
+    await history.close();
+  });
+});
+
+Deno.test("Past API: bytes are rationed, and whoever comes too early is told when to come back", async () => {
+  await withScratchFolder(async (folder) => {
+    await recordRun(folder);
+    const timers = new ManualTimers();
+    const history = new RunHistory(folder);
+    const pages = pastPages(openPast(history), { timers, bytesPerSecond: 2_000 });
+    const statuses: number[] = [];
+    assertEquals((await ask(pages, "/api/v1/history")).status, 200);
+    for (let i = 0; i < 4; i++) statuses.push((await ask(pages, "/api/v1/past?at=900")).status);
+    assertEquals(new Set(statuses), new Set([200, 503]));
+    const refused = await ask(pages, "/api/v1/past?at=900");
+    assertEquals([refused.status, refused.headers.get("retry-after")], [503, "1"]);
+    timers.advance(10_000);
+    assertEquals((await ask(pages, "/api/v1/past?at=900")).status, 200);
+    await history.close();
+  });
+});
+
+Deno.test("Past API: of many questions at once a few wait, and an answer that takes too long is given up", async () => {
+  const timers = new ManualTimers();
+  const never = Promise.withResolvers<string>();
+  const slow = { span: () => never.promise, at: () => never.promise, close: () => {} };
+  const pages = pastPages(slow, { timers, bytesPerSecond: 1_000 });
+  const answers = Array.from({ length: 40 }, (_, i) => ask(pages, `/api/v1/past?at=${i}`));
+  timers.advance(10_000);
+  const statuses = (await Promise.all(answers)).map(({ status }) => status);
+  assertEquals([statuses.filter((status) => status === 500).length, statuses.at(-1)], [8, 503]);
+  never.resolve("");
+});
+
+Deno.test("Past API: what is no moment is refused with the reason, and a process without a log says so", async () => {
+  await withScratchFolder(async (folder) => {
+    const history = new RunHistory(folder);
+    const pages = pastPages(openPast(history), { timers: new ManualTimers(), bytesPerSecond: 1_000 });
+    for (const at of ["", "?at=-1", "?at=1.5", "?at=x", `?at=${"9".repeat(30)}`]) {
+      const response = await ask(pages, `/api/v1/past${at}`);
+      assertEquals(response.status, 400, at);
+    }
+    assertMatch((await (await ask(pages, "/api/v1/past?at=3")).json()).detail, /must hold a record/);
+    await history.close();
+  });
+  const run = servedRun();
+  assert(await (await run.get("/api/v1/history")).json() === null);
+  run.close();
+});
