@@ -1,4 +1,4 @@
-/** `iota experiment`: compares codecs and merges by training. The work is in cli/experiment. */
+/** `iota experiment`: compares wires, merges, whole swarms and links by training. The work is in cli/experiment. */
 
 import type { Command } from "../command.ts";
 import { deviceOption, threadsOption } from "../options/node_options.ts";
@@ -6,12 +6,13 @@ import { runOptions } from "../options/run_options.ts";
 
 export const command: Command = {
   name: "experiment",
-  summary: "compare wire codecs or merges: train with each and several seeds, against a control",
-  usage: "experiment codecs|merge [--seeds N] [--steps N] [options]",
+  summary: "compare wires, merges, whole swarms or links by training, with several seeds and a control",
+  usage: "experiment codecs|merge|swarm|links [--seeds N] [--steps N] [options]",
   about:
     "Trains a whole swarm in this one process and in virtual time, with the code of real miners and orchestrator, once for each " +
     "row and seed, and tells how far its loss on held-out text ends from the control's, with the standard error over seeds. " +
-    "Codecs compares what crosses between stages, merge what replicas of a stage send each other.",
+    "Codecs compares what crosses between stages, merge what replicas of a stage send each other, swarm both together with " +
+    "one process, links how steps of more microbatches fare over home lines.",
   examples: [
     "iota experiment codecs --seeds 3",
     "iota experiment merge --steps 100 --json",
@@ -31,7 +32,7 @@ export const command: Command = {
     threadsOption,
   ],
   configures: "run",
-  positionals: { max: 1, placeholder: "NAME", choices: ["codecs", "merge"] },
+  positionals: { max: 1, placeholder: "NAME", choices: ["codecs", "merge", "swarm", "links"] },
   rights: { read: "any", write: "any", env: "any", sys: ["systemMemoryInfo"] },
   async run(context) {
     return await (await import("../experiment/run_experiment.ts")).runExperiment(context);

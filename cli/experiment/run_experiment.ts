@@ -11,6 +11,7 @@ import type { CommandContext } from "../command.ts";
 import { prepareDataset } from "../data/prepare_dataset.ts";
 import { givenRun } from "../options/run_options.ts";
 import { UsageError } from "../output/errors.ts";
+import { parseLinks } from "../chaos/link_shape.ts";
 import { openDevice } from "../roles/open_device.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
 import { decimal } from "../screen/format.ts";
@@ -22,6 +23,7 @@ export interface ExperimentRow {
   readonly bytesForward: number;
   readonly bytesBackward: number;
   readonly mergeBytesPerParameter: number;
+  readonly tokensPerSecond: number; // of virtual time
   readonly loss: number; // mean over seeds
   readonly gap: number;
   readonly standardError: number | null; // of the gap; null: one seed
@@ -30,7 +32,7 @@ export interface ExperimentRow {
 
 /** Nobody is slow here: deadlines must not pass while the one device computes for others. */
 const patience = { "limits.leaseMs": 3_600_000, "limits.mergePhaseMs": 3_600_000 };
-const longestName = 16;
+const longestName = 28;
 
 interface Lab {
   readonly folder: string; // of datasets
@@ -46,7 +48,7 @@ export async function runExperiment(context: CommandContext): Promise<number> {
   const firstSeed = options.number("seed") ?? 1;
   const runs = Array.from({ length: seeds }, (_, i) =>
     experiment.rows.map((row) => ({
-      name: row.name,
+      row,
       config: configOf(experiment, row, { input: given.input, fixed: { ...patience, seed: firstSeed + i } }),
     }))).flat(); // before anything is computed, so that a wrong setting is found at once
   const lab: Lab = {
@@ -57,8 +59,9 @@ export async function runExperiment(context: CommandContext): Promise<number> {
   try {
     output.line(`${context.positionals[0]}: ${experiment.doc}; ${runs[0]!.config.train.steps} steps, ${seeds} seeds`);
     const results = new Map<string, LabResult[]>(experiment.rows.map(({ name }) => [name, []]));
-    for (const { name, config } of runs) {
-      const result = await trained(context, { name, config, lab });
+    for (const { row, config } of runs) {
+      const { name } = row;
+      const result = await trained(context, { row, config, lab });
       present(results.get(name), "a row has its results").push(result);
       output.event({ type: "run", name, seed: config.seed, ...result });
       output.line(`${name.padEnd(longestName)} seed ${config.seed}  ${decimal(result.loss)} nats per token`);
@@ -78,7 +81,7 @@ function experimentNamed(name: string | undefined): Experiment {
   const experiment = name === undefined ? undefined : experiments[name];
   if (experiment !== undefined) return experiment;
   throw new UsageError(
-    `Cannot run an experiment as its name must be ${Object.keys(experiments).join(" or ")}: ${
+    `Cannot run an experiment as its name must be one of ${Object.keys(experiments).join(", ")}: ${
       name === undefined ? "none is given" : `current value is ${name}`
     }`,
     { next: "For example: iota experiment codecs --steps 60 --seeds 1" },
@@ -105,7 +108,7 @@ interface GivenSettings {
 
 async function trained(
   { output }: CommandContext,
-  { name, config, lab: { folder, device, signal } }: { name: string; config: RunConfig; lab: Lab },
+  { row: { name, links }, config, lab: { folder, device, signal } }: { row: Row; config: RunConfig; lab: Lab },
 ): Promise<LabResult> {
   const { model: { vocabSize, contextLength }, data: { corpus, heldOutFraction, maxBytes }, seed } = config;
   const place = `${folder}/seed-${seed}`;
@@ -115,6 +118,7 @@ async function trained(
     const batches = dataset.batches({ seed, sequences: config.train.sequencesPerMicrobatch, contextLength });
     return await runLab({
       ...{ config, batches, device, signal },
+      ...(links === undefined ? {} : { links: present(parseLinks(links), "an experiment's lines obey the grammar") }),
       onStep: ({ step, loss }) => output.event({ type: "step", name, seed, step, loss }),
     });
   } finally {
@@ -130,6 +134,7 @@ function rowsOf(results: ReadonlyMap<string, readonly LabResult[]>): ExperimentR
     return {
       ...{ name, bytesForward, bytesBackward },
       mergeBytesPerParameter: mean(ofSeeds.map((result) => result.mergeBytesPerParameter)),
+      tokensPerSecond: mean(ofSeeds.map((result) => result.tokensPerSecond)),
       loss: mean(ofSeeds.map(({ loss }) => loss)),
       gap: mean(gaps),
       standardError: gaps.length < 2 ? null : deviation(gaps) / Math.sqrt(gaps.length),
@@ -147,10 +152,14 @@ function deviation(values: readonly number[]): number {
 }
 
 function tableOf(rows: readonly ExperimentRow[]): string[] {
-  const heading = ["", "bytes forward", "back", "merge bytes/parameter", "loss", "gap", "standard error"];
-  const cells = rows.map(({ name, bytesForward, bytesBackward, mergeBytesPerParameter, loss, gap, standardError }) => [
-    ...[name, bytesForward.toFixed(1), bytesBackward.toFixed(1), mergeBytesPerParameter.toFixed(4), loss.toFixed(3)],
-    ...[gap.toFixed(3), standardError === null ? "-" : standardError.toFixed(3)],
+  const heading = [
+    ...["", "bytes forward", "back", "merge bytes/parameter", "tokens/s, virtual"],
+    ...["loss", "gap", "standard error"],
+  ];
+  const cells = rows.map(({ name, bytesForward, bytesBackward, standardError, ...row }) => [
+    ...[name, bytesForward.toFixed(1), bytesBackward.toFixed(1), row.mergeBytesPerParameter.toFixed(4)],
+    ...[row.tokensPerSecond.toFixed(0), row.loss.toFixed(3), row.gap.toFixed(3)],
+    standardError === null ? "-" : standardError.toFixed(3),
   ]);
   const all = [heading, ...cells];
   const widths = heading.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));
