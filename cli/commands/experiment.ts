@@ -6,7 +6,7 @@ import { runOptions } from "../options/run_options.ts";
 
 export const command: Command = {
   name: "experiment",
-  summary: "compare wires, merges, whole swarms or links by training, with several seeds and a control",
+  summary: "compare wires, merges, whole swarms or links by training with each",
   usage: "experiment codecs|merge|swarm|links [--seeds N] [--steps N] [options]",
   about:
     "Trains a whole swarm in this one process and in virtual time, with the code of real miners and orchestrator, once for each " +
