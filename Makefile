@@ -37,8 +37,7 @@ setup: ## fetch Deno, packages and a Vulkan driver, write ./iota (quick when don
 	@.ci/setup
 
 demo: setup ## train a small model on this machine: orchestrator, miners, validator; ends with a sample of its text
-	@./iota swarm --data runs/demo --size tiny --stages 3 --replicas 2 --validators 1 --fresh \
-	  --steps 640 --set train.optimizer=muon
+	@./iota swarm --data runs/demo --fresh --steps 640
 
 test: setup static tidy unit scenarios attack conformance ## format, lint, types and all quick suites
 

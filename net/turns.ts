@@ -18,12 +18,17 @@ export interface Work {
 }
 
 let queue: Promise<void> = Promise.resolve();
+let waiting = 0;
 
 /** Resolves after all due events have been served, and after earlier callers. */
 export function nextTurn(): Promise<void> {
-  queue = queue.then(() => new Promise((resolve) => setTimeout(resolve, 0)));
+  waiting += 1;
+  queue = queue.then(() => new Promise((resolve) => setTimeout(resolve, 0))).then(() => void (waiting -= 1));
   return queue;
 }
+
+/** Jobs that pause between two of their turns: in virtual time, none may pass meanwhile. */
+export const turnsWaiting = (): number => waiting;
 
 /** Calls `body` for [start, end) of each unit, in order. */
 export async function inTurns(

@@ -1,4 +1,4 @@
-/** `iota experiment`: compares codecs and merges by training, and forms of attribution. The work is in cli/experiment. */
+/** `iota experiment`: compares wires, merges, swarms and links by training, and forms of attribution. The work is in cli/experiment. */
 
 import type { Command } from "../command.ts";
 import { deviceOption, threadsOption } from "../options/node_options.ts";
@@ -6,13 +6,14 @@ import { runOptions } from "../options/run_options.ts";
 
 export const command: Command = {
   name: "experiment",
-  summary: "compare wire codecs, merges or attributions over several seeds, against a control",
-  usage: "experiment codecs|merge|clasp [--seeds N] [--steps N] [options]",
+  summary: "compare wires, merges, whole swarms, links or attributions by training with each",
+  usage: "experiment codecs|merge|swarm|links|clasp [--seeds N] [--steps N] [options]",
   about:
     "Trains a whole swarm in this one process and in virtual time, with the code of real miners and orchestrator, once for each " +
     "row and seed, and tells how far its loss on held-out text ends from the control's, with the standard error over seeds. " +
-    "Codecs compares what crosses between stages, merge what replicas of a stage send each other. Clasp measures on a trained " +
-    "model what cheating miners do to the loss, and how many samples each form of attribution needs to find them.",
+    "Codecs compares what crosses between stages, merge what replicas of a stage send each other, swarm both together with " +
+    "one process, links how steps of more microbatches fare over home lines. Clasp measures on a trained model what cheating " +
+    "miners do to the loss, and how many samples each form of attribution needs to find them.",
   examples: [
     "iota experiment codecs --seeds 3",
     "iota experiment merge --steps 100 --json",
@@ -33,7 +34,7 @@ export const command: Command = {
     threadsOption,
   ],
   configures: "run",
-  positionals: { max: 1, placeholder: "NAME", choices: ["codecs", "merge", "clasp"] },
+  positionals: { max: 1, placeholder: "NAME", choices: ["codecs", "merge", "swarm", "links", "clasp"] },
   rights: { read: "any", write: "any", env: "any", sys: ["systemMemoryInfo"] },
   async run(context) {
     if (context.positionals[0] === "clasp") {

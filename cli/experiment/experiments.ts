@@ -14,6 +14,7 @@ export interface Row {
   readonly name: string;
   /** `width`: of the model. */
   settings(width: number): Settings;
+  readonly links?: string; // of every miner, as `iota swarm --links`. @default none: no delay
 }
 
 export interface Experiment {
@@ -33,33 +34,63 @@ const wire = (codec: Codec, [share, text]: readonly [number, string]): Row => ({
 
 const payload = (name: string, settings: Settings) => row(name, { "swarm.replicas": 4, ...settings });
 
+const swarm = (name: string, { share, stepsPerRound }: { share: number; stepsPerRound: number }): Row => ({
+  name,
+  settings: (width) => ({ ...wire("q5block", [share, ""]).settings(width), "train.stepsPerRound": stepsPerRound }),
+});
+
+/** Equal tokens: larger steps are fewer. */
+const line = (microbatchesPerStep: number, links?: string): Row => ({
+  ...row(`${microbatchesPerStep} microbatches${links === undefined ? "" : `, ${links}`}`, {
+    "train.microbatchesPerStep": microbatchesPerStep,
+    "train.steps": 960 / microbatchesPerStep,
+  }),
+  ...(links === undefined ? {} : { links }),
+});
+
+const lines = [undefined, "40ms 20mbit", "150ms 5mbit"];
+
 export const experiments: Readonly<Record<string, Experiment>> = {
   codecs: {
     doc: "wire codecs at equal bytes, one replica a stage, against codec none",
     settings: { "swarm.replicas": 1, "train.optimizer": "muon", "outer.learningRate": 1, "outer.momentum": 0 },
     rows: [
       row("none", { "pipeline.codec": "none" }),
-      wire("iota", [1 / 8, "d/8"]), // 1/8 of the bytes of bfloat16
-      wire("q4block", [1 / 2, "d/2"]),
-      wire("q5block", [3 / 8, "3d/8"]),
-      wire("iota", [1 / 16, "d/16"]), // 1/16
+      wire("iota", [1 / 16, "d/16"]), // 1/16 of the bytes of bfloat16
       wire("q4block", [1 / 4, "d/4"]),
       wire("q5block", [3 / 16, "3d/16"]),
       wire("q4block", [1 / 8, "d/8"]), // 1/28
+      wire("q6block", [1 / 16, "d/16"]), // 1/37
       wire("q5block", [1 / 16, "d/16"]), // 1/43
     ],
   },
   merge: {
     doc: "payloads of a merge, four replicas and codec none, against one replica on the same tokens",
-    settings: { "pipeline.codec": "none", "train.optimizer": "muon", "train.stepsPerRound": 10 },
+    settings: { "pipeline.codec": "none", "train.optimizer": "muon", "train.stepsPerRound": 5 },
     rows: [
       row("one replica", { "swarm.replicas": 1 }),
       payload("float32", { "outer.payload": "float32" }),
-      payload("bf16", { "outer.payload": "bf16" }),
+      payload("float32 DiLoCo", { "outer.payload": "float32", "outer.learningRate": 0.7, "outer.momentum": 0.9 }),
       payload("int8", { "outer.payload": "int8" }),
       payload("sparse 1/16", { "outer.payload": "sparse", "outer.density": 1 / 16 }),
       payload("sparse 1/64", { "outer.payload": "sparse", "outer.density": 1 / 64 }),
     ],
+  },
+  swarm: {
+    doc: "two replicas of every stage against one plain process on the same tokens, with the same optimizer",
+    settings: { "swarm.replicas": 2, "train.optimizer": "muon", "outer.payload": "int8" },
+    rows: [
+      row("one process", { "swarm.replicas": 1, "pipeline.codec": "none" }),
+      swarm("q5block 3d/16, every step", { share: 3 / 16, stepsPerRound: 1 }),
+      swarm("q5block 3d/16, every 20", { share: 3 / 16, stepsPerRound: 20 }),
+      row("none, every 20", { "pipeline.codec": "none", "train.stepsPerRound": 20 }),
+      swarm("q5block d/16, every step", { share: 1 / 16, stepsPerRound: 1 }),
+    ],
+  },
+  links: {
+    doc: "steps of more microbatches over home lines: tokens per second of virtual time, and what they cost in loss",
+    settings: { "swarm.replicas": 2 },
+    rows: [4, 8, 16].flatMap((microbatches) => lines.map((links) => line(microbatches, links))),
   },
 };
 

@@ -7,6 +7,7 @@
 
 import { setImmediate } from "node:timers";
 import type { Timers } from "../../net/timers.ts";
+import { nextTurn, turnsWaiting } from "../../net/turns.ts";
 import { EventQueue } from "../sim/event_queue.ts";
 import { QueueTimers } from "../sim/queue_timers.ts";
 
@@ -57,7 +58,13 @@ export class LabClock {
   }
 }
 
-/** Resolves when everything that waits for no timer, thread or disk has run. */
-function idle(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+/** Resolves when everything that waits for no timer, thread or disk has run, long work that pauses for others included. */
+async function idle(): Promise<void> {
+  await immediate();
+  while (turnsWaiting() > 0) {
+    await nextTurn();
+    await immediate();
+  }
 }
+
+const immediate = () => new Promise<void>((resolve) => setImmediate(resolve));

@@ -7,7 +7,7 @@
  * when the run is over.
  */
 
-import { assert } from "../../core/assert.ts";
+import { assert, present } from "../../core/assert.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import { nodeId } from "../../core/ids.ts";
 import { wireBytes } from "../../core/codec/wire.ts";
@@ -27,13 +27,16 @@ import { type RunningNode, startMiner } from "../node/miner_role.ts";
 import { ValidatorHost } from "../node/validator_host.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
 import { byteSegments } from "../roles/segments.ts";
-import { MemoryHubBlobs } from "./memory_hub_blobs.ts";
+import type { LinkShape } from "../chaos/link_shape.ts";
 import { LabClock } from "./lab_clock.ts";
+import { LabLink } from "./lab_link.ts";
+import { MemoryHubBlobs } from "./memory_hub_blobs.ts";
 
 export interface LabOptions {
   readonly config: RunConfig;
   readonly batches: BatchSource;
   readonly device: ComputeHost; // shared by all miners
+  readonly links?: LinkShape; // of every miner. @default no delay, and as fast as memory
   readonly onStep: (step: { readonly step: number; readonly loss: number }) => void;
   readonly signal: AbortSignal;
 }
@@ -44,10 +47,11 @@ export interface LabResult {
   readonly bytesBackward: number;
   readonly mergeBytesPerParameter: number; // uploaded by a miner in a round, on average; 0: nothing was merged
   readonly tokens: number;
+  readonly tokensPerSecond: number; // of virtual time, from the first step's end to the run's
 }
 
-/** Virtual. */
-const passMs: Readonly<Record<string, number>> = { forward: 100, backward: 300, turnaround: 300 };
+/** Virtual; a step of `tiny` then takes the 400 ms that six miners on two cores need for it. */
+const passMs: Readonly<Record<string, number>> = { forward: 25, backward: 75, turnaround: 75 };
 const mostMs = 1e12;
 const secretSeed = 1; // keys of a swarm that no stranger meets
 
@@ -59,6 +63,7 @@ export async function runLab(options: LabOptions): Promise<LabResult> {
   const stages = stageSpecs(config, layersOfStages);
   const signer = signerOf(0);
   const key = new Uint8Array(ticketKeyBytes).fill(secretSeed);
+  const ends: StepEnd[] = [];
   const tickets = new TicketBox({
     ...{ key, run: "lab", hub: signer.address, random: systemRandom, timers: clock.timers },
     ticketMs: defaultNetLimits.ticketMs,
@@ -70,7 +75,11 @@ export async function runLab(options: LabOptions): Promise<LabResult> {
     admit: () => null,
     storeRound: ({ round }) => Promise.resolve(`round ${round}`),
     openReferee: () => Promise.reject(new Error("no task of a lab is disputed")),
-    onRecord: (record) => record.type === "stepClosed" && onStep({ step: record.step, loss: record.loss }),
+    onRecord: (record) => {
+      if (record.type !== "stepClosed") return;
+      ends.push({ atMs: clock.nowMs, tokens: record.tokens });
+      onStep({ step: record.step, loss: record.loss });
+    },
   });
   const stop = () => orchestrator.stop("interrupted");
   signal.addEventListener("abort", stop);
@@ -79,12 +88,16 @@ export async function runLab(options: LabOptions): Promise<LabResult> {
     const dial = createLoopback((wire) => orchestrator.accept(wire));
     const device = timed(options.device, clock);
     for (let i = 0; i < config.pipeline.stages * config.swarm.replicas; i++) {
+      const line = options.links === undefined ? null : new LabLink(options.links, clock);
       const link = {
-        ...{ url: "loopback:", signer: signerOf(i + 1), verify: verifySignature, dial, limits: defaultNetLimits },
+        ...{ url: "loopback:", signer: signerOf(i + 1), verify: verifySignature, limits: defaultNetLimits },
+        dial: line?.dial(dial) ?? dial,
         ...{ timers: clock.timers, random: systemRandom, giveUpAfterMs: null },
         ...{ onOffline: () => {}, onWaiting: () => {}, onConnected: () => {} },
       };
-      miners.push(await startMiner({ link, device, blobs, ownState: null, onRecord: () => {} }));
+      miners.push(
+        await startMiner({ link, device, blobs: line?.blobs(blobs) ?? blobs, ownState: null, onRecord: () => {} }),
+      );
     }
     let isOver = false;
     const over = () => isOver = true;
@@ -93,11 +106,22 @@ export async function runLab(options: LabOptions): Promise<LabResult> {
     const { finished } = await orchestrator.finished;
     signal.throwIfAborted();
     assert(finished, "a lab's run ends by itself");
-    return await measured(orchestrator, { ...options, blobs, layersOfStages });
+    const tokensPerSecond = rateOf(ends, clock.nowMs);
+    return { ...await measured(orchestrator, { ...options, blobs, layersOfStages }), tokensPerSecond };
   } finally {
     signal.removeEventListener("abort", stop);
     for (const miner of miners) miner.close();
   }
+}
+
+interface StepEnd {
+  readonly atMs: number;
+  readonly tokens: number;
+}
+
+function rateOf([first, ...later]: readonly StepEnd[], endMs: number): number {
+  const tokens = later.reduce((sum, step) => sum + step.tokens, 0);
+  return 1_000 * tokens / Math.max(1, endMs - present(first, "a run that is over has closed a step").atMs);
 }
 
 function signerOf(index: number): Signer {
@@ -136,7 +160,10 @@ interface Measured extends Pick<LabOptions, "config" | "batches" | "device"> {
   readonly layersOfStages: readonly number[];
 }
 
-async function measured({ state }: RunningOrchestrator, options: Measured): Promise<LabResult> {
+async function measured(
+  { state }: RunningOrchestrator,
+  options: Measured,
+): Promise<Omit<LabResult, "tokensPerSecond">> {
   const { config, layersOfStages } = options;
   const { counters } = state;
   const parameters = stageSpecs(config, layersOfStages).reduce((sum, spec) => sum + parameterTable(spec).length, 0);

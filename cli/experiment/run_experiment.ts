@@ -9,11 +9,12 @@ import type { RunConfig } from "../../core/config/config.ts";
 import type { CommandContext } from "../command.ts";
 import { givenRun } from "../options/run_options.ts";
 import { UsageError } from "../output/errors.ts";
+import { parseLinks } from "../chaos/link_shape.ts";
 import { openDevice } from "../roles/open_device.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
 import { decimal } from "../screen/format.ts";
 import { alignedRows } from "./aligned_rows.ts";
-import { type Experiment, experimentNames, experiments } from "./experiments.ts";
+import { type Experiment, experimentNames, experiments, type Row } from "./experiments.ts";
 import { withLabData } from "./lab_data.ts";
 import { configOf, patience } from "./lab_settings.ts";
 import { type LabResult, runLab } from "./lab_swarm.ts";
@@ -23,13 +24,14 @@ export interface ExperimentRow {
   readonly bytesForward: number;
   readonly bytesBackward: number;
   readonly mergeBytesPerParameter: number;
+  readonly tokensPerSecond: number; // of virtual time
   readonly loss: number; // mean over seeds
   readonly gap: number;
   readonly standardError: number | null; // of the gap; null: one seed
   readonly seeds: number;
 }
 
-const longestName = 16;
+const longestName = 28;
 
 interface Lab {
   readonly folder: string; // of datasets
@@ -45,7 +47,7 @@ export async function runExperiment(context: CommandContext): Promise<number> {
   const firstSeed = options.number("seed") ?? 1;
   const runs = Array.from({ length: seeds }, (_, i) =>
     experiment.rows.map((row) => ({
-      name: row.name,
+      row,
       config: configOf(experiment, row, { input: given.input, fixed: { ...patience, seed: firstSeed + i } }),
     }))).flat(); // before anything is computed, so that a wrong setting is found at once
   const lab: Lab = {
@@ -56,8 +58,9 @@ export async function runExperiment(context: CommandContext): Promise<number> {
   try {
     output.line(`${context.positionals[0]}: ${experiment.doc}; ${runs[0]!.config.train.steps} steps, ${seeds} seeds`);
     const results = new Map<string, LabResult[]>(experiment.rows.map(({ name }) => [name, []]));
-    for (const { name, config } of runs) {
-      const result = await trained(context, { name, config, lab });
+    for (const { row, config } of runs) {
+      const { name } = row;
+      const result = await trained(context, { row, config, lab });
       present(results.get(name), "a row has its results").push(result);
       output.event({ type: "run", name, seed: config.seed, ...result });
       output.line(`${name.padEnd(longestName)} seed ${config.seed}  ${decimal(result.loss)} nats per token`);
@@ -86,11 +89,12 @@ function experimentNamed(name: string | undefined): Experiment {
 
 async function trained(
   { output }: CommandContext,
-  { name, config, lab: { folder, device, signal } }: { name: string; config: RunConfig; lab: Lab },
+  { row: { name, links }, config, lab: { folder, device, signal } }: { row: Row; config: RunConfig; lab: Lab },
 ): Promise<LabResult> {
   return await withLabData({ folder, config }, (batches) =>
     runLab({
       ...{ config, batches, device, signal },
+      ...(links === undefined ? {} : { links: present(parseLinks(links), "an experiment's lines obey the grammar") }),
       onStep: ({ step, loss }) => output.event({ type: "step", name, seed: config.seed, step, loss }),
     }));
 }
@@ -103,6 +107,7 @@ function rowsOf(results: ReadonlyMap<string, readonly LabResult[]>): ExperimentR
     return {
       ...{ name, bytesForward, bytesBackward },
       mergeBytesPerParameter: mean(ofSeeds.map((result) => result.mergeBytesPerParameter)),
+      tokensPerSecond: mean(ofSeeds.map((result) => result.tokensPerSecond)),
       loss: mean(ofSeeds.map(({ loss }) => loss)),
       gap: mean(gaps),
       standardError: gaps.length < 2 ? null : deviation(gaps) / Math.sqrt(gaps.length),
@@ -120,10 +125,14 @@ function deviation(values: readonly number[]): number {
 }
 
 function tableOf(rows: readonly ExperimentRow[]): string[] {
-  const heading = ["", "bytes forward", "back", "merge bytes/parameter", "loss", "gap", "standard error"];
-  const cells = rows.map(({ name, bytesForward, bytesBackward, mergeBytesPerParameter, loss, gap, standardError }) => [
-    ...[name, bytesForward.toFixed(1), bytesBackward.toFixed(1), mergeBytesPerParameter.toFixed(4), loss.toFixed(3)],
-    ...[gap.toFixed(3), standardError === null ? "-" : standardError.toFixed(3)],
+  const heading = [
+    ...["", "bytes forward", "back", "merge bytes/parameter", "tokens/s, virtual"],
+    ...["loss", "gap", "standard error"],
+  ];
+  const cells = rows.map(({ name, bytesForward, bytesBackward, standardError, ...row }) => [
+    ...[name, bytesForward.toFixed(1), bytesBackward.toFixed(1), row.mergeBytesPerParameter.toFixed(4)],
+    ...[row.tokensPerSecond.toFixed(0), row.loss.toFixed(3), row.gap.toFixed(3)],
+    standardError === null ? "-" : standardError.toFixed(3),
   ]);
   return alignedRows([heading, ...cells]);
 }

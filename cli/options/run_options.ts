@@ -79,7 +79,7 @@ export const runOptions: readonly OptionSpec[] = [
     kind: "choice",
     placeholder: "NAME",
     choices: codecNames,
-    defaultText: defaultOf("pipeline.codec"),
+    defaultText: "from --size",
     doc: "what stages send each other: a few values per token in 16 bits (iota) or in 4, 5 or 6, or all of them",
   },
   {
@@ -87,7 +87,7 @@ export const runOptions: readonly OptionSpec[] = [
     kind: "choice",
     placeholder: "NAME",
     choices: payloadCodecNames,
-    defaultText: defaultOf("outer.payload"),
+    defaultText: "from --size",
     doc: "what miners send to merge: every value in 4, 2 or 1 bytes, or the largest in 2 bits",
   },
   {

@@ -8,5 +8,3 @@ export const codecNames = ["none", "iota", "q4block", "q5block", "q6block"] as c
 export type Codec = typeof codecNames[number];
 
 export const codecsDoc = "the whole residual stream, or a few values in 16 bits (iota) or fewer";
-
-export const defaultCodec: Codec = "iota";

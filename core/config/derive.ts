@@ -14,7 +14,7 @@ import { runWire } from "../model/stage_wires.ts";
 import type { RunConfig } from "./config.ts";
 import { derived, type KnobPath, type KnobValue } from "./knob.ts";
 import { knobAt, knobPaths } from "./knobs.ts";
-import { longestRound } from "./round_length.ts";
+import { isMeasured, longestRound } from "./round_length.ts";
 import { isSizedPath, presets, type SizeName } from "./size.ts";
 
 export interface DeriveInput {
@@ -39,7 +39,10 @@ export function deriveConfig({ size, given }: DeriveInput): RunConfig {
 
 /** In order: a later one may read an earlier one's result. */
 const derivations: readonly (readonly [KnobPath, (config: RunConfig) => number])[] = [
-  ["train.stepsPerRound", ({ train }) => Math.min(train.stepsPerRound, train.steps)],
+  ["train.stepsPerRound", ({ train, deterministic }) => {
+    const steps = deterministic && isMeasured(train) ? repeatableRound : train.stepsPerRound;
+    return Math.min(steps, train.steps);
+  }],
   ["train.warmupSteps", ({ train }) => Math.min(train.warmupSteps, Math.ceil(train.steps / 4))],
   ["train.joinWarmupSteps", ({ train }) => Math.ceil(15 * longestRound(train) / 100)], // 10-20 % of a round
   ["pipeline.bottleneckWidth", ({ pipeline, model }) => Math.min(pipeline.bottleneckWidth, model.width)],
@@ -49,6 +52,7 @@ const derivations: readonly (readonly [KnobPath, (config: RunConfig) => number])
   ["limits.blobBytes", ({ model }) => Math.max(64 * mebi, roundUp(8 * modelParameters(model)))], // f32, and room
 ];
 
+const repeatableRound = 10; // steps: a measured round would depend on the machine's load
 const mebi = 2 ** 20;
 const roundUp = (bytes: number) => Math.ceil(bytes / mebi) * mebi;
 

@@ -21,7 +21,7 @@ import {
   type KnobValueAt,
   type NumberKnob,
 } from "./knob.ts";
-import { codecNames, codecsDoc, defaultCodec } from "../codec/codec_names.ts";
+import { codecNames, codecsDoc } from "../codec/codec_names.ts";
 import { defaultOptimizer, optimizerDocs, optimizerNames } from "../train/optimizer_names.ts";
 import {
   defaultPayloadCodec,
@@ -90,11 +90,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   "model.normEpsilon": float({ min: 1e-8, max: 1e-2, default: 1e-5 }, "Added to the mean square in RMSNorm."),
 
   "pipeline.stages": int({ min: 1, max: 64, unit: "stages" }, "Parts the model is cut into; a miner holds one."),
-  "pipeline.codec": choice(
-    codecNames,
-    defaultCodec,
-    `How a wire is made: ${codecsDoc}.`,
-  ),
+  "pipeline.codec": choice(codecNames, derived, `What wires carry: ${codecsDoc}.`),
   "pipeline.bottleneckWidth": int(
     { min: 8, max: 4096, multipleOf: 8, unit: "values per token" },
     "Width of the wire with a bottleneck codec.",
@@ -161,7 +157,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
     ...choice(
       payloadCodecNames,
       defaultPayloadCodec,
-      `What miners send to merge: ${payloadCodecNames.map((name) => payloadCodecDocs[name]).join(", or ")}.`,
+      `Payloads of merges: ${payloadCodecNames.map((name) => payloadCodecDocs[name]).join(", or ")}.`,
     ),
     omitsDefault: true,
   },

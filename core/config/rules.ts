@@ -10,6 +10,7 @@ import { vectorBytes } from "../model/vector_bytes.ts";
 import { longestAdamStep } from "../train/adam_bound.ts";
 import { neededFrameBytes, valueAt } from "./derive.ts";
 import { type KnobPath, showValue } from "./knob.ts";
+import { isMeasured } from "./round_length.ts";
 
 export interface BrokenRule {
   readonly fields: readonly [KnobPath, ...KnobPath[]]; // any of them may be the one to change
@@ -54,6 +55,11 @@ const shapeRules: readonly Rule[] = [
     fields: ["train.stepsPerRound", "train.steps"],
     text: "train.stepsPerRound must not be larger than train.steps",
     holds: ({ train }) => train.stepsPerRound <= train.steps,
+  },
+  {
+    fields: ["deterministic", "train.stepsPerRound"],
+    text: "rounds of measured length depend on the machine's load: train.stepsPerRound must be 1 or more",
+    holds: ({ deterministic, train }) => !deterministic || !isMeasured(train),
   },
   {
     fields: ["train.warmupSteps", "train.steps"],

@@ -3,11 +3,16 @@
  *
  * Owns the presets only; numbers that follow from others are in derive.ts, limits in knobs.ts. Shapes from 1b up are those the
  * original IOTA published, with more stages where a stage's 16 bytes per parameter (value, gradient, two moments) and its work
- * would not fit 16 GiB. Learning rates fall to 3e-4 at 7B; `tiny`'s was measured (tests/bench/LOG.md). Warm-up is 1-2 % of the
- * run from 100m up, the run about 20 tokens per parameter. Runs with few rounds average plainly, long ones take DiLoCo's step.
+ * would not fit 16 GiB. Learning rates fall to 3e-4 at 7B. Warm-up is 1-2 % of the run from 100m up, the run about 20 tokens per
+ * parameter. Runs with few rounds average plainly, at measured intervals; long ones take DiLoCo's step and its interval. Codec,
+ * optimizer, payload and `tiny`'s rate were measured at `tiny` (tests/bench/LOG.md); larger sizes follow it without a
+ * measurement: codes for half as many values again as bfloat16 would take, in half its bytes. `toy` has the plainest of each.
  */
 
-import type { KnobPath } from "./knob.ts";
+import type { Codec } from "../codec/codec_names.ts";
+import type { PayloadCodecName } from "../merge/payload/payload_codec_names.ts";
+import type { OptimizerName } from "../train/optimizer_names.ts";
+import type { KnobPath, KnobValueAt } from "./knob.ts";
 
 /** `toy` is for tests: seconds of training. The others are for people. */
 export const sizeNames = ["toy", "tiny", "small", "100m", "1b", "3b", "8b", "15b"] as const;
@@ -18,32 +23,36 @@ export const defaultSize: SizeName = "tiny";
 export type SizedPath =
   | Exclude<Extract<KnobPath, `model.${string}`>, "model.normEpsilon">
   | "pipeline.stages"
+  | "pipeline.codec"
   | "pipeline.bottleneckWidth"
   | "train.sequencesPerMicrobatch"
   | "train.microbatchesPerStep"
   | "train.steps"
   | "train.stepsPerRound"
+  | "train.optimizer"
   | "train.learningRate"
   | "train.warmupSteps"
   | "outer.learningRate"
   | "outer.momentum"
+  | "outer.payload"
   | "data.maxBytes"
   | "validate.heldOutSequences"
   | "limits.leaseMs"
   | "limits.mergePhaseMs";
 
-export type Preset = Readonly<Record<SizedPath, number>>;
+export type Preset = { readonly [Path in SizedPath]: KnobValueAt<Path> };
 
 interface PresetParts {
   readonly model: readonly [width: number, layers: number, heads: number, kvHeads: number, ffnWidth: number];
   readonly vocabSize: number;
   readonly contextLength: number;
   readonly ropeBase: number;
-  readonly pipeline: readonly [stages: number, bottleneckWidth: number];
+  readonly pipeline: readonly [stages: number, codec: Codec, bottleneckWidth: number];
   readonly batch: readonly [sequencesPerMicrobatch: number, microbatchesPerStep: number];
   readonly run: readonly [steps: number, stepsPerRound: number, warmupSteps: number];
-  readonly learningRate: number;
+  readonly inner: readonly [optimizer: OptimizerName, learningRate: number];
   readonly outer: readonly [learningRate: number, momentum: number];
+  readonly payload: PayloadCodecName;
   readonly maxBytes: number;
   readonly heldOutSequences: number;
   readonly patienceMs: readonly [lease: number, mergePhase: number];
@@ -61,15 +70,18 @@ function preset(parts: PresetParts): Preset {
     "model.contextLength": parts.contextLength,
     "model.ropeBase": parts.ropeBase,
     "pipeline.stages": parts.pipeline[0],
-    "pipeline.bottleneckWidth": parts.pipeline[1],
+    "pipeline.codec": parts.pipeline[1],
+    "pipeline.bottleneckWidth": parts.pipeline[2],
     "train.sequencesPerMicrobatch": parts.batch[0],
     "train.microbatchesPerStep": parts.batch[1],
     "train.steps": parts.run[0],
     "train.stepsPerRound": parts.run[1],
     "train.warmupSteps": parts.run[2],
-    "train.learningRate": parts.learningRate,
+    "train.optimizer": parts.inner[0],
+    "train.learningRate": parts.inner[1],
     "outer.learningRate": parts.outer[0],
     "outer.momentum": parts.outer[1],
+    "outer.payload": parts.payload,
     "data.maxBytes": parts.maxBytes,
     "validate.heldOutSequences": parts.heldOutSequences,
     "limits.leaseMs": parts.patienceMs[0],
@@ -77,6 +89,7 @@ function preset(parts: PresetParts): Preset {
   };
 }
 
+const measured = 0; // steps of a round: as many as links and machines need
 const averaging = [1, 0] as const;
 const diloco = [0.7, 0.9] as const;
 const llamaVocab = 128_256;
@@ -89,11 +102,12 @@ export const presets: Readonly<Record<SizeName, Preset>> = {
     vocabSize: 320, // 256 bytes and a few merges: the smallest that a byte-level tokenizer can use
     contextLength: 16,
     ropeBase: 10_000,
-    pipeline: [3, 8],
+    pipeline: [3, "iota", 8],
     batch: [2, 4],
     run: [20, 5, 2],
-    learningRate: 5e-3,
+    inner: ["adamw", 5e-3],
     outer: averaging,
+    payload: "float32",
     maxBytes: 200_000,
     heldOutSequences: 8,
     patienceMs: [minute / 2, minute / 2],
@@ -103,11 +117,12 @@ export const presets: Readonly<Record<SizeName, Preset>> = {
     vocabSize: 1024,
     contextLength: 128,
     ropeBase: 10_000,
-    pipeline: [3, 16],
+    pipeline: [3, "q5block", 24],
     batch: [4, 4],
-    run: [300, 10, 15],
-    learningRate: 4e-3,
+    run: [300, measured, 15],
+    inner: ["muon", 4e-3],
     outer: averaging,
+    payload: "int8",
     maxBytes: 4_000_000,
     heldOutSequences: 32,
     patienceMs: [minute, minute],
@@ -117,11 +132,12 @@ export const presets: Readonly<Record<SizeName, Preset>> = {
     vocabSize: 4096,
     contextLength: 256,
     ropeBase: 10_000,
-    pipeline: [4, 16],
+    pipeline: [4, "q5block", 24],
     batch: [8, 16],
-    run: [1000, 20, 50],
-    learningRate: 1e-3,
+    run: [1000, measured, 50],
+    inner: ["muon", 1e-3],
     outer: averaging,
+    payload: "int8",
     maxBytes: 0,
     heldOutSequences: 64,
     patienceMs: [minute, 2 * minute],
@@ -131,11 +147,12 @@ export const presets: Readonly<Record<SizeName, Preset>> = {
     vocabSize: 16_384,
     contextLength: 1024,
     ropeBase: 10_000,
-    pipeline: [3, 24],
+    pipeline: [3, "q5block", 40],
     batch: [8, 32],
     run: [8000, 30, 160],
-    learningRate: 6e-4,
+    inner: ["muon", 6e-4],
     outer: diloco,
+    payload: "int8",
     maxBytes: 0,
     heldOutSequences: 64,
     patienceMs: [2 * minute, 5 * minute],
@@ -145,11 +162,12 @@ export const presets: Readonly<Record<SizeName, Preset>> = {
     vocabSize: llamaVocab,
     contextLength: 2048,
     ropeBase: 500_000,
-    pipeline: [3, 32],
+    pipeline: [3, "q5block", 48],
     batch: [4, 64],
     run: [60_000, 30, 1000],
-    learningRate: 4e-4,
+    inner: ["muon", 4e-4],
     outer: diloco,
+    payload: "int8",
     maxBytes: 0,
     heldOutSequences: 64,
     patienceMs: [5 * minute, 20 * minute],
@@ -159,11 +177,12 @@ export const presets: Readonly<Record<SizeName, Preset>> = {
     vocabSize: llamaVocab,
     contextLength: 2048,
     ropeBase: 500_000,
-    pipeline: [5, 48],
+    pipeline: [5, "q5block", 72],
     batch: [4, 128],
     run: [70_000, 30, 1000],
-    learningRate: 3e-4,
+    inner: ["muon", 3e-4],
     outer: diloco,
+    payload: "int8",
     maxBytes: 0,
     heldOutSequences: 64,
     patienceMs: [5 * minute, 30 * minute],
@@ -173,11 +192,12 @@ export const presets: Readonly<Record<SizeName, Preset>> = {
     vocabSize: llamaVocab,
     contextLength: 4096,
     ropeBase: 500_000,
-    pipeline: [10, 64],
+    pipeline: [10, "q5block", 96],
     batch: [1, 256],
     run: [150_000, 30, 2000],
-    learningRate: 3e-4,
+    inner: ["muon", 3e-4],
     outer: diloco,
+    payload: "int8",
     maxBytes: 0,
     heldOutSequences: 64,
     patienceMs: [10 * minute, 30 * minute],
@@ -187,11 +207,12 @@ export const presets: Readonly<Record<SizeName, Preset>> = {
     vocabSize: llamaVocab,
     contextLength: 4096,
     ropeBase: 500_000,
-    pipeline: [18, 80],
+    pipeline: [18, "q5block", 120],
     batch: [1, 512],
     run: [150_000, 30, 2000],
-    learningRate: 2e-4,
+    inner: ["muon", 2e-4],
     outer: diloco,
+    payload: "int8",
     maxBytes: 0,
     heldOutSequences: 64,
     patienceMs: [10 * minute, 30 * minute],

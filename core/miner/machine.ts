@@ -13,7 +13,7 @@ import type { Machine } from "../protocol/machine.ts";
 import type { Assign, Holding, HubMessage, ReduceSlice, RunTask, Welcome } from "../protocol/message.ts";
 import { type MinerEffect, type MinerEvent, record, release, send } from "./event.ts";
 import { beside, jobDone, jobFailed, workOf } from "./jobs.ts";
-import type { Job, MinerState, RunningJob, SideJob } from "./state.ts";
+import type { Job, MinerState, RunningJob } from "./state.ts";
 
 export const miner: Machine<MinerState, MinerEvent, MinerEffect> = {
   step(state, event) {

@@ -1,6 +1,7 @@
 /** The lab of `iota experiment`: its swarm trains like any other, repeats to the bit, and its table is arithmetic on runs. */
 
 import { assert, assertAlmostEquals, assertEquals, assertLess, assertRejects, assertStringIncludes } from "@std/assert";
+import { parseLinks } from "../../cli/chaos/link_shape.ts";
 import { commandTable } from "../../cli/command_table.ts";
 import { type LabResult, runLab } from "../../cli/experiment/lab_swarm.ts";
 import { experiments } from "../../cli/experiment/experiments.ts";
@@ -27,11 +28,19 @@ function configOf(overrides: Record<string, KnobValue>) {
   return resolved.config;
 }
 
-async function lab(overrides: Record<string, KnobValue>, signal = new AbortController().signal) {
+async function lab(overrides: Record<string, KnobValue>, { links }: { links?: string } = {}) {
+  const { signal } = new AbortController();
   const config = configOf(overrides);
   const steps: number[] = [];
   const onStep = ({ loss }: { loss: number }) => void steps.push(loss);
-  const result = await runLab({ config, batches: countingBatches(config), device, signal, onStep });
+  const result = await runLab({
+    config,
+    batches: countingBatches(config),
+    device,
+    signal,
+    onStep,
+    ...(links === undefined ? {} : { links: parseLinks(links)! }),
+  });
   return { ...result, steps };
 }
 
@@ -52,6 +61,18 @@ Deno.test("Lab: replicas merge, and what a miner uploads is counted by parameter
   assertLess(Math.abs(dense.mergeBytesPerParameter / 8 - 1), 0.02, "its payload, and each slice reduced twice");
   const sparse = await lab({ "swarm.replicas": 2, "outer.payload": "sparse", "outer.density": 1 / 16 });
   assertLess(sparse.mergeBytesPerParameter, 0.1 * dense.mergeBytesPerParameter);
+});
+
+Deno.test("Lab: lines cost time and no number: each trip its delay, each byte of a merge its share of the rate", async () => {
+  const settings = { "swarm.replicas": 2, "outer.payload": "int8", "deterministic": true } as const;
+  const loopback = await lab(settings);
+  const near = await lab(settings, { links: "40ms" });
+  const far = await lab(settings, { links: "80ms" });
+  const slow = await lab(settings, { links: "40ms 100kbit" });
+  for (const { loss, steps } of [near, far, slow]) assertEquals([loss, steps], [loopback.loss, loopback.steps]);
+  const msOf = ({ tokensPerSecond }: LabResult) => 1_000 / tokensPerSecond;
+  assertAlmostEquals((msOf(far) - msOf(loopback)) / (msOf(near) - msOf(loopback)), 2, 0.3);
+  assertLess(2 * msOf(near), msOf(slow));
 });
 
 Deno.test("Lab: an interrupted run ends at once", async () => {
@@ -85,7 +106,10 @@ Deno.test("Experiment: gaps and their standard error are those of its runs", asy
 Deno.test("Experiment: an unknown name or a wrong setting is refused before anything is computed", async () => {
   const unknown = new FakeHost();
   assertEquals(await main(["experiment", "codex"], unknown, commandTable), 2);
-  assertStringIncludes(unknown.written.stderr, "its name must be one of codecs, merge, clasp: current value is codex");
+  assertStringIncludes(
+    unknown.written.stderr,
+    "its name must be one of codecs, merge, swarm, links, clasp: current value is codex",
+  );
   const wrong = new FakeHost();
   assertEquals(await main(["experiment", "codecs", "--set", "train.learningRate=-1"], wrong, commandTable), 2);
   assertStringIncludes(wrong.written.stderr, "train.learningRate");

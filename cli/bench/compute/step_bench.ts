@@ -60,10 +60,10 @@ export async function runStepBench(context: CommandContext): Promise<number> {
 
 function configOf(size: string): RunConfig {
   const known = [oneMillion, ...sizeNames];
-  const stages = { "pipeline.stages": 1, "pipeline.codec": "none" };
+  const compared = { "pipeline.stages": 1, "pipeline.codec": "none", "train.optimizer": "adamw" }; // as the peers
   const resolved = size === oneMillion
-    ? resolveConfig({ size: "tiny", overrides: { ...millionShape, ...stages } })
-    : resolveConfig({ size, overrides: stages });
+    ? resolveConfig({ size: "tiny", overrides: { ...millionShape, ...compared } })
+    : resolveConfig({ size, overrides: compared });
   if (known.includes(size) && resolved.ok) return resolved.config;
   throw new UsageError(
     `Cannot run bench step as its size must be one of ${known.join(", ")}: current value is '${size}'`,

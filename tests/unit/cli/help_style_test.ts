@@ -9,6 +9,7 @@ import { allOptions, everyCommand, loadTree } from "../../../cli/manual/command_
 import { flagPaths, runOptions } from "../../../cli/options/run_options.ts";
 import { derived } from "../../../core/config/knob.ts";
 import { knobAt } from "../../../core/config/knobs.ts";
+import { isSizedPath } from "../../../core/config/size.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 
 const tree = await loadTree(commandTable);
@@ -142,6 +143,7 @@ Deno.test("Help style: the default of a run's option is the setting's own", () =
   for (const [option, path] of Object.entries(flagPaths)) {
     const spec = runOptions.find(({ name }) => name === option)!;
     const { default: initial } = knobAt(path);
-    assertEquals(spec.defaultText, initial === derived ? "from --size" : String(initial), option);
+    const isSized = isSizedPath(path) || initial === derived;
+    assertEquals(spec.defaultText, isSized ? "from --size" : String(initial), option);
   }
 });

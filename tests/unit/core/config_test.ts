@@ -59,8 +59,16 @@ Deno.test("Configuration: the size of the flag replaces the size of the file", (
 });
 
 Deno.test("Configuration: a shorter run shortens what depends on its length", () => {
-  const { config } = resolved(resolveConfig({ overrides: { "train.steps": 5 } }));
+  const { config } = resolved(resolveConfig({ size: "1b", overrides: { "train.steps": 5 } }));
   assertEquals([config.train.stepsPerRound, config.train.warmupSteps, config.train.joinWarmupSteps], [5, 2, 1]);
+});
+
+Deno.test("Configuration: rounds of a size are measured, except where a run must repeat to the bit", () => {
+  assertEquals(resolved(resolveConfig({})).config.train.stepsPerRound, 0);
+  const { config } = resolved(resolveConfig({ overrides: { deterministic: true } }));
+  assert(config.train.stepsPerRound > 0);
+  const both = texts(resolveConfig({ overrides: { deterministic: true, "train.stepsPerRound": 0 } }));
+  assertStringIncludes(both.join("\n"), "train.stepsPerRound must be 1 or more");
 });
 
 Deno.test("Configuration: frames, queues and blobs grow with what a run sends", () => {

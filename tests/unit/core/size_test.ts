@@ -7,8 +7,10 @@ import { brokenRule } from "../../../core/config/knob.ts";
 import { knobAt, knobPaths } from "../../../core/config/knobs.ts";
 import { resolveConfig } from "../../../core/config/parse.ts";
 import { sizeNames } from "../../../core/config/size.ts";
+import { wireBytes } from "../../../core/codec/wire.ts";
 import { modelParameters } from "../../../core/model/shape.ts";
 import { parameterTable, stageSpecs } from "../../../core/model/spec.ts";
+import { runWire } from "../../../core/model/stage_wires.ts";
 import { splitLayers, stageParameterLengths } from "../../../core/model/stages.ts";
 
 function configOf(size: string): RunConfig {
@@ -66,8 +68,21 @@ Deno.test("Size: a stage with gradient and both moments fits a card of 24 GB, th
 });
 
 Deno.test("Size: DiLoCo's outer step from 100m up, plain averaging below", () => {
-  assertEquals(configOf("small").outer, { learningRate: 1, momentum: 0 });
+  assertEquals(configOf("small").outer, { learningRate: 1, momentum: 0, payload: "int8" });
   for (const size of ["100m", "1b", "3b", "8b", "15b"]) {
-    assertEquals(configOf(size).outer, { learningRate: 0.7, momentum: 0.9 });
+    assertEquals(configOf(size).outer, { learningRate: 0.7, momentum: 0.9, payload: "int8" });
+  }
+});
+
+Deno.test("Size: a wire takes at most 1/16 of what bfloat16 takes, both ways on average at most 1/10", () => {
+  for (const size of sizeNames) {
+    if (size === "toy") continue; // for tests
+    const config = configOf(size);
+    const share = (direction: "forward" | "backward") => {
+      const wire = runWire(config, direction);
+      return wireBytes(wire) / wire.rows / (2 * config.model.width);
+    };
+    assert(share("forward") <= 1 / 16, `${size}: ${share("forward")}`);
+    assert((share("forward") + share("backward")) / 2 <= 1 / 10, `${size}: ${share("backward")}`);
   }
 });

@@ -91,7 +91,7 @@ Deno.test("Stages: a deep pipeline of the largest model is split in a moment", (
 });
 
 Deno.test("Stages: FLOPs per token are those of the matrices and of attention", () => {
-  const config = configOf({});
+  const config = configOf({ "pipeline.bottleneckWidth": 16 });
   const [head, body, tail] = stageSpecs(config, [2, 2, 2]) as [StageSpec, StageSpec, StageSpec];
   // q 128x128, k and v 64x128 each, o 128x128, gate and up 384x128, down 128x384; 129 / 2 keys on average.
   const layer = 2 * (128 * 128 + 2 * 64 * 128 + 128 * 128 + 3 * 384 * 128) + 2 * 2 * 128 * 64.5;
