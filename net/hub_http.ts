@@ -25,7 +25,7 @@ export function createApi(options: ApiOptions): Hono<{ Bindings: { readonly orig
   const app = new Hono<{ Bindings: { readonly origin?: string } }>();
   app.get("/healthz", (context) => context.text("ok"));
   for (const [path, page] of Object.entries(options.pages)) {
-    app.get(path, (context) => page(context.req.raw, context.env.origin ?? unknownOrigin));
+    app.get(path, (context) => page(context.req.raw, context.env?.origin ?? unknownOrigin));
   }
   app.route("/", blobRoutes(options.blobs));
   app.notFound((context) =>
