@@ -39,6 +39,7 @@ export function deriveConfig({ size, given }: DeriveInput): RunConfig {
 
 /** In order: a later one may read an earlier one's result. */
 const derivations: readonly (readonly [KnobPath, (config: RunConfig) => number])[] = [
+  ["model.layers", ({ model, pipeline }) => Math.max(model.layers, pipeline.stages)], // every stage needs one
   ["train.stepsPerRound", ({ train, deterministic }) => {
     const steps = deterministic && isMeasured(train) ? repeatableRound : train.stepsPerRound;
     return Math.min(steps, train.steps);

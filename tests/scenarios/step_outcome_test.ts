@@ -11,14 +11,16 @@ interface Shape {
   readonly stages?: number;
   readonly replicas?: number;
   readonly validators?: number;
+  readonly replaysPerMiner?: number;
 }
 
-function swarm({ stages = 3, replicas = 2, validators = 0 }: Shape = {}) {
+function swarm({ stages = 3, replicas = 2, validators = 0, replaysPerMiner = 1 }: Shape = {}) {
   const hub = new ScriptedOrchestrator({
     model: { layers: stages },
     pipeline: { stages, codec: "none" },
     train: { microbatchesPerStep: 4, steps: 100, stepsPerRound: 50 },
     swarm: { replicas, validators },
+    validate: { replaysPerMiner },
     limits: { leaseMs: 60_000, leasesPerMiner: 2 },
   });
   const judges = Array.from({ length: validators }, (_, i) => hub.validator(`validator-${i}`));
@@ -108,7 +110,7 @@ Deno.test("Step outcome: deadlines that passed and results that were refused are
 });
 
 Deno.test("Step outcome: the newest stays, and the one whose wires an audit needs until nobody is asked of its round any more", () => {
-  const { hub, nodes, judges: [judge] } = swarm({ stages: 1, validators: 1 });
+  const { hub, nodes, judges: [judge] } = swarm({ stages: 1, validators: 1, replaysPerMiner: 0 });
   const first = closeStep(hub, nodes);
   for (let step = 1; step < 5; step++) closeStep(hub, nodes);
   assertEquals(hub.state.outcomes.map(({ step }) => step), [0, 5 - outcomesKept]);

@@ -179,7 +179,7 @@ const brokenRules: readonly [overrides: Record<string, unknown>, text: string][]
     { "pipeline.bottleneckWidth": 256 },
     "Cannot use pipeline.bottleneckWidth as pipeline.bottleneckWidth must not be larger",
   ],
-  [{ "pipeline.stages": 7 }, "Cannot use pipeline.stages as every stage needs a layer"],
+  [{ "pipeline.stages": 7, "model.layers": 3 }, "Cannot use pipeline.stages as every stage needs a layer"],
   [{ "model.layers": 2 }, "Cannot use model.layers as every stage needs a layer"],
   [
     { "train.stepsPerRound": 500 },
