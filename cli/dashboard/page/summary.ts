@@ -9,7 +9,7 @@ const unknown = "–";
 
 export function showSummary(run: PublicRun): void {
   document.title = `${run.name} · step ${run.step} of ${run.steps} · iota`;
-  setText(byId("name"), run.name);
+  setText(byId("name"), run.name === "iota" ? "" : run.name); // the default name is already in the heading
   setText(byId("about"), `${run.size} · ${short(run.parameters)} parameters`);
   const bar = byId("bar") as HTMLProgressElement;
   bar.max = Math.max(1, run.steps);
