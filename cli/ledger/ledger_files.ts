@@ -1,5 +1,7 @@
 /** Where the signed log of a run lies: `ledger.jsonl`, the full files beside it (`.1` the newest), and the newest signed head. */
 
+import { readWholeLines, type WholeLines } from "../output/whole_lines.ts";
+
 const name = "ledger.jsonl";
 export const keptLedgerFiles = 15; // full ones, 256 MiB
 
@@ -17,33 +19,17 @@ export const ledgerFileNames: readonly string[] = [
   ...Array.from({ length: keptLedgerFiles }, (_, i) => `${name}.${i + 1}`),
 ];
 
-export interface LedgerFile {
+export interface LedgerFile extends WholeLines {
   readonly path: string;
-  readonly lines: readonly string[]; // whole ones
-  readonly tornBytes: number; // after the last line's end: a process was killed while it wrote
 }
 
-/** The files that exist, oldest first; `path`: of the newest. */
-export async function readLedgerFiles(path: string): Promise<LedgerFile[]> {
+/** The files that exist, oldest first; `newest`: the path of the last. */
+export async function readLedgerFiles(newest: string): Promise<LedgerFile[]> {
   const files: LedgerFile[] = [];
   for (let i = keptLedgerFiles; i >= 0; i--) {
-    const file = await readLedgerFile(i === 0 ? path : `${path}.${i}`);
-    if (file !== null) files.push(file);
+    const path = i === 0 ? newest : `${newest}.${i}`;
+    const found = await readWholeLines(path);
+    if (found !== null) files.push({ path, ...found });
   }
   return files;
 }
-
-/** Null if there is no such file. */
-export async function readLedgerFile(path: string): Promise<LedgerFile | null> {
-  try {
-    const bytes = await Deno.readFile(path);
-    const whole = bytes.lastIndexOf(lineEnd) + 1;
-    const text = new TextDecoder().decode(bytes.subarray(0, Math.max(0, whole - 1)));
-    return { path, lines: whole === 0 ? [] : text.split("\n"), tornBytes: bytes.length - whole };
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return null;
-    throw error;
-  }
-}
-
-const lineEnd = 10;

@@ -13,9 +13,10 @@ import type { LogEntry, MachineEntry } from "../../core/ledger/entry.ts";
 import { carriedState, scoresEntry, takeEntry } from "../../core/ledger/ledger.ts";
 import type { Signer, Verify } from "../../net/auth/hello.ts";
 import type { Cancel, Timers } from "../../net/timers.ts";
+import { cutTornEnd, readWholeLines } from "../output/whole_lines.ts";
 import { type LogDisk, RotatingLog } from "../service/rotating_log.ts";
 import { type ChainHead, chainLine, type LineContent, type SignedHead, signedText } from "./chain_line.ts";
-import { headPath, keptLedgerFiles, ledgerPath, readLedgerFile } from "./ledger_files.ts";
+import { headPath, keptLedgerFiles, ledgerPath } from "./ledger_files.ts";
 import { LedgerReader } from "./ledger_reader.ts";
 import { missingEntries } from "./missing_entries.ts";
 
@@ -45,10 +46,10 @@ export async function openLedgerLog(options: LedgerLogOptions): Promise<LedgerLo
       if (recent.length > recentEntries) recent.shift();
     },
   });
-  const file = await readLedgerFile(path);
+  const file = await readWholeLines(path);
   for (const line of file?.lines ?? []) reader.take(line);
   reader.end();
-  if (file !== null && file.tornBytes > 0) await Deno.truncate(path, (await Deno.stat(path)).size - file.tornBytes);
+  if (file !== null) await cutTornEnd(path, file);
   if (reader.wrong !== null) {
     const { line, why } = reader.wrong;
     options.warn(

@@ -6,6 +6,7 @@
  */
 
 import { emptyView, type RunView } from "../../core/view/view.ts";
+import { cutTornEnd, readWholeLines } from "../output/whole_lines.ts";
 import { foldForeign, parseLine, wholeView } from "./log_line.ts";
 import { recordFileNames } from "./record_files.ts";
 import { viewProblem } from "./view_shape.ts";
@@ -21,11 +22,10 @@ export async function readRecordLog(folder: string, { cuts = false } = {}): Prom
   try {
     for (const name of recordFileNames) {
       const path = `${folder}/${name}`;
-      const bytes = await Deno.readFile(path).catch(nullIfMissing);
-      if (bytes === null) continue;
-      const wholeBytes = bytes.lastIndexOf(lineEnd) + 1;
-      if (cuts && wholeBytes < bytes.length) await Deno.truncate(path, wholeBytes);
-      if (wholeBytes > 0) return foldLines(new TextDecoder().decode(bytes.subarray(0, wholeBytes - 1)).split("\n"));
+      const file = await readWholeLines(path);
+      if (file === null) continue;
+      if (cuts) await cutTornEnd(path, file);
+      if (file.lines.length > 0) return foldLines(file.lines);
     }
     return { view: emptyView(), sequence: 0, problem: null };
   } catch (error) {
@@ -52,13 +52,6 @@ function foldLines(lines: readonly string[]): ReadRecords {
   }
   problem = problem ?? viewProblem(view);
   return { view: problem === null ? view : emptyView(), sequence, problem };
-}
-
-const lineEnd = 10;
-
-function nullIfMissing(error: unknown): null {
-  if (error instanceof Deno.errors.NotFound) return null;
-  throw error;
 }
 
 const textOf = (error: unknown): string => error instanceof Error ? error.message : String(error);

@@ -2,8 +2,8 @@
  * The most that an honest miner may have to store at the hub: the limit for every member.
  *
  * In one round: its payload, the slices it reduces (all of its stage when few replicas are left), when it is asked to upload,
- * parameters and outer momentum, and the parameters that it shows for audits. Counted over `roundsKept` rounds, since blobs that arrive too late stay until the
- * second sweep after.
+ * parameters and outer momentum, and the parameters that it shows for audits. Counted over `roundsKept` rounds, since blobs that
+ * arrive too late stay until the second sweep after.
  */
 
 import { assert } from "../assert.ts";

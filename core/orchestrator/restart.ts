@@ -17,7 +17,7 @@ import { returnLeases } from "./step/leases.ts";
 import { forgetWires } from "./step/taking_back.ts";
 import { forgetTimes } from "./merge/round_length.ts";
 import { lookEffect, openRequests } from "./merge/mending.ts";
-import { checkStatesAgain } from "./audit/shown_states.ts";
+import { resumeShowing } from "./audit/shown_states.ts";
 import { forgetAbsences } from "./members/blame.ts";
 import { setAway } from "./members/replicas.ts";
 import { restoreEffect } from "./merge/restoring.ts";
@@ -44,7 +44,7 @@ export function onRestarted(
   for (const node of state.validators) reissueAuditOf(state, node);
   const forgotten = forgetSegments(state, lost);
   refereeAgain(state);
-  checkStatesAgain(state);
+  resumeShowing(state);
   if (state.gatherUntilMs !== null) state.gatherUntilMs = backMs + swarm.gatherMs;
   if (state.closeUntilMs !== null) state.closeUntilMs = backMs + limits.mergePhaseMs;
   const { step, round } = state;

@@ -152,7 +152,7 @@ export interface Evaluated {
   readonly tokens: number;
 }
 
-/** What a validator found when it repeated a task from the committed wires and the round's parameters. */
+/** What a validator found when it repeated a task from the committed wires, with the round's parameters or those shown. */
 export interface Replayed {
   readonly type: "replayed";
   readonly request: number;

@@ -3,6 +3,8 @@
  * The driver is chosen when a process starts, so these tests run in processes of their own.
  */
 
+import { isFile } from "./is_file.ts";
+
 const variable = "IOTA_SECOND_ICD"; // a driver description elsewhere
 
 const places = [
@@ -19,15 +21,6 @@ function findDescription(): string | null {
   const told = Deno.env.get(variable);
   const candidates = told === undefined ? places : [told];
   return candidates.find((path) => isFile(path)) ?? null;
-}
-
-function isFile(path: string): boolean {
-  try {
-    return Deno.statSync(path).isFile;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
-  }
 }
 
 const found = Deno.build.os === "linux" ? findDescription() : null;

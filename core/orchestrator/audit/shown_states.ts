@@ -21,7 +21,7 @@ import { nextBelow } from "../../prng.ts";
 import type { StateShown } from "../../protocol/message.ts";
 import { longestWay } from "../../train/longest_way.ts";
 import { type OrchestratorEffect, record, reject } from "../event.ts";
-import { blame, noteWithheld } from "../members/blame.ts";
+import { blame, noteAbsence, noteWithheld } from "../members/blame.ts";
 import { stepsOfRound } from "../merge/round_length.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 import type { StepWork } from "../step/step_state.ts";
@@ -141,10 +141,12 @@ function awaitedCheck(
   return null;
 }
 
-/** After a restart: the hub's own checks died with its process. */
-export function checkStatesAgain({ audit }: OrchestratorState): void {
+/** After a restart: uploads may have ended with the hub's process, which is nobody's fault, and its checks have. */
+export function resumeShowing(state: OrchestratorState): void {
+  const { audit } = state;
+  dropAwaited(state, ({ parameters }) => parameters === null);
   audit.unchecked = [...audit.awaited].flatMap(([node, states]) =>
-    states.filter(({ parameters }) => parameters !== null).map(({ round, step }) => ({ node, round, step }))
+    states.map(({ round, step }) => ({ node, round, step }))
   );
 }
 
@@ -218,21 +220,29 @@ function drop(
 
 /**
  * Called when a round has been merged and before its work is reported. Whoever has not shown a state of the round before it
- * gets nothing for the round: else a cheat would show only what it did honestly.
+ * gets nothing for the round: else a cheat would show only what it did honestly. Having no link is excused as elsewhere.
  */
 export function endShowing(state: OrchestratorState): OrchestratorEffect[] {
-  const isLate = ({ round, parameters }: AwaitedState) => round < state.round - 1 && parameters === null;
+  const isOld = ({ round }: AwaitedState) => round < state.round - 1;
   const effects: OrchestratorEffect[] = [];
   for (const [node, states] of [...state.audit.awaited]) {
-    const late = states.find(isLate);
-    if (late === undefined) continue;
-    drop(state, { node, isVain: isLate });
-    noteWithheld(state, { node, duty: "showing" });
-    state.roundUnits.delete(node);
-    const detail = `Cannot audit step ${late.step} as its parameters must be shown by the end of the next round`;
-    effects.push(record({ type: "faultSeen", node, code: "limitExceeded", detail }));
+    const late = states.find((each) => isOld(each) && each.parameters === null);
+    drop(state, { node, isVain: isOld });
+    if (late !== undefined) effects.push(...missedShowing(state, { node, step: late.step }));
   }
   return effects;
+}
+
+function missedShowing(
+  state: OrchestratorState,
+  { node, step }: { node: NodeId; step: number },
+): OrchestratorEffect[] {
+  const isAway = state.members.get(node)?.graceUntilMs !== null;
+  const note = isAway ? noteAbsence : noteWithheld;
+  note(state, { node, duty: "showing" });
+  if (state.unpaid.has(node)) state.roundUnits.delete(node);
+  const detail = `Cannot audit step ${step} as its parameters must be shown by the end of the next round`;
+  return [record({ type: "faultSeen", node, code: "limitExceeded", detail })];
 }
 
 /** What is held for rounds whose audits are over: the wires to release and the blobs to delete. */

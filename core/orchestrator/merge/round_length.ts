@@ -11,15 +11,14 @@ import { stepsFor } from "../../merge/interval.ts";
 import type { OrchestratorState } from "../state.ts";
 import type { StepOutcome } from "../step/step_outcome.ts";
 
-/** After the last step of a round, or of the run, comes a merge. Configured rounds end at multiples of their length. */
+/** After the last step of a round, or of the run, comes a merge. */
 export function roundIsOver(state: OrchestratorState): boolean {
   const { step, roundFirstStep, config: { train } } = state;
   if (step === roundFirstStep) return false;
-  if (step >= train.steps) return true;
-  return isMeasured(train) ? step - roundFirstStep >= measuredSteps(state) : step % train.stepsPerRound === 0;
+  return step >= train.steps || step - roundFirstStep >= stepsOfRound(state);
 }
 
-/** Steps of the open round, if nothing ends it early. */
+/** Steps of the open round, if nothing ends it early. Configured rounds end at multiples of their length. */
 export function stepsOfRound(state: OrchestratorState): number {
   const { train } = state.config;
   if (isMeasured(train)) return measuredSteps(state);

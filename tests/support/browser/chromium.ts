@@ -1,6 +1,7 @@
 /** A real Chromium for the tests of the page: one for all tests of a file, a fresh context for each. */
 
 import { type BrowserContext, chromium, type Page } from "playwright-core";
+import { isFile } from "../is_file.ts";
 
 const variable = "IOTA_CHROMIUM"; // the program elsewhere
 
@@ -71,13 +72,4 @@ function watched(context: BrowserContext, origin: string): string[] {
     if (asked !== origin && protocol !== "data:" && protocol !== "blob:") problems.push(`asked for ${request.url()}`);
   });
   return problems;
-}
-
-function isFile(path: string): boolean {
-  try {
-    return Deno.statSync(path).isFile;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
-  }
 }

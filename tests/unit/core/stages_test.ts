@@ -78,10 +78,15 @@ Deno.test("Stages: as many stages as layers, and one stage for all", () => {
 });
 
 Deno.test("Stages: fewer layers than stages is refused before, as a problem to read", () => {
-  const result = resolveConfig({ overrides: { "pipeline.stages": 7 } });
+  const result = resolveConfig({ overrides: { "pipeline.stages": 7, "model.layers": 3 } });
   assert(!result.ok && result.problems[0]!.text.includes("every stage needs a layer"));
   const config = configOf({});
   assertThrows(() => splitLayers({ ...config, pipeline: { ...config.pipeline, stages: 7 } }), Error, "7 stages");
+});
+
+Deno.test("Stages: a size gets a layer for each stage where it has fewer and no number is given", () => {
+  assertEquals(configOf({ "pipeline.stages": 4 }, "tiny").model.layers, 4);
+  assertEquals(configOf({ "pipeline.stages": 2 }, "tiny").model.layers, 3);
 });
 
 Deno.test("Stages: a deep pipeline of the largest model is split in a moment", () => {

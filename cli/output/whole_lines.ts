@@ -1,0 +1,26 @@
+/** The whole lines of a file that is appended to: what comes after the last line's end was torn, as its writer was killed. */
+
+export interface WholeLines {
+  readonly lines: readonly string[];
+  readonly tornBytes: number; // after the last line's end
+}
+
+/** Reads all of it; null if there is no such file. */
+export async function readWholeLines(path: string): Promise<WholeLines | null> {
+  try {
+    const bytes = await Deno.readFile(path);
+    const wholeBytes = bytes.lastIndexOf(lineEnd) + 1;
+    const text = new TextDecoder().decode(bytes.subarray(0, Math.max(0, wholeBytes - 1)));
+    return { lines: wholeBytes === 0 ? [] : text.split("\n"), tornBytes: bytes.length - wholeBytes };
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    throw error;
+  }
+}
+
+/** Cuts the torn end off, before anything is appended. */
+export async function cutTornEnd(path: string, { tornBytes }: WholeLines): Promise<void> {
+  if (tornBytes > 0) await Deno.truncate(path, (await Deno.stat(path)).size - tornBytes);
+}
+
+const lineEnd = 10;

@@ -1,0 +1,131 @@
+/** States that drawn miners are to show: when their tasks are audited with them, and what missing or impossible ones cost. */
+
+import { assert, assertEquals } from "@std/assert";
+import type { NodeId } from "../../core/ids.ts";
+import type { PayloadStats } from "../../core/merge/payload_stats.ts";
+import { commit, reduceAll } from "../support/swarm/scripted_merge.ts";
+import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
+
+/** One stage of two replicas and a validator that never answers; every second step of two is drawn for everybody. */
+function drawn() {
+  const hub = new ScriptedOrchestrator({
+    model: { layers: 1 },
+    pipeline: { stages: 1, codec: "none" },
+    validate: { statesPerRound: 1000 },
+    train: { microbatchesPerStep: 4, steps: 40, stepsPerRound: 2 },
+    swarm: { replicas: 2, validators: 1 },
+    limits: { mergePhaseMs: 600_000, mergeGraceMs: 5_000, leaseMs: 600_000 },
+  });
+  hub.validator("judge");
+  const nodes = [hub.ready("miner-0"), hub.ready("miner-1")] as [NodeId, NodeId];
+  return { hub, nodes };
+}
+
+/** The round's two steps; returns the drawn one. */
+function train(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): number {
+  for (let i = 0; i < 2; i++) {
+    hub.work(nodes);
+    for (const node of nodes) hub.seal(node);
+  }
+  for (const node of nodes) {
+    const asked = [hub.take(node, "applyStep"), hub.take(node, "applyStep")];
+    assertEquals(asked.map(({ shows }) => shows), [false, true]);
+  }
+  return hub.state.step - 1;
+}
+
+/** `before` is done when only the last replica has not told what it merged. */
+function merge(hub: ScriptedOrchestrator, nodes: readonly NodeId[], before = () => {}): void {
+  for (const node of nodes) commit(hub, node);
+  reduceAll(hub, nodes);
+  for (const node of nodes) hub.inbox(node).length = 0;
+  const merged = { parameters: hub.blob(64), momentum: null };
+  const round = hub.state.round + 1;
+  for (const node of nodes) {
+    if (node === nodes.at(-1)) before();
+    hub.tell(node, { type: "mergeApplied", round, ...merged });
+  }
+  const { asked } = hub.state.upload!.stages[0]!;
+  hub.tell(asked as NodeId, { type: "parametersUploaded", round, ...merged });
+  hub.step({ type: "checkpointWritten", round, folder: "" });
+}
+
+function show(hub: ScriptedOrchestrator, node: NodeId, step: number) {
+  const parameters = hub.blob(4 * hub.state.stageFloats[0]!);
+  hub.tell(node, { type: "stateShown", step, parameters });
+  return parameters;
+}
+
+function check(hub: ScriptedOrchestrator, node: NodeId, way: PayloadStats | null): void {
+  const asked = hub.effects.findLast((effect) => effect.type === "checkState");
+  assert(asked?.type === "checkState" && asked.node === node, "the hub checks what was shown");
+  hub.step({ type: "stateChecked", round: asked.round, step: asked.step, node, way });
+}
+
+const fine: PayloadStats = { isFinite: true, squareSum: 1e-6, largest: 1e-6 };
+const replaysWith = (hub: ScriptedOrchestrator, hash: string) =>
+  [...hub.state.audit.queue.groups.values()].flatMap(({ requests }) => requests)
+    .filter(({ request }) => request.type === "replay" && request.replay.parameters?.hash === hash).length;
+const faultsOf = (hub: ScriptedOrchestrator, node: NodeId) =>
+  hub.records.filter((record) => (record.type === "faultSeen" || record.type === "blamed") && record.node === node)
+    .length;
+const paidInLastRound = (hub: ScriptedOrchestrator, node: NodeId) =>
+  (hub.state.reports.at(-1)!.units.get(node) ?? 0) > 0;
+
+Deno.test("Shown states: the drawn task waits for a validator with the parameters shown", () => {
+  const { hub, nodes: [one, two] } = drawn();
+  const step = train(hub, [one, two]);
+  const parameters = show(hub, one, step);
+  assertEquals(replaysWith(hub, parameters.hash), 0, "not before the hub has looked at it");
+  check(hub, one, fine);
+  assertEquals(replaysWith(hub, parameters.hash), 1);
+  show(hub, one, step);
+  assertEquals(hub.effects.filter(({ type }) => type === "checkState").length, 1, "a state is shown once");
+  assertEquals([faultsOf(hub, one), hub.state.audit.awaited.has(one)], [0, false]);
+});
+
+Deno.test("Shown states: who has shown nothing by the end of the next round gets nothing for that round", () => {
+  const { hub, nodes } = drawn();
+  const [silent, honest] = nodes;
+  for (let round = 0; round < 2; round++) {
+    const step = train(hub, nodes);
+    show(hub, honest, step);
+    check(hub, honest, fine);
+    merge(hub, nodes);
+    assertEquals([paidInLastRound(hub, silent), paidInLastRound(hub, honest)], [round === 0, true], `round ${round}`);
+  }
+  assertEquals([faultsOf(hub, silent), faultsOf(hub, honest)], [1, 0]);
+});
+
+Deno.test("Shown states: having no link when it is due is excused", () => {
+  const { hub, nodes } = drawn();
+  const [away] = nodes;
+  train(hub, nodes);
+  merge(hub, nodes);
+  train(hub, nodes);
+  merge(hub, nodes, () => hub.step({ type: "nodeDisconnected", node: away }));
+  assertEquals([hub.state.round, paidInLastRound(hub, away), hub.state.unpaid.size], [2, true, 0]);
+  assertEquals(hub.state.standings.get(away)?.absentRound, 2);
+});
+
+Deno.test("Shown states: a restart of the orchestrator is nobody's fault, and its own checks begin again", () => {
+  const { hub, nodes: [shown, silent] } = drawn();
+  const step = train(hub, [shown, silent]);
+  const { hash } = show(hub, shown, step);
+  hub.step({ type: "restarted" });
+  assertEquals([...hub.state.audit.awaited.keys()], [shown]);
+  check(hub, shown, fine);
+  assertEquals([replaysWith(hub, hash), faultsOf(hub, silent)], [1, 0]);
+  assertEquals(hub.effects.filter(({ type }) => type === "checkState").length, 2);
+});
+
+Deno.test("Shown states: parameters that are not stored, not finite or too far away cost their miner, not others", () => {
+  const far: PayloadStats = { isFinite: true, squareSum: 1e6, largest: 1e3 };
+  for (const way of [null, { ...fine, isFinite: false }, far]) {
+    const { hub, nodes: [liar, honest] } = drawn();
+    const { hash } = show(hub, liar, train(hub, [liar, honest]));
+    check(hub, liar, way);
+    assertEquals([replaysWith(hub, hash), faultsOf(hub, liar), faultsOf(hub, honest)], [0, 1, 0]);
+    assertEquals([hub.state.roundUnits.has(liar), hub.state.roundUnits.has(honest)], [false, true]);
+  }
+});
