@@ -50,7 +50,7 @@ testWhere(noChromium, "Browser: the page loads, follows the run, and asks for no
     await shows(page, "lost");
     tellSample(run, 40, 23);
     await shows(page, "step 40 of 40");
-    assertEquals(await page.locator("#members tr").count(), 6);
+    await page.waitForFunction(() => document.querySelectorAll("#members tr").length === 6); // drawn in a frame of its own
   });
 });
 
