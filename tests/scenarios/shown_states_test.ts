@@ -129,3 +129,44 @@ Deno.test("Shown states: parameters that are not stored, not finite or too far a
     assertEquals([hub.state.roundUnits.has(liar), hub.state.roundUnits.has(honest)], [false, true]);
   }
 });
+
+Deno.test("Shown states: losses are those of the miner whose gradient counts, not of one that is gone", () => {
+  const { hub, nodes: [gone, stays] } = drawn();
+  hub.work([gone, stays]);
+  for (const node of [gone, stays]) hub.seal(node);
+  hub.loss = 7;
+  const [task] = hub.tasksOf(gone);
+  hub.finish(gone, task!);
+  hub.tell(gone, { type: "leaving", reason: "bye" });
+  hub.loss = 1;
+  hub.work([stays]);
+  hub.seal(stays);
+  const { pathways } = hub.state.outcomes.at(-1)!;
+  assertEquals(pathways.map(({ losses }) => losses[0]), [1, 1, 1, 1]);
+});
+
+Deno.test("Shown states: what a miner did before it came back with its stage loaded anew is not repeated with what it shows", () => {
+  const hub = new ScriptedOrchestrator({
+    model: { layers: 2 },
+    pipeline: { stages: 2, codec: "none" },
+    validate: { statesPerRound: 1000, replaysPerMiner: 100 },
+    train: { microbatchesPerStep: 8, steps: 40, stepsPerRound: 2 },
+    swarm: { replicas: 2, validators: 1 },
+    limits: { mergePhaseMs: 600_000, leaseMs: 600_000 },
+  });
+  hub.validator("judge");
+  const nodes = [0, 1, 2, 3].map((i) => hub.ready(`miner-${i}`));
+  const head = nodes.find((node) => hub.state.members.get(node)!.stage === 0)!;
+  hub.work(nodes);
+  for (const node of nodes) hub.seal(node);
+  const before = hub.take(head, "runTask");
+  assertEquals([hub.state.step, before.direction], [1, "forward"]);
+  hub.finish(head, before);
+  hub.tell(head, { type: "leaving", reason: "bye" });
+  hub.inbox(head).length = 0;
+  assertEquals(hub.ready(head), head);
+  hub.work(nodes);
+  for (const node of nodes) hub.seal(node);
+  const repeated = hub.state.audit.awaited.get(head)!.flatMap(({ replays }) => replays.map(({ task }) => task));
+  assertEquals([repeated.length > 0, repeated.includes(before.task)], [true, false]);
+});

@@ -52,7 +52,7 @@ export function drawTasks(
   const { replaysPerMiner } = state.config.validate;
   const drawn = new Map<NodeId, ReplayTask[]>();
   if (replaysPerMiner === 0 || of?.size === 0) return drawn;
-  for (const [node, candidates] of replayable(state, outcome)) {
+  for (const [node, candidates] of replayable(state, { outcome, isLater: of !== null })) {
     if (of?.has(node) === false) continue;
     const count = Math.min(replaysPerMiner, candidates.length);
     const take = () => candidates.splice(nextBelow(state.stream, candidates.length), 1);
@@ -61,13 +61,21 @@ export function drawTasks(
   return drawn;
 }
 
-/** The work of each miner in the step that a validator can repeat. */
-function replayable(state: OrchestratorState, outcome: StepOutcome): Map<NodeId, ReplayTask[]> {
+/**
+ * The work of each miner in the step that a validator can repeat. Of a later step only work of its present assignment: whoever
+ * came back within the step loaded its stage anew, and shows other parameters than those it worked with before.
+ */
+function replayable(
+  state: OrchestratorState,
+  { outcome, isLater }: { outcome: StepOutcome; isLater: boolean },
+): Map<NodeId, ReplayTask[]> {
   const byMiner = new Map<NodeId, ReplayTask[]>();
   for (const [index, wires] of (outcome.wires ?? []).entries()) {
-    for (const position of wires.keys()) {
+    for (const [position, wire] of wires.entries()) {
       const replay = replayTask(state, { outcome, index, position });
-      if (replay === null || !state.members.has(replay.miner)) continue;
+      const member = replay === null ? undefined : state.members.get(replay.miner);
+      if (replay === null || member === undefined) continue;
+      if (isLater && wire?.assignment !== member.assignment) continue;
       const own = byMiner.get(replay.miner);
       if (own === undefined) byMiner.set(replay.miner, [replay]);
       else own.push(replay);

@@ -189,6 +189,7 @@ export function acceptResult(
   item.status = "done";
   item.task = held.task;
   item.doneBy = member.node;
+  item.doneIn = member.assignment;
   work.left -= 1;
   if (item.direction !== "forward") {
     member.stepTasks.push(held.task);
@@ -196,8 +197,8 @@ export function acceptResult(
     work.contributors.add(member.node);
     noteIdle(state, member);
   }
-  if (losses !== null && flow.losses === null) flow.losses = losses;
-  const unused = keepOutput(state, { flow, item, held, output });
+  const unused = keepOutput(state, { flow, item, held, member, output });
+  if (losses !== null && unused.length === 0) flow.losses = losses; // those of the maker of what is kept
   for (const next of consumersOf(flow, item)) if (next.status === "blocked") awaitInputs(state, next);
   return {
     unused,
@@ -208,14 +209,14 @@ export function acceptResult(
 /** A repeated task's output is not needed: the first one is already in use. */
 function keepOutput(
   state: OrchestratorState,
-  options: { flow: Flow; item: WorkItem; held: Lease; output: BlobRef | null },
+  options: { flow: Flow; item: WorkItem; held: Lease; member: Member; output: BlobRef | null },
 ): BlobRef[] {
-  const { flow, item, held, output } = options;
+  const { flow, item, held, member: { assignment }, output } = options;
   if (output === null) return [];
   const place = item.direction === "forward" ? flow.wires : flow.gradients;
   if (place[item.stage] !== null) return [output];
   place[item.stage] = output;
-  item.madeBy = { node: held.node, task: held.task };
+  item.madeBy = { node: held.node, task: held.task, assignment };
   const tokens = tokensPerMicrobatch(state.config);
   const { counters } = state;
   if (item.direction === "forward") {

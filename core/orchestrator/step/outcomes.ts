@@ -119,10 +119,13 @@ function gradientsOf(
 }
 
 function wiresOf({ items, wires, gradients }: Flow): (KeptWire | null)[] {
-  return items.map(({ stage, direction, madeBy, task }) => {
+  return items.map(({ stage, direction, madeBy, task, doneIn }) => {
     const ref = (direction === "forward" ? wires : gradients)[stage] ?? null;
-    if (ref !== null) return { ref, task: present(madeBy, "a kept output has a maker").task };
-    return task === null ? null : { ref, task };
+    if (ref !== null) {
+      const { task, assignment } = present(madeBy, "a kept output has a maker");
+      return { ref, task, assignment };
+    }
+    return task === null || doneIn === null ? null : { ref, task, assignment: doneIn };
   });
 }
 

@@ -51,6 +51,7 @@ export interface StepFault {
 export interface KeptWire {
   readonly ref: BlobRef | null; // null: the position has no output
   readonly task: TaskId; // the task that made it
+  readonly assignment: number; // its maker's then
 }
 
 export interface StepOutcome {

@@ -42,7 +42,8 @@ export interface WorkItem {
   leases: Lease[];
   task: TaskId | null; // accepted attempt
   doneBy: NodeId | null;
-  madeBy: { readonly node: NodeId; readonly task: TaskId } | null; // of the output that is kept: the first attempt's
+  doneIn: number | null; // the doer's assignment then
+  madeBy: Maker | null; // of the output that is kept: the first attempt's
   avoid: NodeId | null; // the last node to fail it
   refused: Failure[]; // failures since its input arrived: refusals.ts
   overdue: NodeId[]; // replicas that were given its input and have let more time pass than they should need
@@ -51,6 +52,12 @@ export interface WorkItem {
   again: NodeId[]; // replicas that failed it in the last making: asked first, so that the two inputs can be told apart
   failed: readonly Failure[]; // failures before it was accepted
   isDoubtful: boolean; // the accepted result was implausible
+}
+
+export interface Maker {
+  readonly node: NodeId;
+  readonly task: TaskId;
+  readonly assignment: number; // the node's then
 }
 
 /** A making of a microbatch that was dropped because one of its results was in doubt: remaking.ts. */

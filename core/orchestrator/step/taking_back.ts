@@ -63,6 +63,7 @@ function reopen(state: OrchestratorState, items: readonly WorkItem[], avoid: Nod
     work.left += 1;
     item.status = "blocked";
     item.doneBy = null;
+    item.doneIn = null;
     item.task = null;
     item.avoid = avoid;
   }

@@ -39,6 +39,7 @@ function openFlow(state: OrchestratorState, index: number): Flow {
       leases: [],
       task: null,
       doneBy: null,
+      doneIn: null,
       madeBy: null,
       avoid: null,
       refused: [],
