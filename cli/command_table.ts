@@ -17,6 +17,7 @@ export const commandTable: CommandTable = {
   doctor: async () => (await import("./commands/doctor.ts")).command,
   config: async () => (await import("./commands/config.ts")).command,
   experiment: async () => (await import("./commands/experiment.ts")).command,
+  redteam: async () => (await import("./commands/redteam.ts")).command,
   bench: async () => (await import("./commands/bench.ts")).command,
   chain: async () => (await import("./commands/chain.ts")).command,
   service: async () => (await import("./commands/service.ts")).command,

@@ -2,6 +2,7 @@
 
 import type { Command } from "../command.ts";
 import { chaosGrammar } from "../chaos/plan.ts";
+import { attackersGrammar } from "../redteam/attackers.ts";
 import { deviceOption, memoryOption, threadsOption } from "../options/node_options.ts";
 import { linksGrammar } from "../chaos/link_shape.ts";
 import { runOptions } from "../options/run_options.ts";
@@ -18,6 +19,7 @@ export const command: Command = {
     "iota swarm --size toy --deterministic --json",
     'iota swarm --steps 60 --links "40ms 20mbit"',
     'iota swarm --replicas 2 --chaos "kill-miner every 20 steps; kill-orchestrator at step 30"',
+    'iota swarm --replicas 3 --validators 2 --attackers "lazy:1,flip:1"',
   ],
   options: [
     ...runOptions,
@@ -67,6 +69,13 @@ export const command: Command = {
       placeholder: "SHAPE",
       defaultText: "loopback as it is",
       doc: `give every node a line of its own to the orchestrator; SHAPE is ${linksGrammar}`,
+    },
+    {
+      name: "attackers",
+      kind: "string",
+      placeholder: "LIST",
+      defaultText: "nobody",
+      doc: `let the first miners attack the run; LIST is ${attackersGrammar}`,
     },
     {
       name: "chaos",

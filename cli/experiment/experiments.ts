@@ -6,9 +6,7 @@
  */
 
 import type { Codec } from "../../core/codec/codec_names.ts";
-import type { KnobPath, KnobValue } from "../../core/config/knob.ts";
-
-export type Settings = Readonly<Partial<Record<KnobPath, KnobValue>>>;
+import type { Settings } from "../lab/lab_settings.ts";
 
 export interface Row {
   readonly name: string;

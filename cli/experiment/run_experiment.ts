@@ -13,11 +13,11 @@ import { parseLinks } from "../chaos/link_shape.ts";
 import { openDevice } from "../roles/open_device.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
 import { decimal } from "../screen/format.ts";
-import { alignedRows } from "./aligned_rows.ts";
+import { alignedRows } from "../lab/aligned_rows.ts";
 import { type Experiment, experimentNames, experiments, type Row } from "./experiments.ts";
-import { withLabData } from "./lab_data.ts";
-import { configOf, patience } from "./lab_settings.ts";
-import { type LabResult, runLab } from "./lab_swarm.ts";
+import { withLabData } from "../lab/lab_data.ts";
+import { configOf, patience } from "../lab/lab_settings.ts";
+import { type LabResult, runLab } from "../lab/lab_swarm.ts";
 
 export interface ExperimentRow {
   readonly name: string;
@@ -48,7 +48,10 @@ export async function runExperiment(context: CommandContext): Promise<number> {
   const runs = Array.from({ length: seeds }, (_, i) =>
     experiment.rows.map((row) => ({
       row,
-      config: configOf(experiment, row, { input: given.input, fixed: { ...patience, seed: firstSeed + i } }),
+      config: configOf({
+        ...{ common: experiment.settings, own: row.settings, input: given.input },
+        fixed: { ...patience, seed: firstSeed + i },
+      }),
     }))).flat(); // before anything is computed, so that a wrong setting is found at once
   const lab: Lab = {
     folder: await Deno.makeTempDir({ prefix: "iota-experiment-" }),
@@ -95,7 +98,11 @@ async function trained(
     runLab({
       ...{ config, batches, device, signal },
       ...(links === undefined ? {} : { links: present(parseLinks(links), "an experiment's lines obey the grammar") }),
-      onStep: ({ step, loss }) => output.event({ type: "step", name, seed: config.seed, step, loss }),
+      onRecord(record) {
+        if (record.type !== "stepClosed") return;
+        const { step, loss } = record;
+        output.event({ type: "step", name, seed: config.seed, step, loss });
+      },
     }));
 }
 

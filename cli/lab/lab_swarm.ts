@@ -1,15 +1,17 @@
 /**
- * A whole swarm in one process, for experiments: the production roles over the in-memory transport, on one device, in virtual
- * time. Equal settings and seeds give equal results on any machine.
+ * A whole swarm in one process, for experiments and attacks: the production roles over the in-memory transport, on one device, in
+ * virtual time. Equal settings and seeds give equal results on any machine.
  *
- * Owns: putting the roles together, and what is measured of a run. Out of scope: faults (cli/sim, tests), real links, checkpoints
- * on disk, the chain. Nobody is checked here, since nobody lies: there are no validators, and held-out text is evaluated once,
- * when the run is over.
+ * Owns: putting the roles together, and what is measured of a run. Out of scope: who is dishonest and how (cli/redteam), faults
+ * of links and processes (cli/sim, tests), checkpoints on disk, the chain. Held-out text is evaluated when the run is over.
  */
 
 import { assert, present } from "../../core/assert.ts";
 import type { RunConfig } from "../../core/config/config.ts";
-import { nodeId } from "../../core/ids.ts";
+import { type NodeId, nodeId } from "../../core/ids.ts";
+import type { OrchestratorState } from "../../core/orchestrator/state.ts";
+import type { RunRecord } from "../../core/protocol/record.ts";
+import type { MinerScore } from "../../core/score/work_score.ts";
 import { wireBytes } from "../../core/codec/wire.ts";
 import { parameterTable, stageSpecs } from "../../core/model/spec.ts";
 import { runWire } from "../../core/model/stage_wires.ts";
@@ -18,12 +20,14 @@ import type { Signer } from "../../net/auth/hello.ts";
 import { TicketBox, ticketKeyBytes } from "../../net/auth/ticket.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
 import { createLoopback } from "../../net/links/loopback.ts";
+import type { Dial } from "../../net/links/wire.ts";
 import { systemRandom } from "../../net/timers.ts";
 import { hotkeyOfMiniSecret, verifySignature } from "../../chain/wallet/hotkey.ts";
 import type { BatchSource } from "../data/dataset.ts";
 import { startOrchestrator } from "../hub/orchestrator_role.ts";
 import type { RunningOrchestrator } from "../hub/running_orchestrator.ts";
-import { type RunningNode, startMiner } from "../node/miner_role.ts";
+import { type MinerRoleOptions, type RunningNode, startMiner } from "../node/miner_role.ts";
+import { startValidator, type ValidatorRoleOptions } from "../node/validator_role.ts";
 import { ValidatorHost } from "../node/validator_host.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
 import { byteSegments } from "../roles/segments.ts";
@@ -37,8 +41,36 @@ export interface LabOptions {
   readonly batches: BatchSource;
   readonly device: ComputeHost; // shared by all miners
   readonly links?: LinkShape; // of every miner. @default no delay, and as fast as memory
-  readonly onStep: (step: { readonly step: number; readonly loss: number }) => void;
+  readonly onRecord: (record: RunRecord, state: OrchestratorState) => void;
+  readonly onScores?: (scores: LabScores) => void;
+  /** What a member has of its own. @default an honest one's */
+  readonly patch?: (place: Place, world: LabWorld) => Own;
   readonly signal: AbortSignal;
+}
+
+/** Of a miner: it gets stage `index % stages`, replica by replica. */
+export interface Place {
+  readonly role: "miner" | "validator";
+  readonly index: number;
+}
+
+export interface LabWorld {
+  readonly device: (slowness?: number) => ComputeHost; // whose passes take their time, or so many times that
+  readonly store: MemoryHubBlobs;
+  readonly state: () => OrchestratorState;
+}
+
+/** Instead of an honest member's. */
+export interface Own {
+  readonly device?: ComputeHost;
+  readonly miner?: NonNullable<MinerRoleOptions["machine"]>;
+  readonly validator?: NonNullable<ValidatorRoleOptions["machine"]>;
+}
+
+export interface LabScores {
+  readonly validator: number; // its place
+  readonly round: number;
+  readonly scores: readonly MinerScore[];
 }
 
 export interface LabResult {
@@ -56,48 +88,28 @@ const mostMs = 1e12;
 const secretSeed = 1; // keys of a swarm that no stranger meets
 
 export async function runLab(options: LabOptions): Promise<LabResult> {
-  const { config, batches, onStep, signal } = options;
+  const { config, onRecord, signal } = options;
   const clock = new LabClock();
   const blobs = new MemoryHubBlobs();
-  const layersOfStages = splitLayers(config);
-  const stages = stageSpecs(config, layersOfStages);
-  const signer = signerOf(0);
-  const key = new Uint8Array(ticketKeyBytes).fill(secretSeed);
+  const device: LabWorld["device"] = (slowness = 1) => timed(options.device, { clock, slowness });
   const ends: StepEnd[] = [];
-  const tickets = new TicketBox({
-    ...{ key, run: "lab", hub: signer.address, random: systemRandom, timers: clock.timers },
-    ticketMs: defaultNetLimits.ticketMs,
-  });
-  const orchestrator = startOrchestrator({
-    ...{ runId: "lab", config, stages, layersOfStages, signer, tickets, blobs, batches },
-    ...{ limits: defaultNetLimits, timers: clock.timers, random: systemRandom },
-    verify: verifySignature,
-    admit: () => null,
-    storeRound: ({ round }) => Promise.resolve(`round ${round}`),
-    openReferee: () => Promise.reject(new Error("no task of a lab is disputed")),
-    onRecord: (record) => {
-      if (record.type !== "stepClosed") return;
-      ends.push({ atMs: clock.nowMs, tokens: record.tokens });
-      onStep({ step: record.step, loss: record.loss });
+  const orchestrator = openHub(options, {
+    ...{ clock, blobs, device },
+    onRecord(record) {
+      if (record.type === "stepClosed") ends.push({ atMs: clock.nowMs, tokens: record.tokens });
+      onRecord(record, orchestrator.state);
     },
   });
   const stop = () => orchestrator.stop("interrupted");
   signal.addEventListener("abort", stop);
-  const miners: RunningNode[] = [];
+  const members: RunningNode[] = [];
   try {
+    const world = { clock, device, store: blobs, state: () => orchestrator.state };
     const dial = createLoopback((wire) => orchestrator.accept(wire));
-    const device = timed(options.device, clock);
-    for (let i = 0; i < config.pipeline.stages * config.swarm.replicas; i++) {
-      const line = options.links === undefined ? null : new LabLink(options.links, clock);
-      const link = {
-        ...{ url: "loopback:", signer: signerOf(i + 1), verify: verifySignature, limits: defaultNetLimits },
-        dial: line?.dial(dial) ?? dial,
-        ...{ timers: clock.timers, random: systemRandom, giveUpAfterMs: null },
-        ...{ onOffline: () => {}, onWaiting: () => {}, onConnected: () => {} },
-      };
-      miners.push(
-        await startMiner({ link, device, blobs: line?.blobs(blobs) ?? blobs, ownState: null, onRecord: () => {} }),
-      );
+    const miners = config.pipeline.stages * config.swarm.replicas;
+    for (let i = 0; i < miners; i++) members.push(await openMember(options, { ...world, dial, place: minerAt(i) }));
+    for (let i = 0; i < config.swarm.validators; i++) {
+      members.push(await openMember(options, { ...world, dial, place: { role: "validator", index: i } }));
     }
     let isOver = false;
     const over = () => isOver = true;
@@ -106,12 +118,78 @@ export async function runLab(options: LabOptions): Promise<LabResult> {
     const { finished } = await orchestrator.finished;
     signal.throwIfAborted();
     assert(finished, "a lab's run ends by itself");
+    const layersOfStages = splitLayers(config);
     const tokensPerSecond = rateOf(ends, clock.nowMs);
     return { ...await measured(orchestrator, { ...options, blobs, layersOfStages }), tokensPerSecond };
   } finally {
     signal.removeEventListener("abort", stop);
-    for (const miner of miners) miner.close();
+    for (const member of members) member.close();
   }
+}
+
+const minerAt = (index: number): Place => ({ role: "miner", index });
+
+function openHub(
+  { config, batches }: LabOptions,
+  { clock, blobs, device, onRecord }: {
+    clock: LabClock;
+    blobs: MemoryHubBlobs;
+    device: LabWorld["device"];
+    onRecord: (record: RunRecord) => void;
+  },
+): RunningOrchestrator {
+  const layersOfStages = splitLayers(config);
+  const signer = signerAt(0);
+  const tickets = new TicketBox({
+    ...{ key: new Uint8Array(ticketKeyBytes).fill(secretSeed), run: "lab", hub: signer.address },
+    ...{ random: systemRandom, timers: clock.timers, ticketMs: defaultNetLimits.ticketMs },
+  });
+  return startOrchestrator({
+    ...{ runId: "lab", config, stages: stageSpecs(config, layersOfStages), layersOfStages },
+    ...{ signer, tickets, blobs, batches, limits: defaultNetLimits, timers: clock.timers, random: systemRandom },
+    verify: verifySignature,
+    admit: () => null,
+    storeRound: ({ round }) => Promise.resolve(`round ${round}`),
+    openReferee: () => Promise.resolve(device()),
+    onRecord,
+  });
+}
+
+interface MemberWorld extends LabWorld {
+  readonly clock: LabClock;
+  readonly dial: Dial;
+  readonly place: Place;
+}
+
+async function openMember(
+  { config, links, patch, onScores }: LabOptions,
+  { clock, device, store, state, dial, place }: MemberWorld,
+): Promise<RunningNode> {
+  const { role, index } = place;
+  const line = links === undefined || role === "validator" ? null : new LabLink(links, clock);
+  const own = patch?.(place, { device, store, state }) ?? {};
+  const node = {
+    link: {
+      ...{ url: "loopback:", signer: signerOf(place, config), verify: verifySignature, limits: defaultNetLimits },
+      dial: line?.dial(dial) ?? dial,
+      ...{ timers: clock.timers, random: systemRandom, giveUpAfterMs: null },
+      ...{ onOffline: () => {}, onWaiting: () => {}, onConnected: () => {} },
+    },
+    device: own.device ?? device(),
+    blobs: line?.blobs(store) ?? store,
+    onRecord: () => {},
+  };
+  const running = role === "miner"
+    ? await startMiner({ ...node, ownState: null, ...(own.miner === undefined ? {} : { machine: own.miner }) })
+    : startValidator({
+      ...node,
+      onScores: (round, scores) => onScores?.({ validator: index, round, scores }),
+      ...(own.validator === undefined ? {} : { machine: own.validator }),
+    });
+  running.finished.catch(() => {
+    // An expelled member is refused; the hub's records tell of it.
+  });
+  return running;
 }
 
 interface StepEnd {
@@ -124,7 +202,14 @@ function rateOf([first, ...later]: readonly StepEnd[], endMs: number): number {
   return 1_000 * tokens / Math.max(1, endMs - present(first, "a run that is over has closed a step").atMs);
 }
 
-function signerOf(index: number): Signer {
+export const addressOf = (place: Place, config: RunConfig): NodeId => signerOf(place, config).address;
+
+/** The hub has the first key. */
+function signerOf({ role, index }: Place, { pipeline, swarm }: RunConfig): Signer {
+  return signerAt(1 + index + (role === "miner" ? 0 : pipeline.stages * swarm.replicas));
+}
+
+function signerAt(index: number): Signer {
   const secret = new Uint8Array(32).fill(secretSeed);
   new DataView(secret.buffer).setUint32(0, index);
   const pair = hotkeyOfMiniSecret(secret);
@@ -132,7 +217,7 @@ function signerOf(index: number): Signer {
 }
 
 /** Every pass takes its virtual time, and no time passes while it is computed. */
-function timed(device: ComputeHost, clock: LabClock): ComputeHost {
+function timed(device: ComputeHost, { clock, slowness }: { clock: LabClock; slowness: number }): ComputeHost {
   return {
     adapter: device.adapter,
     finish: () => Promise.resolve(),
@@ -148,7 +233,7 @@ function timed(device: ComputeHost, clock: LabClock): ComputeHost {
             const work = (given: unknown[]) => clock.during(() => Reflect.apply(member, target, given));
             const ms = passMs[String(name)];
             if (ms === undefined) return (...given: unknown[]) => work(given);
-            return (...given: unknown[]) => clock.pass(ms).then(() => work(given));
+            return (...given: unknown[]) => clock.pass(slowness * ms).then(() => work(given));
           },
         });
       }),

@@ -9,12 +9,13 @@ import { verifySignature } from "../../chain/wallet/hotkey.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
 import { systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
+import { UsageError } from "../output/errors.ts";
 import { givenChain } from "../duty/chain_options.ts";
 import { MinerChain } from "../duty/miner_chain.ts";
 import { openPauseWatch, pauseRules } from "../idle/pause_options.ts";
 import type { PauseWatch } from "../idle/pause_watch.ts";
 import { newVersion, openLogFile, openUpgradeWatch } from "../service/long_run.ts";
-import { startMiner } from "./miner_role.ts";
+import { type MinerRoleOptions, startMiner } from "./miner_role.ts";
 import { OwnStateFolder } from "./own_state_folder.ts";
 import { idleLine, minerLine } from "./node_lines.ts";
 import type { NodeLink } from "./node_role.ts";
@@ -35,6 +36,7 @@ export async function runMiner(context: CommandContext): Promise<number> {
   const tally: Tally = { tasks: 0, steps: 0, rounds: 0, computeMs: 0, pauses: 0 };
   givenChain(context); // a wrong value fails before anything is opened
   pauseRules(context); // a wrong value fails before anything is opened
+  mustBeOwnRun(context);
   const signer = await openSigner(context);
   const peers = await openPeers(context, signer.address);
   const node = await openNode(context, { signer, role: "miner" });
@@ -56,10 +58,7 @@ export async function runMiner(context: CommandContext): Promise<number> {
   };
   return await runRole(context, {
     node,
-    start: () => {
-      role = restingMiner(context, { node, peers, watch, tally, onRecord });
-      return Promise.resolve(role);
-    },
+    start: async () => role = await restingMiner(context, { node, peers, watch, tally, onRecord }),
     failed,
     end: async () => {
       upgrade?.stop();
@@ -81,14 +80,15 @@ interface RestingMinerOptions {
   readonly onRecord: (record: MinerRecord) => void;
 }
 
-function restingMiner(
+async function restingMiner(
   { dataFolder, output, options: given }: CommandContext,
   options: RestingMinerOptions,
-): PausingRole {
+): Promise<PausingRole> {
   const { node, peers, watch, tally, onRecord } = options;
   const folder = `${dataFolder()}/miners/${node.signer.address}`;
   const ownState = new OwnStateFolder(folder, { warn: (text) => output.log.warn(text) });
   const activationBytes = 2 ** 20 * (given.number("activation-mib") ?? 0);
+  const hostile = await attackOf(given.text("attack"), node);
   return new PausingRole({
     gate: watch,
     start: () => {
@@ -104,7 +104,7 @@ function restingMiner(
         },
       };
       return startMiner({
-        ...{ ...node, link, peers, ownState, activationBytes },
+        ...{ ...node, link, peers, ownState, activationBytes, ...hostile },
         onRecord: (record) => {
           onRecord(record);
           output.event(record);
@@ -127,6 +127,28 @@ function restingMiner(
       output.line("working again");
     },
   });
+}
+
+/** Nobody else's run is attacked with this program. */
+function mustBeOwnRun({ options }: CommandContext): void {
+  const attack = options.text("attack");
+  if (attack === undefined) return;
+  const url = options.text("orchestrator") ?? "";
+  if (/^(ws|iota):\/\/(127\.0\.0\.1|localhost|\[::1\])[:/]/.test(url)) return;
+  throw new UsageError(
+    `Cannot use --attack as --orchestrator must be on this machine: current value is ${url === "" ? "nothing" : url}`,
+    { next: `For example: iota swarm --replicas 3 --attackers ${attack}:1` },
+  );
+}
+
+/** What a miner has of its own when it attacks; the code of attacks is loaded only then. */
+async function attackOf(
+  name: string | undefined,
+  { device }: OpenNode,
+): Promise<Partial<Pick<MinerRoleOptions, "device" | "machine">>> {
+  if (name === undefined) return {};
+  const { hostileProcess } = await import("../redteam/hostile_process.ts");
+  return hostileProcess(name, device);
 }
 
 /** SIGUSR2 pauses the miner, another one resumes it. Windows has no such signal. Returns a function that stops listening. */

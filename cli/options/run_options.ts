@@ -135,6 +135,7 @@ export async function overridesOf(
 ): Promise<Record<string, KnobValue>> {
   const overrides: Record<string, KnobValue> = {};
   for (const [name, path] of Object.entries(flagPaths)) {
+    if (!options.given(name)) continue; // nor need a command have all of them
     const isText = name === "codec" || name === "merge" || name === "corpus";
     const value = isText ? options.text(name) : options.number(name);
     if (value !== undefined) overrides[path] = value;

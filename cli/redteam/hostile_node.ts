@@ -6,15 +6,16 @@
  * may name blobs that it has stored. Invariant: a patch touches nothing that a stranger's own machine does not own.
  */
 
-import { miner } from "../../../core/miner/machine.ts";
-import type { StageSpec } from "../../../core/model/spec.ts";
-import type { Machine } from "../../../core/protocol/machine.ts";
-import type { NodeMessage } from "../../../core/protocol/message.ts";
-import { validator } from "../../../core/validator/machine.ts";
-import type { ComputeHost } from "../../../cli/roles/compute_host.ts";
-import type { StageCompute } from "../../../gpu/compute.ts";
-import type { MemoryHubBlobs } from "../../../cli/experiment/memory_hub_blobs.ts";
-import type { LocalMinerOptions, LocalValidatorOptions } from "../swarm/local_swarm.ts";
+import { miner } from "../../core/miner/machine.ts";
+import type { StageSpec } from "../../core/model/spec.ts";
+import type { Machine } from "../../core/protocol/machine.ts";
+import type { NodeMessage } from "../../core/protocol/message.ts";
+import { validator } from "../../core/validator/machine.ts";
+import type { ComputeHost } from "../roles/compute_host.ts";
+import type { StageCompute } from "../../gpu/compute.ts";
+import type { MemoryHubBlobs } from "../lab/memory_hub_blobs.ts";
+import type { MinerRoleOptions } from "../node/miner_role.ts";
+import type { ValidatorRoleOptions } from "../node/validator_role.ts";
 
 /** What the node would have said, and the store it may put blobs into. */
 export interface Words<Message extends NodeMessage = NodeMessage> {
@@ -22,7 +23,10 @@ export interface Words<Message extends NodeMessage = NodeMessage> {
   readonly store: MemoryHubBlobs;
 }
 
-export type Passes = Pick<StageCompute, "forward" | "backward" | "turnaround" | "evaluate">;
+const passNames = ["forward", "backward", "turnaround", "evaluate", "zeroGradients"] as const;
+export type Passes = Pick<StageCompute, typeof passNames[number]>;
+
+const isPass = (name: string | symbol): boolean => (passNames as readonly (string | symbol)[]).includes(name);
 
 export interface Hostile {
   /** Passes that its device does instead. */
@@ -82,11 +86,11 @@ interface Bad {
   readonly isOn: () => boolean; // until then it behaves
 }
 
-export function hostileMiner(bad: Bad): Required<Pick<LocalMinerOptions, "device" | "machine">> {
+export function hostileMiner(bad: Bad): Required<Pick<MinerRoleOptions, "device" | "machine">> {
   return { device: hostileDevice(bad), machine: saying(miner, bad) };
 }
 
-export function hostileValidator(bad: Bad): Required<Pick<LocalValidatorOptions, "device" | "machine">> {
+export function hostileValidator(bad: Bad): Required<Pick<ValidatorRoleOptions, "device" | "machine">> {
   return { device: hostileDevice(bad), machine: saying(validator, bad) };
 }
 
@@ -102,14 +106,23 @@ function hostileDevice({ host, hostile: { compute }, isOn }: Bad): ComputeHost {
         backward: stage.backward.bind(stage),
         turnaround: stage.turnaround.bind(stage),
         evaluate: stage.evaluate.bind(stage),
+        zeroGradients: stage.zeroGradients.bind(stage),
       };
       const bad = { ...honest, ...compute(honest, spec) };
       const now = () => isOn() ? bad : honest;
-      stage.forward = (...given) => now().forward(...given);
-      stage.backward = (...given) => now().backward(...given);
-      stage.turnaround = (...given) => now().turnaround(...given);
-      stage.evaluate = (...given) => now().evaluate(...given);
-      return stage;
+      const patched: Passes = {
+        forward: (...given) => now().forward(...given),
+        backward: (...given) => now().backward(...given),
+        turnaround: (...given) => now().turnaround(...given),
+        evaluate: (...given) => now().evaluate(...given),
+        zeroGradients: (...given) => now().zeroGradients(...given),
+      };
+      return new Proxy(stage, {
+        get(target, name) {
+          const member: unknown = Reflect.get(isPass(name) ? patched : target, name);
+          return typeof member === "function" ? member.bind(target) : member;
+        },
+      });
     },
   };
 }

@@ -1,9 +1,9 @@
 /** Attackers on the wires between stages: values that poison their consumers, and false claims about results. */
 
-import { decodeWire, encodeWire, type Wire } from "../../../core/codec/wire.ts";
-import { fault } from "../../../core/fault.ts";
-import { stageWires } from "../../../core/model/stage_wires.ts";
-import { type Hostile, instead, together } from "./hostile_node.ts";
+import { decodeWire, encodeWire, type Wire } from "../../core/codec/wire.ts";
+import { fault } from "../../core/fault.ts";
+import { stageWires } from "../../core/model/stage_wires.ts";
+import { type Hostile, instead } from "./hostile_node.ts";
 
 /** Instead of a wire's values, (B, T, width) flat; works in place. */
 export type Spoil = (values: Float32Array) => void;
@@ -12,33 +12,6 @@ export const allOf = (value: number): Spoil => (values) => values.fill(value);
 
 /** One value in the middle. */
 export const oneOf = (value: number): Spoil => (values) => values[values.length >> 1] = value;
-
-/** The largest value stays what it is, all others are zero. */
-export const onlyLargest: Spoil = (values) => {
-  let at = 0;
-  for (let i = 0; i < values.length; i++) if (Math.abs(values[i]!) > Math.abs(values[at]!)) at = i;
-  const largest = values[at]!;
-  values.fill(0)[at] = largest;
-};
-
-const rowValues = 16; // of the attack world's wires
-
-/** Every nth row is as it was, the others are zero: within any range, and the next stage's gradient leaves its own. */
-export const everyNthRow = (n: number): Spoil => (values) => {
-  for (let i = 0; i < values.length; i++) if (Math.floor(i / rowValues) % n !== 0) values[i] = 0;
-};
-
-/** Where the honest values are large, all of them are this. */
-export const shoutsWhenLarge = (value: number): Spoil => (values) => {
-  if (values.some((each) => Math.abs(each) >= 1)) values.forEach((_, i) => values[i] = (i % 2 === 0 ? -1 : 1) * value);
-};
-
-/** No larger than this on average, whatever an honest replica would make of the same input. */
-export const tamed = (rms: number): Spoil => (values) => {
-  const found = Math.sqrt(values.reduce((sum, value) => sum + value * value, 0) / values.length);
-  if (found <= rms) return;
-  values.forEach((value, i) => values[i] = Math.max(-5 * rms, Math.min(5 * rms, value * rms / found)));
-};
 
 /** Off by this share of its length, always in the same direction. */
 export const biased = (share: number): Spoil => (values) => {
@@ -72,18 +45,11 @@ export const spoilsGradients = (spoil: Spoil): Hostile => ({
   },
 });
 
-function spoiled(wire: Wire, bytes: Uint8Array, spoil: Spoil): Uint8Array {
+export function spoiled(wire: Wire, bytes: Uint8Array, spoil: Spoil): Uint8Array {
   const values = decodeWire(wire, bytes);
   spoil(values);
   return encodeWire(wire, values);
 }
-
-/** Raw bytes over the whole wire, such as a pattern that no encoder makes. */
-export const sendsPattern = (pattern: readonly number[]): Hostile => ({
-  compute: ({ forward }) => ({
-    forward: async (...given) => (await forward(...given)).map((_, i) => pattern[i % pattern.length]!),
-  }),
-});
 
 /** A tail that reports these losses. */
 export const reportsLoss = (loss: number): Hostile =>
@@ -97,46 +63,3 @@ export const refusesInputs: Hostile = instead("taskDone", ({ message: { task } }
   task,
   fault: fault("badNumbers", "Cannot accept wire as every value must be finite: it holds NaN or infinity"),
 }));
-
-const tokens = 16; // of the attack world's sequences
-
-/** The first position of each sequence is zero, all others are as they were: one row in sixteen, so hardly a smaller wire. */
-export const firstRowZero: Spoil = (values) => {
-  for (let i = 0; i < values.length; i++) if (Math.floor(i / rowValues) % tokens === 0) values[i] = 0;
-};
-
-/** A twelfth of an honest wire, and after every eight wires a twelfth of that. */
-export function shrinks(): Hostile {
-  const spoil = (): Spoil => {
-    let wires = 0;
-    return (values) => times(12 ** -Math.min(6, 1 + Math.floor(wires++ / 8)))(values);
-  };
-  return together(spoilsForward(spoil()), spoilsGradients(spoil()));
-}
-
-/** NaN in everything that it sends, while `isOn`. */
-export function sendsNaNWhile(isOn: () => boolean): Hostile {
-  const spoil: Spoil = (values) => {
-    if (isOn()) oneOf(NaN)(values);
-  };
-  return together(spoilsForward(spoil), spoilsGradients(spoil));
-}
-
-/** NaN as the first answer to each microbatch that a tail turns around while `isOn`; an honest answer whenever it is asked again. */
-export function nanAtFirst(isOn: () => boolean): Hostile {
-  const seen = new Set<string>();
-  return {
-    compute: ({ turnaround }, spec) => {
-      const { inputGradient } = stageWires(spec);
-      return {
-        turnaround: async (...given) => {
-          const result = await turnaround(...given);
-          const microbatch = given[1].join();
-          if (inputGradient === null || result.gradient === null || !isOn() || seen.has(microbatch)) return result;
-          seen.add(microbatch);
-          return { ...result, gradient: spoiled(inputGradient, result.gradient, oneOf(NaN)) };
-        },
-      };
-    },
-  };
-}

@@ -22,6 +22,8 @@ import { sampleRun } from "../generate/run_generate.ts";
 import { deviceText, openDevice, sameDevice, threadsOf } from "../roles/open_device.ts";
 import { saveSummary, sessionFields } from "../orchestrate/run_summary.ts";
 import { linksGrammar, type LinkShape, parseLinks } from "../chaos/link_shape.ts";
+import type { AttackName } from "../redteam/attack_names.ts";
+import { parseAttackers } from "../redteam/attackers.ts";
 import { keepPage } from "./keep_page.ts";
 import { Swarm } from "./swarm.ts";
 import type { Emission } from "./swarm_chain.ts";
@@ -31,6 +33,7 @@ export async function runSwarm(context: CommandContext): Promise<number> {
   const interruption = context.interruption();
   const plan = chaosPlan(context);
   const links = linkShape(context);
+  const attackers = givenAttackers(context);
   const isResumed = context.options.flag("resume");
   const runPlan = await planRun(context, () => datedFolder(`${context.dataFolder()}/runs`, { isResumed }));
   const folder = runPlan.folder.path;
@@ -50,7 +53,7 @@ export async function runSwarm(context: CommandContext): Promise<number> {
   const computeWords = [
     ...["--device", sameDevice(worker), ...threads, ...(memory === undefined ? [] : ["--memory", memory])],
   ];
-  const swarm = new Swarm(context, { folder, startedMs, plan, links, computeWords });
+  const swarm = new Swarm(context, { folder, startedMs, plan, links, attackers, computeWords });
   const onAbort = () => swarm.interrupt();
   interruption.addEventListener("abort", onAbort);
   if (interruption.aborted) return 1;
@@ -83,6 +86,16 @@ function linkShape({ options }: CommandContext): LinkShape | null {
   if (shape !== null) return shape;
   throw new UsageError(`Cannot use --links as it must be ${linksGrammar}: current value is '${text}'`, {
     next: 'For example: --links "40ms 20mbit"',
+  });
+}
+
+function givenAttackers({ options }: CommandContext): readonly AttackName[] {
+  const text = options.text("attackers");
+  if (text === undefined) return [];
+  const parsed = parseAttackers(text);
+  if (!("problem" in parsed)) return parsed;
+  throw new UsageError(`Cannot use --attackers as ${parsed.problem}: current value is '${text}'`, {
+    next: 'For example: --attackers "lazy:1,flip:1"',
   });
 }
 

@@ -26,6 +26,8 @@ import { type ChaosReport, SwarmChaos } from "./swarm_chaos.ts";
 import type { LinkShape } from "../chaos/link_shape.ts";
 import { type SwarmHub, SwarmNodes } from "./swarm_nodes.ts";
 import { SwarmOrchestrator } from "./swarm_orchestrator.ts";
+import type { AttackName } from "../redteam/attack_names.ts";
+import { AttackerTally } from "../redteam/attackers.ts";
 import { SwarmTally } from "./swarm_tally.ts";
 
 const askToStopMs = 300; // an orchestrator that was interrupted says so at once
@@ -35,6 +37,7 @@ export interface SwarmOptions {
   readonly startedMs: number;
   readonly plan: ChaosPlan;
   readonly links: LinkShape | null; // of every node; null: loopback as it is
+  readonly attackers: readonly AttackName[]; // what the first miners do instead of their work
   readonly computeWords: readonly string[]; // of all nodes: --device and what goes with it
 }
 
@@ -43,6 +46,7 @@ export class Swarm {
   readonly #options: SwarmOptions;
   readonly #nodes: SwarmNodes;
   readonly #tally = new SwarmTally();
+  readonly #attackers = new AttackerTally();
   #orchestrator: SwarmOrchestrator | null = null;
   #config: RunConfig | null = null;
   #chaos: SwarmChaos | null = null;
@@ -63,6 +67,8 @@ export class Swarm {
       folder: options.folder,
       computeWords: options.computeWords,
       links: options.links,
+      attackers: options.attackers,
+      onAttacker: (hotkey, attack) => this.#attackers.enroll(hotkey, attack),
       chain: () => this.#chain,
       reachable: () => this.#orchestrator?.reachable() ?? Promise.resolve(),
       onStarted: ({ name, role, pid }) =>
@@ -144,6 +150,9 @@ export class Swarm {
       restarts: this.#nodes.restarts + (this.#orchestrator?.process.restarts ?? 0),
       device: this.#device,
       ...(this.#chain?.summary() ?? { chain: null, weightsSet: null, epochs: null, emission: null }),
+      ...(this.#options.attackers.length === 0
+        ? {}
+        : this.#attackers.summary(this.#chain?.earned("miner") ?? new Map())),
       sample: null,
     };
   }
@@ -232,6 +241,7 @@ export class Swarm {
       this.#projection?.tell({ type: "deviceFound", device: record.adapter });
     }
     this.#tally.onRecord(record, systemTimers.nowMs());
+    this.#attackers.onRecord(record);
     this.#projection?.tell(record);
     this.#chaos?.onRecord(record);
   }

@@ -117,6 +117,12 @@ export class SwarmChain {
     await new Promise<void>((resolve) => this.#awaiting.push(resolve));
   }
 
+  /** In alpha's smallest unit, by hotkey; 0 for who was never paid. */
+  earned(role: Enrolled["role"]): Map<string, number> {
+    const nodes = [...this.#enrolled.values()].filter((node) => node.role === role);
+    return new Map(nodes.map(({ hotkey }) => [hotkey, Number(this.#earnedRao.get(hotkey) ?? 0n)]));
+  }
+
   summary(): Record<string, unknown> {
     const byName = new Intl.Collator("en", { numeric: true });
     const nodes = [...this.#enrolled.values()].sort((a, b) => byName.compare(a.name, b.name));

@@ -11,6 +11,7 @@ import { present } from "../../core/assert.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import { pinWords } from "../node/hub_pin.ts";
 import type { LinkShape } from "../chaos/link_shape.ts";
+import type { AttackName } from "../redteam/attack_names.ts";
 import { startChild } from "./role_process.ts";
 import { ShapedLink } from "./shaped_link.ts";
 import type { SwarmChain } from "./swarm_chain.ts";
@@ -22,6 +23,8 @@ export interface SwarmNodesOptions {
   readonly folder: string; // the run's folder
   readonly computeWords: readonly string[];
   readonly links: LinkShape | null; // of every node
+  readonly attackers: readonly AttackName[]; // of the first miners
+  readonly onAttacker: (hotkey: string, attack: AttackName) => void;
   /** The chain for registration and weights; null: none. */
   readonly chain: () => SwarmChain | null;
   /** Resolves when the orchestrator is reachable; nodes that start before wait for it. */
@@ -161,7 +164,24 @@ export class SwarmNodes {
     const place = ["--orchestrator", this.#urlFor(name, hub.url), ...pinWords(hub)];
     const wallet = ["--wallet", name, "--wallet-path", wallets];
     const paid = role === "validator" ? chain?.words ?? [] : []; // a client costs 100 MB; the swarm itself knows what miners earn
-    return [commands[role], ...place, ...wallet, ...paid, "--data", folder, ...computeWords];
+    return [
+      commands[role],
+      ...place,
+      ...wallet,
+      ...paid,
+      ...this.#attackWords(name, hotkey),
+      "--data",
+      folder,
+      ...computeWords,
+    ];
+  }
+
+  #attackWords(name: string, hotkey: string): string[] {
+    const { attackers, onAttacker } = this.#options;
+    const attack = attackers.find((_, i) => name === `miner-${i}`);
+    if (attack === undefined) return [];
+    onAttacker(hotkey, attack);
+    return ["--attack", attack];
   }
 
   #urlFor(name: string, hubUrl: string): string {

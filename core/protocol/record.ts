@@ -24,6 +24,7 @@ export type RunRecord =
     reason: string;
     tasksReissued: number;
     tasksKept: number; // of the open step, confirmed before: they count
+    expelled?: true; // for proven faults
   }
   | { type: "stagesUnserved"; stages: readonly StageIndex[] } // all that have no connected miner, when that changes; the run waits for them
   | { type: "taskReleased"; task: TaskId; node: NodeId; reason: string }

@@ -8,9 +8,9 @@ import { bytesOfFloats } from "../../core/model/vector_bytes.ts";
 import { refOf } from "../../net/blobs/blob_hash.ts";
 import { type Row, testAttacks, unitsByRound, wholeTableTest } from "../support/attack/attack_checks.ts";
 import { type Aftermath, type Attacker, runAttack } from "../support/attack/attack_world.ts";
-import { commitsPayload, keepsBack, reducesFalsely, showsFalsely } from "../support/attack/hostile_merges.ts";
-import { type Hostile, together } from "../support/attack/hostile_node.ts";
-import { times } from "../support/attack/hostile_wires.ts";
+import { commitsPayload, keepsBack, reducesFalsely, showsFalsely } from "../../cli/redteam/hostile_merges.ts";
+import { type Hostile, together } from "../../cli/redteam/hostile_node.ts";
+import { times } from "../../cli/redteam/hostile_wires.ts";
 
 const falseSlices = reducesFalsely(times(-3));
 const falseVote = showsFalsely("parameters", 0.05);

@@ -4,20 +4,10 @@ import { assert, assertEquals } from "@std/assert";
 import { directionOf } from "../../core/ids.ts";
 import { type Row, testAttacks, unitsByRound } from "../support/attack/attack_checks.ts";
 import type { Aftermath } from "../support/attack/attack_world.ts";
-import { keepsBack } from "../support/attack/hostile_merges.ts";
-import { type Hostile, instead, together } from "../support/attack/hostile_node.ts";
-import {
-  firstRowZero,
-  nanAtFirst,
-  oneOf,
-  reportsLoss,
-  sendsNaNWhile,
-  shrinks,
-  spoilsForward,
-  spoilsGradients,
-  tamed,
-  times,
-} from "../support/attack/hostile_wires.ts";
+import { keepsBack } from "../../cli/redteam/hostile_merges.ts";
+import { type Hostile, instead, together } from "../../cli/redteam/hostile_node.ts";
+import { firstRowZero, nanAtFirst, sendsNaNWhile, shrinks, tamed } from "../support/attack/hostile_values.ts";
+import { oneOf, reportsLoss, spoilsForward, spoilsGradients, times } from "../../cli/redteam/hostile_wires.ts";
 import type { LocalSwarm } from "../support/swarm/local_swarm.ts";
 
 const zeroRow = spoilsForward(firstRowZero);

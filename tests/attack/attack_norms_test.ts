@@ -1,8 +1,8 @@
 /** Attack suite: false words about the norm of a gradient, which decides how far everybody steps. */
 
 import { assertNobodyHonestNamed, type Row, testAttacks } from "../support/attack/attack_checks.ts";
-import { reportsNorm } from "../support/attack/hostile_merges.ts";
-import { everySecond } from "../support/attack/hostile_node.ts";
+import { reportsNorm } from "../../cli/redteam/hostile_merges.ts";
+import { everySecond } from "../../cli/redteam/hostile_node.ts";
 
 const always = (value: number) => reportsNorm(() => value);
 const times = (factor: number) => reportsNorm((squareSum) => factor * squareSum);

@@ -5,12 +5,12 @@ import { assertNobodyHonestNamed, type Row, testAttacks, unitsByRound } from "..
 import {
   accusesInput,
   commitsHashesOnly,
-  commitsPayload,
   gathersInColumn,
   gathersPayload,
   scalesTensors,
-} from "../support/attack/hostile_merges.ts";
-import { allOf, oneOf, times } from "../support/attack/hostile_wires.ts";
+} from "../support/attack/hostile_duties.ts";
+import { commitsPayload } from "../../cli/redteam/hostile_merges.ts";
+import { allOf, oneOf, times } from "../../cli/redteam/hostile_wires.ts";
 
 const rows = (): readonly Row[] => [
   { name: "one NaN", isQuick: true, miners: [{ stage: 0, hostile: commitsPayload(oneOf(NaN)) }] },

@@ -4,24 +4,28 @@
  */
 
 import { type Row, testAttacks } from "../support/attack/attack_checks.ts";
-import { inLaterSteps, showsNothing, showsOther, showsUnstored } from "../support/attack/hostile_states.ts";
-import { together } from "../support/attack/hostile_node.ts";
-import { allOf, biased, spoilsForward, spoilsGradients, times } from "../support/attack/hostile_wires.ts";
+import { rounds, steps } from "../support/attack/attack_world.ts";
+import { inLaterSteps, showsNothing } from "../../cli/redteam/hostile_states.ts";
+import { showsOther, showsUnstored } from "../support/attack/hostile_shows.ts";
+import { together } from "../../cli/redteam/hostile_node.ts";
+import { allOf, biased, spoilsForward, spoilsGradients, times } from "../../cli/redteam/hostile_wires.ts";
+
+const stepsPerRound = steps / rounds;
 
 const cheats = (): readonly Row[] => [
   {
     name: "zeros forward, but never in a round's first step",
     culprit: "named", // zeros are refused as implausible before anybody repeats them
-    miners: [{ stage: 0, hostile: inLaterSteps(allOf(0), spoilsForward) }],
+    miners: [{ stage: 0, hostile: inLaterSteps({ spoil: allOf(0), stepsPerRound }, spoilsForward) }],
   },
   {
     name: "gradients with the wrong sign, but never in a round's first step",
-    miners: [{ stage: 2, hostile: inLaterSteps(times(-1), spoilsGradients) }],
+    miners: [{ stage: 2, hostile: inLaterSteps({ spoil: times(-1), stepsPerRound }, spoilsGradients) }],
   },
   {
     name: "gradients off by just under half their length, but never in a round's first step",
     isQuick: true,
-    miners: [{ stage: 1, hostile: inLaterSteps(biased(0.48), spoilsGradients) }],
+    miners: [{ stage: 1, hostile: inLaterSteps({ spoil: biased(0.48), stepsPerRound }, spoilsGradients) }],
   },
 ];
 
@@ -35,7 +39,10 @@ const shown = (): readonly Row[] =>
     { name: "parameters of a thousand", hostile: showsOther((length) => new Float32Array(length).fill(1000)) },
   ].map(({ hostile, ...row }) => ({
     ...row,
-    miners: [{ stage: 0, hostile: together(inLaterSteps(biased(0.3), spoilsForward), hostile) }],
+    miners: [{
+      stage: 0,
+      hostile: together(inLaterSteps({ spoil: biased(0.3), stepsPerRound }, spoilsForward), hostile),
+    }],
   }));
 
 testAttacks("parameters shown", shown);

@@ -6,14 +6,13 @@ import { type Aftermath, rounds, runAttack } from "../support/attack/attack_worl
 import {
   evaluatesLate,
   evaluatesTo,
-  failsEverybody,
   findsNothingFinite,
   givesUp,
-  passesEverybody,
   rising,
   silent,
-} from "../support/attack/hostile_validators.ts";
-import { reportsLoss } from "../support/attack/hostile_wires.ts";
+} from "../support/attack/hostile_words.ts";
+import { failsEverybody, passesEverybody } from "../../cli/redteam/hostile_validators.ts";
+import { reportsLoss } from "../../cli/redteam/hostile_wires.ts";
 import type { LocalSwarm } from "../support/swarm/local_swarm.ts";
 
 /**

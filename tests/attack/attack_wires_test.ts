@@ -6,18 +6,14 @@ import { runAttack } from "../support/attack/attack_world.ts";
 import {
   allOf,
   biased,
-  everyNthRow,
   oneOf,
-  onlyLargest,
   refusesInputs,
   reportsLoss,
-  sendsPattern,
-  shoutsWhenLarge,
   spoilsForward,
   spoilsGradients,
-  tamed,
   times,
-} from "../support/attack/hostile_wires.ts";
+} from "../../cli/redteam/hostile_wires.ts";
+import { everyNthRow, onlyLargest, sendsPattern, shoutsWhenLarge, tamed } from "../support/attack/hostile_values.ts";
 
 const rows = (): readonly Row[] => [
   {

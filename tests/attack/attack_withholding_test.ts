@@ -3,12 +3,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { type Row, testAttacks, unitsByRound } from "../support/attack/attack_checks.ts";
 import { type Aftermath, rounds, steps } from "../support/attack/attack_world.ts";
-import { everySecond, type Hostile } from "../support/attack/hostile_node.ts";
+import { everySecond, type Hostile } from "../../cli/redteam/hostile_node.ts";
 import {
   commitsHashesOnly,
   joinsInsteadOf,
-  keepsBack,
-  leavesConfirmed,
   leavesInsteadOf,
   missesPayloads,
   reducesToSize,
@@ -16,7 +14,8 @@ import {
   refuses,
   uploadsNothing,
   withholdsInTurn,
-} from "../support/attack/hostile_merges.ts";
+} from "../support/attack/hostile_duties.ts";
+import { keepsBack, leavesConfirmed } from "../../cli/redteam/hostile_merges.ts";
 
 const rows = (): readonly Row[] => [
   { name: "tasks are never answered", isQuick: true, miners: [{ stage: 1, hostile: keepsBack("taskDone") }] },

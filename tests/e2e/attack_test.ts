@@ -60,12 +60,11 @@ Deno.test("Attack: a miner's process whose wires only a repetition can tell is e
 });
 
 async function startHostile(
-  { folder, url, what = "" }: { folder: string; url: string; what?: string },
+  { folder, url, what = "nan" }: { folder: string; url: string; what?: string },
 ): Promise<IotaProcess> {
   const wallets = `${folder}/wallets`;
   const made = await new IotaProcess(["wallet", "new", "--name", "hostile", "--wallet-path", wallets]).ended;
   assertEquals(made.code, 0, made.stderr);
   const link = ["--orchestrator", url, "--wallet", "hostile", "--wallet-path", wallets];
-  const words = ["miner", ...link, "--device", "reference", "--data", folder, "--json"];
-  return new IotaProcess(words, { HOSTILE: what }, { entry: "tests/support/attack/hostile_process.ts" });
+  return new IotaProcess(["miner", ...link, "--attack", what, "--device", "reference", "--data", folder, "--json"]);
 }

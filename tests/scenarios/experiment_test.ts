@@ -3,7 +3,8 @@
 import { assert, assertAlmostEquals, assertEquals, assertLess, assertRejects, assertStringIncludes } from "@std/assert";
 import { parseLinks } from "../../cli/chaos/link_shape.ts";
 import { commandTable } from "../../cli/command_table.ts";
-import { type LabResult, runLab } from "../../cli/experiment/lab_swarm.ts";
+import type { RunRecord } from "../../core/protocol/record.ts";
+import { type LabResult, runLab } from "../../cli/lab/lab_swarm.ts";
 import { experiments } from "../../cli/experiment/experiments.ts";
 import { main } from "../../cli/main.ts";
 import type { ComputeHost } from "../../cli/roles/compute_host.ts";
@@ -32,13 +33,13 @@ async function lab(overrides: Record<string, KnobValue>, { links }: { links?: st
   const { signal } = new AbortController();
   const config = configOf(overrides);
   const steps: number[] = [];
-  const onStep = ({ loss }: { loss: number }) => void steps.push(loss);
+  const onRecord = (record: RunRecord) => void (record.type === "stepClosed" && steps.push(record.loss));
   const result = await runLab({
     config,
     batches: countingBatches(config),
     device,
     signal,
-    onStep,
+    onRecord,
     ...(links === undefined ? {} : { links: parseLinks(links)! }),
   });
   return { ...result, steps };
@@ -79,7 +80,12 @@ Deno.test("Lab: an interrupted run ends at once", async () => {
   const controller = new AbortController();
   const config = configOf(alone);
   const options = { config, batches: countingBatches(config), device, signal: controller.signal };
-  const run = runLab({ ...options, onStep: ({ step }) => step === 2 && controller.abort(new Error("enough")) });
+  const run = runLab({
+    ...options,
+    onRecord(record) {
+      if (record.type === "stepClosed" && record.step === 2) controller.abort(new Error("enough"));
+    },
+  });
   await assertRejects(() => run, Error, "enough");
 });
 

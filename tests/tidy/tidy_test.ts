@@ -26,7 +26,7 @@ const EMPTY_NAMES = ["utils", "util", "helpers", "helper", "types", "index", "mo
 
 /** Modules that something other than an import starts. */
 const ENTRY_POINTS = [
-  ...["cli/main.ts", "tests/tidy/floor_plan_plugin.ts", "tests/support/attack/hostile_process.ts"],
+  ...["cli/main.ts", "tests/tidy/floor_plan_plugin.ts"],
   ...["tests/bench/libraries/main.ts", "tests/support/losing/losing_iota.ts", "tests/browser/screenshots.ts"],
 ];
 

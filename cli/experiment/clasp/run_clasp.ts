@@ -6,9 +6,9 @@ import type { RunConfig } from "../../../core/config/config.ts";
 import type { CommandContext } from "../../command.ts";
 import { givenRun } from "../../options/run_options.ts";
 import { openDevice } from "../../roles/open_device.ts";
-import { alignedRows } from "../aligned_rows.ts";
-import { withLabData } from "../lab_data.ts";
-import { configOf } from "../lab_settings.ts";
+import { alignedRows } from "../../lab/aligned_rows.ts";
+import { withLabData } from "../../lab/lab_data.ts";
+import { configOf } from "../../lab/lab_settings.ts";
 import { attackNames, type ClaspRow, damageText, measurementsOf, rowsOf } from "./clasp_rows.ts";
 import { type Damage, measureDamage } from "./measure_damage.ts";
 
@@ -21,11 +21,7 @@ export async function runClasp(context: CommandContext): Promise<number> {
   const firstSeed = options.number("seed") ?? 1;
   const configs = Array.from(
     { length: options.number("seeds") ?? defaultSeeds },
-    (_, i) =>
-      configOf({ settings: { "train.steps": 100 } }, { name: "clasp", settings: () => ({}) }, {
-        input,
-        fixed: { ...plainWires, seed: firstSeed + i },
-      }),
+    (_, i) => configOf({ common: { "train.steps": 100 }, input, fixed: { ...plainWires, seed: firstSeed + i } }),
   );
   const damages = await measured(context, configs);
   output.line(damageText(damages));

@@ -22,8 +22,8 @@ export function expelConvicted(state: OrchestratorState, nowMs: number): Orchest
     state.roundUnits.delete(node);
     for (const { units } of state.reports) units.delete(node);
     effects.push({ type: "disconnect", node, fault: fault("notAdmitted", reason) });
-    if (state.members.has(node)) effects.push(...loseNode(state, { node, reason, nowMs }));
-    else effects.push(record({ type: "nodeLost", node, reason, tasksReissued: 0, tasksKept: 0 }));
+    if (state.members.has(node)) effects.push(...loseNode(state, { node, reason, nowMs, expelled: true }));
+    else effects.push(record({ type: "nodeLost", node, reason, tasksReissued: 0, tasksKept: 0, expelled: true }));
   }
   return effects;
 }

@@ -261,9 +261,9 @@ export function onLeaving(
 /** Forgets a node and hands all it held to others. */
 export function loseNode(
   state: OrchestratorState,
-  options: { node: NodeId; reason: string; nowMs: number },
+  options: { node: NodeId; reason: string; nowMs: number; expelled?: true },
 ): OrchestratorEffect[] {
-  const { node, reason, nowMs } = options;
+  const { node, reason, nowMs, ...fate } = options;
   const member = state.members.get(node);
   if (member === undefined) return [];
   setAway(state, member, nowMs);
@@ -278,6 +278,6 @@ export function loseNode(
   forgetMember(state, member);
   reissueAuditOf(state, node);
   replaceUploader(state, node);
-  const lost = record({ type: "nodeLost", node, reason, tasksReissued, tasksKept });
+  const lost = record({ type: "nodeLost", node, reason, tasksReissued, tasksKept, ...fate });
   return merge === undefined ? [lost] : [lost, ...dropParticipants(state, { merge, nodes: [node], nowMs })];
 }

@@ -14,7 +14,7 @@ import { keyOf, nextBelow, openStream } from "../../../core/prng.ts";
 import type { MinerScore } from "../../../core/score/work_score.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
 import type { Batch, BatchSource } from "../../../cli/data/dataset.ts";
-import { MemoryHubBlobs } from "../../../cli/experiment/memory_hub_blobs.ts";
+import { MemoryHubBlobs } from "../../../cli/lab/memory_hub_blobs.ts";
 import type { ComputeHost } from "../../../cli/roles/compute_host.ts";
 import type { BlobAccess, HubBlobs } from "../../../cli/roles/blob_access.ts";
 import type { RecoveredRun, StateJournal } from "../../../cli/hub/journal/hub_journal.ts";
