@@ -237,6 +237,7 @@ export class HubRuntime<Held, Sent> {
         return sweepBlobs(effect.used);
       case "checkPayload":
       case "checkState":
+      case "layEnd":
       case "checkUpload":
       case "refereeSlice":
       case "refereeMerge":

@@ -7,7 +7,7 @@ import { present, unreachable } from "../../core/assert.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import { parsed } from "../../core/fault.ts";
 import type { BlobRef } from "../../core/ids.ts";
-import type { LongWork } from "../../core/long_work.ts";
+import { inUnits, type LongWork } from "../../core/long_work.ts";
 import type { PayloadCodec } from "../../core/merge/payload/payload_codec.ts";
 import { payloadCodecOf } from "../../core/merge/payload/payload_codecs.ts";
 import { ShapeSum } from "../../core/merge/payload_shape.ts";
@@ -26,7 +26,14 @@ import { loadSource } from "../node/stages/stage_source.ts";
 type Effect<Type extends OrchestratorEffect["type"]> = Extract<OrchestratorEffect, { type: Type }>;
 
 export type HubWork = Effect<
-  "checkPayload" | "checkState" | "checkUpload" | "refereeSlice" | "refereeMerge" | "restoreStage" | "checkBlobs"
+  | "checkPayload"
+  | "checkState"
+  | "layEnd"
+  | "checkUpload"
+  | "refereeSlice"
+  | "refereeMerge"
+  | "restoreStage"
+  | "checkBlobs"
 >;
 
 export interface HubWorkplace {
@@ -43,6 +50,8 @@ export async function performHubWork(work: HubWork, place: HubWorkplace): Promis
       return await checkPayload(work, place);
     case "checkState":
       return await checkState(work, place);
+    case "layEnd":
+      return await layEnd(work, place);
     case "checkUpload":
       return await checkUpload(work, place);
     case "refereeSlice":
@@ -73,15 +82,23 @@ async function checkPayload(
   return { type: "payloadChecked", round, stage, node, stats, shape: stats?.isFinite === true ? sum.finish() : null };
 }
 
-/** Adds the slice's values to the shape. They are those of a mean of this payload alone. */
+/** Of a mean of this payload alone; null if it cannot be read. */
+function* valuesAlone(
+  codec: PayloadCodec,
+  { bytes, size }: { bytes: Uint8Array; size: number },
+): LongWork<Float32Array | null> {
+  const mean = codec.isOwnAverage ? parsed(bytes) : yield* codec.average([{ payload: bytes, weight: 1, scale: 1 }]);
+  return mean.ok ? yield* codec.decodeResult(mean.value, size) : null;
+}
+
+/** Adds the slice's values to the shape. */
 function* inspectSlice(
   codec: PayloadCodec,
   { bytes, slice: { offset, size }, sum }: { bytes: Uint8Array; slice: Slice; sum: ShapeSum },
 ): LongWork<PayloadStats> {
   const stats = yield* codec.inspect(bytes, size);
   if (!stats.isFinite) return stats;
-  const mean = codec.isOwnAverage ? parsed(bytes) : yield* codec.average([{ payload: bytes, weight: 1, scale: 1 }]);
-  const values = mean.ok ? yield* codec.decodeResult(mean.value, size) : null;
+  const values = yield* valuesAlone(codec, { bytes, size });
   if (values !== null) yield* sum.add(values, offset);
   return stats;
 }
@@ -99,6 +116,34 @@ async function checkState(
     ? null
     : await workInTurns(inspectWay(start.parameters, floatsOf(shown)));
   return { type: "stateChecked", round, step, node, way };
+}
+
+/** What plain averaging of this payload alone would give. */
+async function layEnd(work: Effect<"layEnd">, { blobs, config, stages }: HubWorkplace): Promise<OrchestratorEvent> {
+  const { round, stage, node, source, slices, layout } = work;
+  const table = parameterTable(present(stages[stage], "the stage exists"));
+  const start = await unlessLost(loadSource({ config, table, source, blobs, parametersOnly: true }));
+  const codec = payloadCodecOf(config);
+  const end = start?.parameters.slice() ?? new Float32Array();
+  for (const [index, ref] of slices.entries()) {
+    const { offset, size } = present(layout[index], "a slice has its place");
+    const bytes = start === null ? null : await unlessLost(blobs.get(ref));
+    const values = bytes === null ? null : await workInTurns(valuesAlone(codec, { bytes, size }));
+    if (values === null) return { type: "endLaid", round, stage, node, parameters: null };
+    await workInTurns(subtractAt(end, { values, offset }));
+  }
+  return { type: "endLaid", round, stage, node, parameters: await blobs.put(bytesOfFloats(end)) };
+}
+
+const valuesOfTurn = 2 ** 18;
+
+function* subtractAt(
+  end: Float32Array,
+  { values, offset }: { values: Float32Array; offset: number },
+): LongWork<void> {
+  yield* inUnits({ total: values.length, unit: valuesOfTurn }, (from, to) => {
+    for (let i = from; i < to; i++) end[offset + i]! -= values[i]!;
+  });
 }
 
 async function checkUpload(work: Effect<"checkUpload">, { blobs }: HubWorkplace): Promise<OrchestratorEvent> {

@@ -115,6 +115,7 @@ const makes: Readonly<Record<HubWork["type"], string>> = {
   restoreStage: "a stage that the orchestrator restores",
   checkBlobs: "a check of the stored blobs",
   checkPayload: "a check of a payload",
+  layEnd: "a stage as one payload leaves it",
   checkState: "a check of the parameters that a miner shows",
   checkUpload: "a check of an uploaded stage",
 };

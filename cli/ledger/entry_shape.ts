@@ -14,6 +14,7 @@ const carriedState = v.object({
   isWhole: v.boolean(),
   open: v.array(v.object({ step: count, round: count, ...list })),
   newestRound: v.pipe(v.number(), v.safeInteger(), v.minValue(-1)),
+  qualities: v.optional(v.object({ miners: texts, shares: amounts })),
   rounds: v.array(v.object({ round: count, ...list })),
   withheld: v.array(v.object({ validator: v.nullable(v.string()), miners: texts, rounds: places, shares: amounts })),
 });
@@ -53,7 +54,25 @@ const entryShape = v.variant("type", [
       v.object({ microbatch: count, doers: places, makers: v.optional(places), loss: v.number() }),
     ),
   }),
-  v.object({ type: v.literal("round"), round: count, ...list, halved: texts, expelled: texts }),
+  v.object({
+    type: v.literal("round"),
+    round: count,
+    ...list,
+    halved: texts,
+    qualities: v.optional(amounts),
+    expelled: texts,
+  }),
+  v.object({
+    type: v.literal("tried"),
+    ...{
+      round: count,
+      stage: count,
+      tokens: count,
+      base: v.number(),
+      miners: texts,
+      losses: v.array(v.nullable(v.number())),
+    },
+  }),
   v.object({
     type: v.literal("scores"),
     ...{ round: count, miners: texts, scores: amounts },

@@ -69,6 +69,8 @@ export function validatorLine(record: ValidatorRecord): string | null {
         : `${welcomeLine(record)}; it has one stage, so no wires to replay: its losses are checked`;
     case "evaluated":
       return `round ${record.round}: held-out loss ${record.loss.toFixed(4)} over ${plural(record.tokens, "token")}`;
+    case "payloadTried":
+      return `round ${record.round}: held-out loss ${record.loss.toFixed(4)} as one miner's payload leaves its stage`;
     case "verdict": {
       const loss = record.lossError === null ? "" : `, loss error ${decimal(record.lossError)}`;
       return `round ${record.round}: stage ${record.stage} ${record.miner} ${

@@ -196,6 +196,10 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
     { min: 0, max: 1000, unit: "steps per round", default: 1, mayChange: true },
     "Audited steps of each miner after a round's first, on average.",
   ),
+  "validate.trialsPerRound": int(
+    { min: 0, max: 1000, unit: "stages per round", default: 1, mayChange: true },
+    "Stages of each round whose payloads are tried one by one on held-out text.",
+  ),
   "validate.tolerance": float(
     { min: 1e-6, max: 1, default: 0.05, mayChange: true },
     "Innovation error above which a replay fails.",

@@ -35,7 +35,19 @@ export interface RoundEntry {
   readonly miners: readonly NodeId[];
   readonly units: readonly number[];
   readonly halved: readonly NodeId[]; // withheld a duty of the merge: half of the round's pay
+  readonly qualities?: readonly number[]; // shares of the units that count, by each miner's last trial; left out: all of them
   readonly expelled: readonly NodeId[]; // since the run began
+}
+
+/** Held-out losses of a round's start, and with one stage as each miner's payload leaves it. */
+export interface TriedEntry {
+  readonly type: "tried";
+  readonly round: number;
+  readonly stage: StageIndex;
+  readonly tokens: number; // that each loss is the mean of
+  readonly base: number;
+  readonly miners: readonly NodeId[];
+  readonly losses: readonly (number | null)[]; // null: not finite
 }
 
 export interface ScoresEntry {
@@ -54,6 +66,7 @@ export interface ScoresEntry {
 export type MachineEntry =
   | StepEntry
   | RoundEntry
+  | TriedEntry
   | { readonly type: "joined"; readonly node: NodeId; readonly role: "miner" | "validator" }
   | { readonly type: "assigned"; readonly node: NodeId; readonly stage: StageIndex; readonly round: number }
   | { readonly type: "left"; readonly node: NodeId; readonly reason: string }
@@ -96,6 +109,7 @@ export interface CarriedState {
     readonly units: readonly number[];
   }[];
   readonly newestRound: number;
+  readonly qualities?: { readonly miners: readonly NodeId[]; readonly shares: readonly number[] };
   readonly rounds: readonly {
     readonly round: number;
     readonly miners: readonly NodeId[];

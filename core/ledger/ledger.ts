@@ -10,8 +10,9 @@
  */
 
 import type { NodeId } from "../ids.ts";
+import { payloadQualities } from "../score/payload_quality.ts";
 import { bookVerdict, bookWork, openWorkBook, scoresOf, type WorkBook } from "../score/work_score.ts";
-import type { CarriedState, LogEntry, RoundEntry, ScoresEntry, StepEntry } from "./entry.ts";
+import type { CarriedState, LogEntry, RoundEntry, ScoresEntry, StepEntry, TriedEntry } from "./entry.ts";
 
 export interface Ledger {
   nextStep: number;
@@ -19,11 +20,20 @@ export interface Ledger {
   open: { readonly step: number; readonly round: number; readonly units: Map<NodeId, number> }[]; // paid units, of the open round's closed steps
   readonly common: WorkBook; // reports and expulsions
   readonly ofValidators: Map<NodeId, WorkBook>; // with their own verdicts; they share the rounds of `common`
+  readonly qualities: Map<NodeId, number>; // shares below 1, by the last trials
   unproven: number; // reports that could not be recomputed, because steps before them are lost
 }
 
 export function openLedger(): Ledger {
-  return { nextStep: 0, isWhole: true, open: [], common: openWorkBook(), ofValidators: new Map(), unproven: 0 };
+  return {
+    nextStep: 0,
+    isWhole: true,
+    open: [],
+    common: openWorkBook(),
+    ofValidators: new Map(),
+    qualities: new Map(),
+    unproven: 0,
+  };
 }
 
 /** Adds an entry; a sentence that says why it does not follow from the entries before it, or null. */
@@ -35,6 +45,8 @@ export function takeEntry(ledger: Ledger, entry: LogEntry): string | null {
       return takeRound(ledger, entry);
     case "scores":
       return scoresProblem(ledger, entry);
+    case "tried":
+      return takeTrial(ledger, entry);
     case "verdict":
       return takeVerdict(ledger, entry);
     case "undone":
@@ -57,6 +69,7 @@ export function takeEntry(ledger: Ledger, entry: LogEntry): string | null {
 /** A process that replayed its journal goes on where the log ends, if that has all entries; from a checkpoint, a round begins anew. */
 function takeUp(ledger: Ledger, { step, round, isJournaled }: Extract<LogEntry, { type: "begun" }>): void {
   const goesOn = isJournaled && step === ledger.nextStep && ledger.open.every((closed) => closed.round === round);
+  if (!isJournaled) ledger.qualities.clear(); // a process without its journal knows of no trial
   if (!goesOn) {
     ledger.isWhole = !isJournaled;
     ledger.open = [];
@@ -108,14 +121,19 @@ function takeRound(ledger: Ledger, entry: RoundEntry): string | null {
   return problem;
 }
 
-function unitsProblem({ open }: Ledger, { round, miners, units, halved }: RoundEntry): string | null {
+function unitsProblem({ open, qualities }: Ledger, entry: RoundEntry): string | null {
+  const { round, miners, units, halved } = entry;
   const isHalved = new Set(halved);
   for (const [i, miner] of miners.entries()) {
-    const whole = units[i]! / (isHalved.has(miner) ? shareOfHalved : 1);
+    const quality = qualities.get(miner) ?? 1;
+    const stated = entry.qualities?.[i] ?? 1;
+    if (stated !== quality) return `round ${round} must count ${quality} of the units of ${miner}: it counts ${stated}`;
+    const share = isHalved.has(miner) ? shareOfHalved : 1;
     const ofSteps = open.map((step) => step.units.get(miner) ?? 0);
-    const earned = sumFrom(ofSteps, 0);
-    if (whole !== earned && !ofSteps.some((_, first) => sumFrom(ofSteps, first) === whole)) {
-      return `round ${round} must credit ${miner} with what it earned in the round's steps, ${earned}: it has ${whole}`;
+    const creditFrom = (first: number) => share * sumFrom(ofSteps, first) * quality; // as the hub multiplies them
+    const [found, earned] = [units[i]!, creditFrom(0)];
+    if (found !== earned && !ofSteps.some((_, first) => creditFrom(first) === found)) {
+      return `round ${round} must credit ${miner} with what it earned in the round's steps, ${earned}: it has ${found}`;
     }
   }
   return null;
@@ -128,6 +146,16 @@ function sumFrom(values: readonly number[], first: number): number {
   let sum = 0;
   for (let i = first; i < values.length; i++) sum += values[i]!;
   return sum;
+}
+
+function takeTrial({ qualities }: Ledger, { round, base, tokens, miners, losses }: TriedEntry): string | null {
+  if (losses.length !== miners.length) return `the trial of round ${round} must have a loss for each of its miners`;
+  const shares = payloadQualities({ base, tokens, losses: losses.map((loss) => loss ?? Infinity) });
+  for (const [i, miner] of miners.entries()) {
+    if (shares[i]! < 1) qualities.set(miner, shares[i]!);
+    else qualities.delete(miner);
+  }
+  return null;
 }
 
 function takeVerdict(ledger: Ledger, entry: Extract<LogEntry, { type: "verdict" }>): string | null {
@@ -179,7 +207,8 @@ function scoresProblem(ledger: Ledger, entry: ScoresEntry): string | null {
 
 // -------------------------------------------------------------------------------------------------- across files
 
-export function carriedState({ nextStep, isWhole, open, common, ofValidators }: Ledger): CarriedState {
+export function carriedState(ledger: Ledger): CarriedState {
+  const { nextStep, isWhole, open, common, ofValidators, qualities } = ledger;
   const lists = (units: ReadonlyMap<NodeId, number>) => ({ miners: [...units.keys()], units: [...units.values()] });
   const withheldOf = (validator: NodeId | null, { withheld }: WorkBook) => ({
     validator,
@@ -191,6 +220,7 @@ export function carriedState({ nextStep, isWhole, open, common, ofValidators }: 
     ...{ nextStep, isWhole },
     open: open.map(({ step, round, units }) => ({ step, round, ...lists(units) })),
     newestRound: common.newestRound,
+    ...(qualities.size === 0 ? {} : { qualities: { miners: [...qualities.keys()], shares: [...qualities.values()] } }),
     rounds: [...common.rounds].map(([round, units]) => ({ round, ...lists(units) })),
     withheld: [
       withheldOf(null, common),
@@ -199,7 +229,8 @@ export function carriedState({ nextStep, isWhole, open, common, ofValidators }: 
   };
 }
 
-export function ledgerOf({ nextStep, isWhole, open, newestRound, rounds, withheld }: CarriedState): Ledger {
+export function ledgerOf(state: CarriedState): Ledger {
+  const { nextStep, isWhole, open, newestRound, rounds, withheld, qualities } = state;
   const mapOf = (keys: readonly NodeId[], values: readonly number[]) =>
     new Map(keys.map((key, i) => [key, values[i] ?? 0] as const));
   const shared = new Map(rounds.map(({ round, miners, units }) => [round, mapOf(miners, units)]));
@@ -213,6 +244,7 @@ export function ledgerOf({ nextStep, isWhole, open, newestRound, rounds, withhel
     open: open.map(({ step, round, miners, units }) => ({ step, round, units: mapOf(miners, units) })),
     common: common ?? { rounds: shared, withheld: new Map(), newestRound },
     ofValidators: new Map(books.flatMap(([validator, book]) => validator === null ? [] : [[validator, book]])),
+    qualities: mapOf(qualities?.miners ?? [], qualities?.shares ?? []),
     unproven: 0,
   };
 }

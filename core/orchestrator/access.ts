@@ -58,6 +58,10 @@ function isAskedAbout(state: OrchestratorState, { node, hash }: BlobRead): boole
   const request = running.get(runningOf.get(node) ?? -1)?.request;
   if (request === undefined) return false;
   if (request.type === "evaluate") return sourcesOf(state, request.round)?.stages.some(isParameters) ?? false;
+  if (request.type === "trial") {
+    if (request.parameters?.hash === hash) return true;
+    return sourcesOf(state, request.round)?.stages.some(isParameters) ?? false;
+  }
   const { round, stage, parameters } = request.replay;
   if (parameters !== null) return parameters.hash === hash;
   return isParameters(sourcesOf(state, round)?.stages[stage]);

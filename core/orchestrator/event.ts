@@ -41,6 +41,14 @@ export type OrchestratorEvent =
     readonly result: BlobRef | null; // null if the payloads were unusable
   }
   /** Over all slices; null if one is missing from the store or damaged, or, for the shape, without numbers to measure. */
+  /** `parameters`: null if the store has lost what they are made from. */
+  | {
+    readonly type: "endLaid";
+    readonly round: number;
+    readonly stage: StageIndex;
+    readonly node: NodeId;
+    readonly parameters: BlobRef | null;
+  }
   | {
     readonly type: "payloadChecked";
     readonly round: number;
@@ -194,6 +202,16 @@ export type OrchestratorEffect =
     readonly node: NodeId;
     readonly parameters: BlobRef;
     readonly source: ParameterSource; // of the round's start
+  }
+  /** Stores the parameters that a payload alone leads to, from the round's start: answered by `endLaid`. */
+  | {
+    readonly type: "layEnd";
+    readonly round: number;
+    readonly stage: StageIndex;
+    readonly node: NodeId;
+    readonly source: ParameterSource;
+    readonly slices: readonly BlobRef[];
+    readonly layout: readonly Slice[];
   }
   /** Reads the vectors of an uploaded stage in full: answered by `uploadChecked`. */
   | {

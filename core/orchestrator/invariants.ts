@@ -181,7 +181,9 @@ function assertAudits(state: OrchestratorState): void {
   for (const count of audit.open.values()) open += count;
   const running = [...audit.running.values()].filter(({ request }) => !isProbe(request)).length;
   const awaited = [...audit.awaited.values()].flat().reduce((sum, { replays }) => sum + replays.length, 0);
-  assert(open === audit.queue.size + running + audit.refereed.size + awaited, "Every open audit must wait or run");
+  const unlaid = audit.trials.reduce((sum, { ends }) => sum + ends.filter(({ slices }) => slices !== null).length, 0);
+  const known = audit.queue.size + running + audit.refereed.size + awaited + unlaid;
+  assert(open === known, "Every open audit must wait or run");
   for (const round of audit.held.keys()) assert(audit.open.has(round), `Nothing must be held for round ${round}`);
   for (const node of audit.awaited.keys()) {
     assert(state.members.has(node), `${node} must be a member to show its state`);

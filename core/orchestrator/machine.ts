@@ -13,6 +13,7 @@ import type { NodeMessage, Role } from "../protocol/message.ts";
 import { nextAlarm } from "./alarms.ts";
 import { requestAudits } from "./audit/audit_requests.ts";
 import { onAuditAlarm, onReplayed, onRequestFailed, settleRounds } from "./audit/auditing.ts";
+import { onEndLaid } from "./audit/payload_trials.ts";
 import { checkStates, onStateChecked, onStateShown } from "./audit/shown_states.ts";
 import { onTaskRefereed, refereeNext } from "./audit/referee.ts";
 import { noteRefused } from "./members/blame.ts";
@@ -133,6 +134,8 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
       return onCheckpointFailed(state, { ...event, nowMs });
     case "stateChecked":
       return onStateChecked(state, event);
+    case "endLaid":
+      return onEndLaid(state, event);
     case "wiresCompared":
       return onWiresCompared(state, event);
     case "taskRefereed":

@@ -17,6 +17,7 @@ import { returnLeases } from "./step/leases.ts";
 import { forgetWires } from "./step/taking_back.ts";
 import { forgetTimes } from "./merge/round_length.ts";
 import { lookEffect, openRequests } from "./merge/mending.ts";
+import { dropUnlaid } from "./audit/payload_trials.ts";
 import { resumeShowing } from "./audit/shown_states.ts";
 import { forgetAbsences } from "./members/blame.ts";
 import { setAway } from "./members/replicas.ts";
@@ -45,6 +46,7 @@ export function onRestarted(
   const forgotten = forgetSegments(state, lost);
   refereeAgain(state);
   resumeShowing(state);
+  dropUnlaid(state);
   if (state.gatherUntilMs !== null) state.gatherUntilMs = backMs + swarm.gatherMs;
   if (state.closeUntilMs !== null) state.closeUntilMs = backMs + limits.mergePhaseMs;
   const { step, round } = state;

@@ -30,9 +30,15 @@ function loggedPathway(pathway: Pathway): LoggedPathway {
 
 export function logRound(
   { round, units }: RoundReport,
-  { halved, expelled }: { halved: readonly NodeId[]; expelled: readonly NodeId[] },
+  { halved, qualities, expelled }: {
+    halved: readonly NodeId[];
+    qualities: readonly number[];
+    expelled: readonly NodeId[];
+  },
 ): OrchestratorEffect {
-  return log({ type: "round", round, miners: [...units.keys()], units: [...units.values()], halved, expelled });
+  const reduced = qualities.some((quality) => quality !== 1) ? { qualities } : {};
+  const lists = { miners: [...units.keys()], units: [...units.values()], halved, ...reduced, expelled };
+  return log({ type: "round", round, ...lists });
 }
 
 /** The entry of a record; null: the log has none. */

@@ -168,6 +168,7 @@ export interface OrchestratorState {
   readonly talk: Map<NodeId, Talk>; // of the open round
   readonly claims: Map<NodeId, number>; // in the open round: microbatches made again because this node contradicted another
   readonly resting: NodeId[]; // members about to lose their place
+  readonly qualities: Map<NodeId, number>; // shares of pay below 1, by the last trial: audit/payload_trials.ts
   readonly unpaid: Set<NodeId>; // withheld a duty in the open round
   roundRates: number; // sum of the learning rates of the open round's closed steps
   carriedRates: number; // what residuals may still hold of earlier rounds, in the same unit: core/merge/residual_reach.ts
@@ -244,6 +245,7 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     talk: new Map(),
     claims: new Map(),
     resting: [],
+    qualities: new Map(),
     unpaid: new Set(),
     roundRates: 0,
     carriedRates: options.from === undefined ? 0 : rememberedRates(config),
@@ -291,6 +293,7 @@ const newAuditWork = (): AuditWork => ({
   slowestMs: null,
   refereed: new Map(),
   awaited: new Map(),
+  trials: [],
   unchecked: [],
   drawn: new Map(),
   held: new Map(),

@@ -27,6 +27,7 @@ export function usedBlobs(state: OrchestratorState): Set<string> {
   use(blobsOf(state.sources.stages));
   for (const { stages } of state.retired) use(blobsOf(stages));
   for (const { states } of state.audit.held.values()) use(states);
+  for (const { ends } of state.audit.trials) for (const { slices } of ends) use(slices ?? []);
   use(blobsOf(state.good?.sources.stages ?? []));
   for (const { merged } of state.upload?.stages ?? []) {
     use(merged.momentum === null ? [merged.parameters] : [merged.parameters, merged.momentum]);

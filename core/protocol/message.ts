@@ -11,7 +11,7 @@ import type { RunConfig } from "../config/config.ts";
 import type { Fault } from "../fault.ts";
 import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../ids.ts";
 
-export const PROTOCOL_VERSION = 9;
+export const PROTOCOL_VERSION = 10;
 
 export type Role = "miner" | "validator";
 
@@ -288,6 +288,7 @@ export interface Evaluate {
   readonly request: number;
   readonly round: number;
   readonly sources: readonly ParameterSource[]; // one a stage
+  readonly isTrial: boolean; // not the round's own parameters: one stage is as a payload leaves it
 }
 
 /** Segments: [input, targets or gradient where the direction has one, claimed output where it has one]. */

@@ -53,6 +53,7 @@ export type ValidatorRecord =
   | { type: "welcomed"; name: string; size: string; chain: ChainConfig; stages: number }
   | { type: "offline" }
   | { type: "evaluated"; round: number; loss: number; tokens: number }
+  | { type: "payloadTried"; round: number; loss: number; tokens: number } // with one stage as a payload leaves it
   | {
     type: "verdict";
     round: number;

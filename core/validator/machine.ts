@@ -213,7 +213,7 @@ function onWorkDone(state: ValidatorState, event: { job: number; result: Validat
     }
     return [
       ...freed,
-      record({ type: "evaluated", round: request.round, loss, tokens }),
+      record({ type: request.isTrial ? "payloadTried" : "evaluated", round: request.round, loss, tokens }),
       send({ type: "evaluated", request: request.request, loss, tokens }),
     ];
   }

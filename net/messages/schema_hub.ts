@@ -101,6 +101,7 @@ const rules: MessageRules<HubMessage> = {
       request: count,
       round: count,
       sources: list(parameterSource),
+      isTrial: v.boolean(),
     }),
     segments: 2,
   },

@@ -89,7 +89,10 @@ export function tinyConfig(overrides: TinyOverrides = {}): RunConfig {
     train: { ...train, ...overrides.train },
     outer: { learningRate: 0.7, momentum: 0.9, ...overrides.outer },
     data: { corpus: "sotu", heldOutFraction: 0.05, maxBytes: 0 },
-    validate: { heldOutSequences: 4, replaysPerMiner: 1, statesPerRound: 1, tolerance: 0.05, ...overrides.validate },
+    validate: {
+      ...{ heldOutSequences: 4, replaysPerMiner: 1, statesPerRound: 1, trialsPerRound: 1, tolerance: 0.05 },
+      ...overrides.validate,
+    },
     swarm: { replicas: 1, validators: 1, gatherMs: 1_000, ...overrides.swarm },
     chain: { network: "none", netuid: 9, admission: "registered" },
     limits: { ...limits, ...overrides.limits },

@@ -52,6 +52,16 @@ export class SymbolicHubWork {
         const way = blobs.has(parameters) ? statsOf([parameters], []) : null;
         return { type: "stateChecked", round, step, node, way };
       }
+      case "layEnd": {
+        const { stage, node, source, slices } = work;
+        if (blobs.missing([...blobsOfSource(source), ...slices]) !== null) {
+          return { type: "endLaid", round, stage, node, parameters: null };
+        }
+        const hash = digest("end", round, stage, node, ...slices.map((slice) => slice.hash));
+        const parameters = symbolicVector(this.#options.shape, { hash, stage });
+        blobs.put([parameters]);
+        return { type: "endLaid", round, stage, node, parameters };
+      }
       case "checkUpload": {
         const { stage, node, vectors } = work;
         const areFinite = vectors.every((ref) => blobs.has(ref)) ? vectors.every(isFinite) : null;

@@ -64,6 +64,7 @@ export class ValidatorProcess extends NodeProcess {
   }
 }
 
+/** A payload's end gains nothing, so nobody's pay depends on a digest. */
 function evaluate(shape: SwarmShape, { round }: Extract<ValidatorWork, { type: "evaluate" }>): ValidatorResult {
   const { model, validate } = shape.config;
   const loss = 2 + 6 / (1 + firstStepOf(round, shape) / 20);

@@ -21,6 +21,7 @@ import {
   type ReplayTask,
   roundOf,
   type RunningAudit,
+  type TrialRequest,
 } from "./audit_state.ts";
 import { freeValidators, placeValidator } from "./validator_places.ts";
 import { type Attachment, type OrchestratorEffect, send } from "../event.ts";
@@ -66,7 +67,14 @@ function sendRequest(
   setAlarm(state, { type: "audit", request: id, atMs: nowMs + patienceMs(state) });
   const sources = present(sourcesOf(state, roundOf(request)), "a request is sent only with its sources").stages;
   if (request.type === "evaluate") {
-    return send(validator, { type: "evaluate", request: id, round: request.round, sources }, [
+    return send(validator, { type: "evaluate", request: id, round: request.round, sources, isTrial: false }, [
+      { type: "heldOutInputs" },
+      { type: "heldOutTargets" },
+    ]);
+  }
+  if (request.type === "trial") {
+    const tried = trialSources(request, sources);
+    return send(validator, { type: "evaluate", request: id, round: request.round, sources: tried, isTrial: true }, [
       { type: "heldOutInputs" },
       { type: "heldOutTargets" },
     ]);
@@ -83,6 +91,16 @@ function sendRequest(
     losses: replay.losses,
     source: replaySource(replay, sources),
   }, replayAttachments(replay));
+}
+
+/** Where a validator finds the model that it tries. `sources`: of the round. */
+function trialSources(
+  { stage, parameters }: TrialRequest,
+  sources: readonly ParameterSource[],
+): ParameterSource[] {
+  return sources.map((source, index) =>
+    index === stage && parameters !== null ? { type: "blobs", parameters, momentum: null } : source
+  );
 }
 
 /** Where the parameters are that the task was done with. `sources`: of its round. */

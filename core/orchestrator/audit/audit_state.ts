@@ -60,8 +60,31 @@ export type AuditRequest =
     readonly replay: ReplayTask;
     readonly tried: NodeId[];
     readonly isSecond: boolean; // a validator has found it wrong, another one is to say the same
+  }
+  | {
+    readonly type: "trial"; // payload_trials.ts
+    readonly round: number;
+    readonly stage: StageIndex;
+    readonly node: NodeId | null; // whose payload; null: none, for comparison
+    readonly parameters: BlobRef | null; // in place of the stage's; null: those of the round
+    readonly answers: Evaluation[];
+    readonly tried: NodeId[];
   };
 
+/** One of the models that a trial compares. */
+export interface TriedEnd {
+  readonly node: NodeId | null; // null: the round's start
+  slices: readonly BlobRef[] | null; // of its payload, until its parameters are laid out
+  loss: number | null; // null: not known yet
+}
+
+export interface PayloadTrial {
+  readonly round: number;
+  readonly stage: StageIndex;
+  ends: TriedEnd[];
+}
+
+export type TrialRequest = Extract<AuditRequest, { type: "trial" }>;
 export type EvaluateRequest = Extract<AuditRequest, { type: "evaluate" }>;
 
 /** A validator's evaluation of a round's parameters. */
@@ -136,6 +159,7 @@ export interface AuditWork {
   unchecked: UncheckedState[];
   readonly drawn: Map<NodeId, number>; // states of the open round asked for, by miner
   readonly held: Map<number, HeldForAudits>; // by round
+  trials: PayloadTrial[]; // open ones
   readonly open: Map<number, number>; // by round
   requests: number;
   readonly disputes: EvaluateRequest[]; // closed, with conflicting answers that the next step's loss will decide
@@ -143,7 +167,14 @@ export interface AuditWork {
 }
 
 export const roundOf = (request: AuditRequest): number =>
-  request.type === "evaluate" ? request.round : request.replay.round;
+  request.type === "replay" ? request.replay.round : request.round;
+
+/** What is held for the audits of a round. */
+export function heldOf({ audit }: { readonly audit: AuditWork }, round: number): HeldForAudits {
+  let held = audit.held.get(round);
+  if (held === undefined) audit.held.set(round, held = { wires: [], states: [] });
+  return held;
+}
 
 /** A request was answered or given up. */
 export function closeRequest(audit: AuditWork, request: AuditRequest): void {

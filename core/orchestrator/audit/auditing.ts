@@ -22,6 +22,7 @@ import { type AuditRequest, closeRequest, isProbe, replayOf, type ReplayTask, ro
 import { endEvaluation, onNothingFinite, settleEvaluation } from "./evaluations.ts";
 import { askReferee, dropRefereed } from "./referee.ts";
 import { reach } from "../marks.ts";
+import { dropTrials, endTrialRequest, onTried } from "./payload_trials.ts";
 import { dropAwaited, takeFreed } from "./shown_states.ts";
 import { actOnVerdict } from "./verdict_actions.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
@@ -170,6 +171,9 @@ export function onRequestFailed(
   if (request.type === "evaluate" && message.fault.code === "badNumbers") {
     return onNothingFinite(state, { request, validator: member.node });
   }
+  if (request.type === "trial" && message.fault.code === "badNumbers") {
+    return onTried(state, { request, answer: { validator: member.node, loss: Infinity } });
+  }
   return [
     ...(isProbe(request) ? [] : giveOn(state, { request, validator: member.node })),
     record({ type: "faultSeen", node: member.node, ...message.fault }),
@@ -186,7 +190,7 @@ export function onAuditAlarm(
   const taken = takeLate(state, { id, nowMs });
   if (taken === null || isProbe(taken.late.request)) return [];
   const { late: { validator, request }, isKept } = taken;
-  const what = request.type === "evaluate" ? "evaluation" : `audit of ${request.replay.task}`;
+  const what = whatOf(request);
   const detail =
     `Cannot wait for the ${what} of round ${roundOf(request)} any longer as a validator must answer in time` +
     (isKept ? "; there is no other to ask" : "; another one is asked");
@@ -194,12 +198,16 @@ export function onAuditAlarm(
   return [...(isKept && isKnown ? [] : [seen]), ...(isKept ? [] : giveOn(state, { request, validator }))];
 }
 
+const whatOf = (request: AuditRequest): string =>
+  request.type === "evaluate" ? "evaluation" : request.type === "trial" ? "trial" : `audit of ${request.replay.task}`;
+
 function giveOn(
   state: OrchestratorState,
   { request, validator }: { request: AuditRequest; validator: NodeId },
 ): OrchestratorEffect[] {
   if (passOn(state, { request, validator })) return [];
   if (request.type === "evaluate") return settleEvaluation(state, request);
+  if (request.type === "trial") return endTrialRequest(state, request);
   const verdict = inconclusive(request.replay, `No validator could repeat ${request.replay.task}`);
   return actOnVerdict(state, { verdict, validator: null });
 }
@@ -220,6 +228,7 @@ export function dropReplays(
   const isOfStage = (work: { round: number; stage: StageIndex }) => work.round === round && work.stage === stage;
   dropRequests(state, (request) => request.type === "replay" && isOfStage(request.replay));
   dropAwaited(state, isOfStage);
+  dropTrials(state, round);
 }
 
 /** Drops pending and running requests alike: their answers no longer count. */

@@ -5,7 +5,7 @@
  * the held-out text. It is the median over microbatches, so a few lying tails do not move it.
  */
 
-import { lowerMedian } from "../step/scale_book.ts";
+import { lowerMedian } from "../../lower_median.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
 import type { GoodRound, OrchestratorState } from "../state.ts";
 

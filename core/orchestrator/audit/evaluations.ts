@@ -14,6 +14,7 @@ import type { Evaluated } from "../../protocol/message.ts";
 import { passOn, takeRunning } from "./audit_requests.ts";
 import { closeRequest, type EvaluateRequest, type Evaluation } from "./audit_state.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
+import { onTried } from "./payload_trials.ts";
 import { isDoubtful, noteEvaluation, trainedLoss } from "./evaluated_rounds.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 
@@ -27,6 +28,7 @@ export function onEvaluated(
 ): OrchestratorEffect[] {
   const { member: { node: validator }, message: { loss, tokens, request: id } } = options;
   const request = takeRunning(state, { ...options, request: id });
+  if (request?.type === "trial") return onTried(state, { request, answer: { validator, loss } });
   if (request?.type !== "evaluate") return [];
   if (request.isProbe) return [];
   const said = record({ type: "evaluated", round: request.round, validator, loss, tokens });

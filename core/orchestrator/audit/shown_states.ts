@@ -31,6 +31,7 @@ import {
   type AwaitedState,
   closeOne,
   type HeldForAudits,
+  heldOf,
   openOne,
   replayOf,
   type ReplayTask,
@@ -84,12 +85,6 @@ export function awaitStates(
   }
   heldOf(state, round).wires.push(...refs.filter(({ hash }) => needed.has(hash)));
   return refs.filter(({ hash }) => !needed.has(hash));
-}
-
-function heldOf({ audit }: OrchestratorState, round: number): HeldForAudits {
-  let held = audit.held.get(round);
-  if (held === undefined) audit.held.set(round, held = { wires: [], states: [] });
-  return held;
 }
 
 /** The parameters of a drawn miner are in the store, it says. */

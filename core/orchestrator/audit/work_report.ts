@@ -3,7 +3,8 @@
  *
  * Every item of a closed step is counted once, for the miner whose result was credited, in units of device work; work dropped
  * because its input was in doubt (step/remaking.ts) counts as well. A report goes out when the round is merged; the last few
- * are kept for validators that join later. Work of abandoned rounds is not reported.
+ * are kept for validators that join later. Work of abandoned rounds is not reported. Of a miner whose payload was tried and gained
+ * far less than its peers', only a share counts (payload_trials.ts).
  */
 
 import type { NodeId } from "../../ids.ts";
@@ -32,13 +33,15 @@ export function reportRound(state: OrchestratorState, round: number): Orchestrat
     const units = report.units.get(node);
     if (units !== undefined) report.units.set(node, shareOfWithholders * units);
   }
+  const qualities = [...report.units.keys()].map((node) => state.qualities.get(node) ?? 1);
+  for (const [i, [node, units]] of [...report.units].entries()) report.units.set(node, units * qualities[i]!);
   state.unpaid.clear();
   state.roundUnits.clear();
   state.reports.push(report);
   if (state.reports.length > reportsKept) state.reports.shift();
   const expelled = [...state.expelled].slice(-mostMinersInMessage);
   const messages = [...state.validators].flatMap((node) => messagesOf(node, { report, expelled }));
-  return [logRound(report, { halved, expelled }), ...messages];
+  return [logRound(report, { halved, qualities, expelled }), ...messages];
 }
 
 /** The reports that a newly joined validator missed. */

@@ -23,7 +23,8 @@ import { payloadSlice, type StageMerge } from "./merge_state.ts";
 import { countPayloads, type WeighedPayload } from "./payload_weights.ts";
 import { dropWeight, owe, withdrawPayload } from "./reducers.ts";
 import { type LongestWay, longestWay } from "../../train/longest_way.ts";
-import { largestOf, lowerMedian, notePayload } from "../step/scale_book.ts";
+import { lowerMedian } from "../../lower_median.ts";
+import { largestOf, notePayload } from "../step/scale_book.ts";
 import type { OrchestratorState } from "../state.ts";
 
 const farAbovePeers = 4; // times the reference; beyond that a payload counts as if it were the reference

@@ -21,7 +21,7 @@
 
 import type { NodeId } from "../../ids.ts";
 import { cosineOf, partsOf, type PayloadShape } from "../../merge/payload_shape.ts";
-import { lowerMedian } from "../step/scale_book.ts";
+import { lowerMedian } from "../../lower_median.ts";
 
 export interface WeighedPayload {
   readonly node: NodeId;

@@ -11,6 +11,7 @@ import type { BlobHash, BlobRef, NodeId } from "../../ids.ts";
 import { carriedOn } from "../../merge/residual_reach.ts";
 import { openStream } from "../../prng.ts";
 import { auditsAreDone, settleOpenEvaluations } from "../audit/auditing.ts";
+import { drawTrials } from "../audit/payload_trials.ts";
 import { endShowing } from "../audit/shown_states.ts";
 import { ageStandings } from "../members/blame.ts";
 import { type OrchestratorEffect, record, send } from "../event.ts";
@@ -51,6 +52,7 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
   counters.mergeBytes += bytes;
   counters.mergeMiners += miners;
   const draws = hexOfKey(state.stream.key);
+  const trials = drawTrials(state, merge.stages);
   state.merge = null;
   state.restarts = 0;
   openRound(state, { mergedMs: nowMs });
@@ -72,6 +74,7 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
     writing: false,
   };
   const effects: OrchestratorEffect[] = [
+    ...trials,
     ...endShowing(state),
     record({
       type: "roundMerged",

@@ -14,7 +14,8 @@ import { fault } from "../../fault.ts";
 import type { NodeId, StageIndex } from "../../ids.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
 import { replicasOf } from "../members/replicas.ts";
-import { largestOf, lowerMedian, noteGradient, type StageScales } from "./scale_book.ts";
+import { lowerMedian } from "../../lower_median.ts";
+import { largestOf, noteGradient, type StageScales } from "./scale_book.ts";
 import type { OrchestratorState } from "../state.ts";
 import type { StepWork } from "./step_state.ts";
 

@@ -7,6 +7,7 @@
  * one) found wrong while others were not. Plain data. Out of scope: non-finite values, which callers have already handled.
  */
 
+import { lowerMedian } from "../../lower_median.ts";
 import { assert } from "../../assert.ts";
 import type { WireScale } from "../../codec/wire.ts";
 import type { Direction, NodeId } from "../../ids.ts";
@@ -35,12 +36,6 @@ const roundsRemembered = 8;
 export function openScaleBook(stages: number): ScaleBook {
   const none = (): StageScales => ({ wires: { forward: [], backward: [] }, gradientSquares: [], payloadNorms: [] });
   return { stages: Array.from({ length: stages }, none), failedBy: new Map() };
-}
-
-/** The lower of the two middle values: with two reports the smaller one; null without any. */
-export function lowerMedian(values: readonly number[]): number | null {
-  if (values.length === 0) return null;
-  return values.toSorted((a, b) => a - b)[(values.length - 1) >> 1]!;
 }
 
 /** The largest of the available references; null without any. */

@@ -1,0 +1,182 @@
+/**
+ * Trials: what each payload of a drawn stage does to the held-out loss by itself, which decides the share of its miner's pay.
+ *
+ * When a round has been merged, stages are drawn from its secret key. The hub lays out, for each payload of such a stage, the
+ * parameters that it alone leads to from the round's start; validators evaluate the model with these in the stage's place, and
+ * once without. They are not told whose they are. Two must say the same, or the only one there is; otherwise the trial is void.
+ * The share (core/score/payload_quality.ts) holds until the miner's payloads are tried again.
+ *
+ * Owns the trials and the shares. Invariant: an end that is not laid out yet counts as open in its round, later its request does (audit_state.ts). Out of
+ * scope: which validator is asked.
+ */
+
+import { present } from "../../assert.ts";
+import type { NodeId, StageIndex } from "../../ids.ts";
+import { nextBelow } from "../../prng.ts";
+import { payloadQualities } from "../../score/payload_quality.ts";
+import { type OrchestratorEffect, type OrchestratorEvent, record } from "../event.ts";
+import { payloadSlice, type StageMerge } from "../merge/merge_state.ts";
+import type { OrchestratorState } from "../state.ts";
+import { deleteUnused } from "../stored_blobs.ts";
+import { addRequest } from "./audit_queue.ts";
+import { passOn } from "./audit_requests.ts";
+import {
+  closeOne,
+  closeRequest,
+  type Evaluation,
+  heldOf,
+  openOne,
+  type PayloadTrial,
+  type TrialRequest,
+  type TriedEnd,
+} from "./audit_state.ts";
+
+const wanted = 2; // equal answers
+const mostAnswers = 3;
+const tolerance = 1e-4; // of the loss: a gain is compared with others, and adapters differ by less than a millionth
+const fewest = 2; // payloads of a stage that can be compared
+
+/** Begins the trials of the round that has just been merged, with the parameters that it began with. */
+export function drawTrials(state: OrchestratorState, stages: readonly StageMerge[]): OrchestratorEffect[] {
+  const { audit, round, sources, config: { validate } } = state;
+  for (const old of audit.trials.filter((trial) => trial.round < round - 1)) drop(state, old);
+  if (sources.round !== round || state.validators.size === 0) return [];
+  const candidates = stages.filter(({ payloads }) => payloads.size >= fewest);
+  const effects: OrchestratorEffect[] = [];
+  for (let i = 0; i < validate.trialsPerRound && candidates.length > 0; i++) {
+    const [merge] = candidates.splice(nextBelow(state.stream, candidates.length), 1);
+    effects.push(...begin(state, present(merge, "a drawn stage")));
+  }
+  return effects;
+}
+
+function begin(state: OrchestratorState, { stage, payloads, layout }: StageMerge): OrchestratorEffect[] {
+  const { audit, round, sources } = state;
+  const base: TriedEnd = { node: null, slices: null, loss: null };
+  const ends = [...payloads].map(([node, payload]): TriedEnd => {
+    const slices = layout.map((_, index) => payloadSlice(payload, index));
+    return { node, slices, loss: null };
+  });
+  audit.trials.push({ round, stage, ends: [base, ...ends] });
+  addRequest(audit, { type: "trial", round, stage, node: null, parameters: null, answers: [], tried: [] });
+  const source = present(sources.stages[stage], "every stage has a source");
+  return ends.flatMap(({ node, slices }) => {
+    if (node === null || slices === null) return [];
+    openOne(audit.open, round); // until it is laid, then as a request
+    return [{ type: "layEnd", round, stage, node, source, slices, layout }];
+  });
+}
+
+/** The parameters that a payload leads to are stored, or its slices were lost. */
+export function onEndLaid(
+  state: OrchestratorState,
+  { round, stage, node, parameters }: Omit<Extract<OrchestratorEvent, { type: "endLaid" }>, "type">,
+): OrchestratorEffect[] {
+  const { audit } = state;
+  const trial = trialOf(state, { round, stage });
+  const end = trial?.ends.find((each) => each.node === node && each.slices !== null);
+  if (trial === null || end === undefined) return parameters === null ? [] : deleteUnused(state, [parameters.hash]);
+  const slices = end.slices ?? [];
+  end.slices = null;
+  closeOne(audit.open, round);
+  const freed = deleteUnused(state, slices.map(({ hash }) => hash));
+  if (parameters === null) {
+    trial.ends = trial.ends.filter((each) => each !== end);
+    return [...freed, ...settle(state, trial)];
+  }
+  heldOf(state, round).states.push(parameters);
+  addRequest(audit, { type: "trial", round, stage, node, parameters, answers: [], tried: [] });
+  return freed;
+}
+
+const trialOf = (
+  { audit }: OrchestratorState,
+  { round, stage }: { round: number; stage: StageIndex },
+): PayloadTrial | null => audit.trials.find((trial) => trial.round === round && trial.stage === stage) ?? null;
+
+/** After a restart, what the hub's process was laying out is not awaited any more. */
+export function dropUnlaid({ audit }: OrchestratorState): void {
+  for (const trial of audit.trials) {
+    for (const end of trial.ends) if (end.slices !== null) closeOne(audit.open, trial.round);
+    trial.ends = trial.ends.filter(({ slices }) => slices === null);
+  }
+}
+
+/** Parameters of this round have changed, so its evaluations cannot be compared. */
+export function dropTrials(state: OrchestratorState, round: number): void {
+  for (const trial of state.audit.trials.filter((each) => each.round === round)) drop(state, trial);
+}
+
+/** `loss`: Infinity if the output is not finite. */
+export function onTried(
+  state: OrchestratorState,
+  { request, answer }: { request: TrialRequest; answer: Evaluation },
+): OrchestratorEffect[] {
+  const { answers } = request;
+  answers.push(answer);
+  const needsMore = answers.length < wanted || (agreedOn(answers) === null && answers.length < mostAnswers);
+  if (needsMore && passOn(state, { request, validator: answer.validator })) return [];
+  if (!needsMore) closeRequest(state.audit, request);
+  return endTrialRequest(state, request);
+}
+
+/** No further validator will be asked. */
+export function endTrialRequest(state: OrchestratorState, request: TrialRequest): OrchestratorEffect[] {
+  const trial = trialOf(state, request);
+  const loss = agreedOn(request.answers);
+  if (trial === null) return [];
+  if (loss === null) return drop(state, trial);
+  for (const end of trial.ends) if (end.node === request.node) end.loss = loss;
+  return settle(state, trial);
+}
+
+/** Two of them, or the only one. */
+function agreedOn(answers: readonly Evaluation[]): number | null {
+  if (answers.length === 1) return answers[0]!.loss;
+  for (const [i, a] of answers.entries()) {
+    if (answers.some((b, j) => j > i && isNear(a.loss, b.loss))) return a.loss;
+  }
+  return null;
+}
+
+const isNear = (a: number, b: number): boolean => a === b || Math.abs(a - b) <= tolerance * Math.abs(a);
+
+/** Its requests that are still open are answered in vain. */
+function drop({ audit }: OrchestratorState, trial: PayloadTrial): OrchestratorEffect[] {
+  for (const end of trial.ends) if (end.slices !== null) closeOne(audit.open, trial.round);
+  audit.trials = audit.trials.filter((each) => each !== trial);
+  return [];
+}
+
+function settle(state: OrchestratorState, trial: PayloadTrial): OrchestratorEffect[] {
+  const { round, stage, ends } = trial;
+  if (ends.some(({ loss }) => loss === null)) return [];
+  drop(state, trial);
+  const base = ends.find(({ node }) => node === null)?.loss ?? NaN;
+  const tried = ends.flatMap(({ node, loss }) => node === null || loss === null ? [] : [{ node, loss }]);
+  if (!Number.isFinite(base) || tried.length < fewest) return [];
+  const losses = tried.map(({ loss }) => loss);
+  const tokens = state.config.validate.heldOutSequences * state.config.model.contextLength;
+  const shares = payloadQualities({ base, losses, tokens });
+  for (const [i, { node }] of tried.entries()) setShare(state, { node, share: shares[i]! });
+  const entry = {
+    ...{ type: "tried" as const, round, stage, tokens, base, miners: tried.map(({ node }) => node) },
+    losses: losses.map((loss) => Number.isFinite(loss) ? loss : null),
+  };
+  return [{ type: "log", entry }, ...tried.flatMap((end, i) => shortText({ ...end, round, base, share: shares[i]! }))];
+}
+
+function setShare({ qualities }: OrchestratorState, { node, share }: { node: NodeId; share: number }): void {
+  if (share < 1) qualities.set(node, share);
+  else qualities.delete(node);
+}
+
+function shortText(
+  { node, round, base, loss, share }: { node: NodeId; round: number; base: number; loss: number; share: number },
+): OrchestratorEffect[] {
+  if (share === 1) return [];
+  const gain = Number.isFinite(loss) ? `${(base - loss).toFixed(4)} nats` : "nothing: its result is not finite";
+  const paid = `${(100 * share).toFixed(0)} %`;
+  const text = `${node} is paid ${paid} of its work until its next trial: its payload of round ${round} gains ${gain}`;
+  return [record({ type: "warning", text: `${text}, far less than its peers'` })];
+}

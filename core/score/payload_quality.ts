@@ -1,0 +1,31 @@
+/**
+ * What a miner's payload is worth, by what its parameters do to the held-out loss: a share of its pay.
+ *
+ * A round's start with one stage replaced by what one miner's payload leads to is evaluated on held-out text. The gain is by how
+ * much the loss falls. Nobody can make it larger than the truth but by training better, so it is compared with the gains of the
+ * stage's other replicas without a majority having to be honest: leave-one-in, the cheapest of the values that Shapley's axioms
+ * average (cf. Ghorbani & Zou, arXiv 1904.02868). Statistics never expel.
+ */
+
+import { lowerMedian } from "../lower_median.ts";
+
+/** Honest replicas reach 0.4 or more of the others' gain where it is worth comparing (tests/bench/LOG.md). */
+const fullShare = 1 / 4;
+
+/** The least gain of the others that says anything, in nats, times the root of the evaluated tokens: ten times what chance adds. */
+const leastGain = 1.5;
+
+/**
+ * Shares in [0, 1], in the order of `losses`: held-out losses with one miner's parameters each, Infinity if they are not finite.
+ * `base`: the loss without any of them; `tokens`: that each is the mean of. All are 1 where there is nothing to compare with.
+ */
+export function payloadQualities(
+  { base, losses, tokens }: { base: number; losses: readonly number[]; tokens: number },
+): number[] {
+  const gains = losses.map((loss) => base - loss);
+  return gains.map((gain, i) => {
+    const usual = lowerMedian(gains.filter((_, j) => j !== i)) ?? 0;
+    if (!(usual >= leastGain / Math.sqrt(tokens))) return 1;
+    return Math.max(0, Math.min(1, gain / (fullShare * usual)));
+  });
+}
