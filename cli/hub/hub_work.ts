@@ -108,14 +108,18 @@ async function checkState(
   work: Effect<"checkState">,
   { blobs, config, stages }: HubWorkplace,
 ): Promise<OrchestratorEvent> {
-  const { round, step, stage, node, parameters, source } = work;
+  const { round, step, stage, node, parameters, source, sketchKey } = work;
   const table = parameterTable(present(stages[stage], "the stage exists"));
   const start = await unlessLost(loadSource({ config, table, source, blobs, parametersOnly: true }));
   const shown = start === null ? null : await unlessLost(blobs.get(parameters));
-  const way = start === null || shown === null || shown.byteLength !== parameters.bytes
-    ? null
-    : await workInTurns(inspectWay(start.parameters, floatsOf(shown)));
-  return { type: "stateChecked", round, step, node, way };
+  if (start === null || shown === null || shown.byteLength !== parameters.bytes) {
+    return { type: "stateChecked", round, step, node, way: null, sketch: null };
+  }
+  const ends = { from: start.parameters, to: floatsOf(shown) };
+  const way = await workInTurns(inspectWay(ends.from, ends.to));
+  const sum = new ShapeSum(table.tensors, sketchKey);
+  if (way.isFinite) await workInTurns(addWay(sum, ends));
+  return { type: "stateChecked", round, step, node, way, sketch: way.isFinite ? sum.finish().sketch : null };
 }
 
 /** What plain averaging of this payload alone would give. */
@@ -144,6 +148,14 @@ function* subtractAt(
   yield* inUnits({ total: values.length, unit: valuesOfTurn }, (from, to) => {
     for (let i = from; i < to; i++) end[offset + i]! -= values[i]!;
   });
+}
+
+/** The way as a payload without rounding would have it: from `to` back to `from`. */
+function* addWay(sum: ShapeSum, { from, to }: { from: Float32Array; to: Float32Array }): LongWork<void> {
+  for (let at = 0; at < from.length; at += valuesOfTurn) {
+    const end = Math.min(from.length, at + valuesOfTurn);
+    yield* sum.add(from.subarray(at, end).map((value, i) => value - to[at + i]!), at);
+  }
 }
 
 async function checkUpload(work: Effect<"checkUpload">, { blobs }: HubWorkplace): Promise<OrchestratorEvent> {

@@ -48,7 +48,7 @@ const fixed = {
 
 /** Deadlines are far longer than a round, so that a missed one shows. */
 const common = {
-  "train.stepsPerRound": 3,
+  "train.stepsPerRound": 8,
   "train.microbatchesPerStep": 9,
   "limits.leaseMs": 20_000,
   "limits.mergePhaseMs": 20_000,

@@ -198,7 +198,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   ),
   "validate.trialsPerRound": int(
     { min: 0, max: 1000, unit: "stages per round", default: 1, mayChange: true },
-    "Stages of each round whose payloads are tried one by one on held-out text.",
+    "Stages per round whose payloads are tried on held-out text.",
   ),
   "validate.tolerance": float(
     { min: 1e-6, max: 1, default: 0.05, mayChange: true },

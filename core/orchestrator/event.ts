@@ -72,6 +72,7 @@ export type OrchestratorEvent =
     readonly step: number;
     readonly node: NodeId;
     readonly way: PayloadStats | null;
+    readonly sketch: readonly number[] | null; // of the way back; null: unknown, or not finite
   }
   /** A payload that the hub should reduce is missing from the store or damaged. */
   | {
@@ -202,6 +203,7 @@ export type OrchestratorEffect =
     readonly node: NodeId;
     readonly parameters: BlobRef;
     readonly source: ParameterSource; // of the round's start
+    readonly sketchKey: number; // core/merge/payload_shape.ts
   }
   /** Stores the parameters that a payload alone leads to, from the round's start: answered by `endLaid`. */
   | {

@@ -293,6 +293,8 @@ const newAuditWork = (): AuditWork => ({
   slowestMs: null,
   refereed: new Map(),
   awaited: new Map(),
+  shownWays: new Map(),
+  payloadWays: new Map(),
   trials: [],
   unchecked: [],
   drawn: new Map(),

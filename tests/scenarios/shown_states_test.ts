@@ -56,10 +56,15 @@ function show(hub: ScriptedOrchestrator, node: NodeId, step: number) {
   return parameters;
 }
 
-function check(hub: ScriptedOrchestrator, node: NodeId, way: PayloadStats | null): void {
+function check(
+  hub: ScriptedOrchestrator,
+  node: NodeId,
+  way: PayloadStats | null,
+  sketch: readonly number[] | null = null,
+): void {
   const asked = hub.effects.findLast((effect) => effect.type === "checkState");
   assert(asked?.type === "checkState" && asked.node === node, "the hub checks what was shown");
-  hub.step({ type: "stateChecked", round: asked.round, step: asked.step, node, way });
+  hub.step({ type: "stateChecked", round: asked.round, step: asked.step, node, way, sketch });
 }
 
 const fine: PayloadStats = { isFinite: true, squareSum: 1e-6, largest: 1e-6 };

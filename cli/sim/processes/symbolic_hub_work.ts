@@ -50,7 +50,7 @@ export class SymbolicHubWork {
       case "checkState": {
         const { step, node, parameters } = work;
         const way = blobs.has(parameters) ? statsOf([parameters], []) : null;
-        return { type: "stateChecked", round, step, node, way };
+        return { type: "stateChecked", round, step, node, way, sketch: null };
       }
       case "layEnd": {
         const { stage, node, source, slices } = work;

@@ -26,8 +26,17 @@ export interface AwaitedState {
   readonly step: number;
   readonly stage: StageIndex;
   readonly reach: number; // sum of the learning rates of the round's steps before it
+  readonly sketchKey: number; // of the round
   readonly replays: readonly ReplayTask[];
   parameters: BlobRef | null; // shown, and being checked
+}
+
+/** From the round's start to parameters that a miner showed, or to where its payload leads. */
+export interface SketchedWay {
+  readonly round: number;
+  readonly assignment: number; // of the miner then
+  readonly reach: number; // sum of the learning rates of the round's steps before it
+  readonly sketch: readonly number[];
 }
 
 /** A state that was shown and that the hub has not begun to check. */
@@ -159,6 +168,8 @@ export interface AuditWork {
   unchecked: UncheckedState[];
   readonly drawn: Map<NodeId, number>; // states of the open round asked for, by miner
   readonly held: Map<number, HeldForAudits>; // by round
+  readonly shownWays: Map<NodeId, SketchedWay[]>; // that wait for a payload: shown_ends.ts
+  readonly payloadWays: Map<NodeId, SketchedWay>; // that wait for parameters to be shown
   trials: PayloadTrial[]; // open ones
   readonly open: Map<number, number>; // by round
   requests: number;

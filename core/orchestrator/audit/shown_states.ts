@@ -20,11 +20,12 @@ import { vectorBytes } from "../../model/vector_bytes.ts";
 import { nextBelow } from "../../prng.ts";
 import type { StateShown } from "../../protocol/message.ts";
 import { longestWay } from "../../train/longest_way.ts";
-import { type OrchestratorEffect, record, reject } from "../event.ts";
+import { type OrchestratorEffect, type OrchestratorEvent, record, reject } from "../event.ts";
 import { blame, noteAbsence, noteWithheld } from "../members/blame.ts";
 import { stepsOfRound } from "../merge/round_length.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 import type { StepWork } from "../step/step_state.ts";
+import { noteShownWay } from "./shown_ends.ts";
 import { addRequest } from "./audit_queue.ts";
 import { sourcesOf } from "./audit_requests.ts";
 import {
@@ -44,7 +45,7 @@ const fineness = 2 ** 24; // of the draw
 export function drawMiners(state: OrchestratorState, work: StepWork): Set<NodeId> {
   const drawn = new Set<NodeId>();
   const { audit, config: { validate }, stream, members } = state;
-  const chance = validate.statesPerRound / Math.max(1, stepsOfRound(state) - 1);
+  const chance = chanceToShow(state);
   if (chance <= 0) return drawn;
   for (const node of work.contributors) {
     const before = audit.drawn.get(node) ?? 0;
@@ -54,6 +55,15 @@ export function drawMiners(state: OrchestratorState, work: StepWork): Set<NodeId
     audit.drawn.set(node, before + 1);
   }
   return drawn;
+}
+
+/** Half of the draws are of the round's last step, whose parameters tell most about the payload (shown_ends.ts). */
+function chanceToShow(state: OrchestratorState): number {
+  const { statesPerRound } = state.config.validate;
+  const later = stepsOfRound(state) - 1;
+  if (later <= 1) return statesPerRound;
+  const isLast = state.step - state.roundFirstStep >= later;
+  return isLast ? statesPerRound / 2 : statesPerRound / 2 / (later - 1);
 }
 
 /**
@@ -70,11 +80,11 @@ export function awaitStates(
   },
 ): BlobRef[] {
   if (drawn.size === 0) return [...refs];
-  const { audit, round } = state;
+  const { audit, round, stream: { key: [sketchKey] } } = state;
   const needed = new Set<string>();
   for (const [node, replays] of drawn) {
     const { stage } = present(replays[0], "a drawn miner has a task");
-    const awaited: AwaitedState = { round, step, stage, reach, replays, parameters: null };
+    const awaited: AwaitedState = { round, step, stage, reach, sketchKey, replays, parameters: null };
     const others = audit.awaited.get(node);
     if (others === undefined) audit.awaited.set(node, [awaited]);
     else others.push(awaited);
@@ -116,9 +126,9 @@ export function checkStates(state: OrchestratorState): OrchestratorEffect[] {
     const awaited = awaitedCheck(state, shown);
     const sources = sourcesOf(state, round);
     if (awaited === null || sources === null) return awaited !== null;
-    const { stage, parameters } = awaited;
+    const { stage, parameters, sketchKey } = awaited;
     const source = present(sources.stages[stage], "every stage has a source");
-    effects.push({ type: "checkState", round, step, stage, node, parameters, source });
+    effects.push({ type: "checkState", round, step, stage, node, parameters, source, sketchKey });
     return false;
   });
   return effects;
@@ -148,7 +158,7 @@ export function resumeShowing(state: OrchestratorState): void {
 /** `way`: from the round's start to the parameters shown; null if they are not in the store. */
 export function onStateChecked(
   state: OrchestratorState,
-  { node, round, step, way }: { node: NodeId; round: number; step: number; way: PayloadStats | null },
+  { node, round, step, way, sketch }: Omit<Extract<OrchestratorEvent, { type: "stateChecked" }>, "type">,
 ): OrchestratorEffect[] {
   const { audit } = state;
   const awaited = awaitedCheck(state, { node, round, step });
@@ -169,7 +179,10 @@ export function onStateChecked(
     return blame(state, { node, fault: fault("badNumbers", detail) });
   }
   for (const replay of replays) addRequest(audit, replayOf({ ...replay, parameters }));
-  return [];
+  const member = state.members.get(node);
+  if (member === undefined || sketch === null) return [];
+  const { stage, reach } = awaited;
+  return noteShownWay(state, { node, stage, way: { round, assignment: member.assignment, reach, sketch } });
 }
 
 /** What no honest miner's parameters can be; null if they are possible. */

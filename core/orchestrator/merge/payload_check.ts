@@ -17,6 +17,7 @@ import { parameterTable } from "../../model/spec.ts";
 import { payloadCodecOf } from "../../merge/payload/payload_codecs.ts";
 import { peakSizes } from "../../merge/matrix_peaks.ts";
 import { reachOf } from "../../merge/residual_reach.ts";
+import { notePayloadWay } from "../audit/shown_ends.ts";
 import { blame, noteWithheld, suspect } from "../members/blame.ts";
 import { type OrchestratorEffect, type OrchestratorEvent, record, send } from "../event.ts";
 import { payloadSlice, type StageMerge } from "./merge_state.ts";
@@ -74,9 +75,17 @@ export function onPayloadChecked(
     state.roundUnits.delete(node); // its work of the round is not in the merge
     return blame(state, { node, fault: fault("badNumbers", detail) });
   }
+  if (stats.squareSum === 0 && state.roundRates > 0 && merge.weights.has(node)) {
+    withdrawPayload(merge, node);
+    state.roundUnits.delete(node);
+    const detail =
+      `Cannot merge a payload of round ${round} as it must hold what the round's steps changed: it is zero`;
+    return blame(state, { node, fault: fault("badNumbers", detail) });
+  }
   merge.lengths.set(node, length);
-  if (shape !== null) merge.shapes.set(node, shape);
-  return [];
+  if (shape === null) return [];
+  merge.shapes.set(node, shape);
+  return notePayloadWay(state, { merge, node, sketch: shape.sketch });
 }
 
 /** Bounds on a payload's root mean square and its largest value, in sums of learning rates; honest payloads stay below. */

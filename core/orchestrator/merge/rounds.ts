@@ -12,6 +12,7 @@ import { carriedOn } from "../../merge/residual_reach.ts";
 import { openStream } from "../../prng.ts";
 import { auditsAreDone, settleOpenEvaluations } from "../audit/auditing.ts";
 import { drawTrials } from "../audit/payload_trials.ts";
+import { forgetWays } from "../audit/shown_ends.ts";
 import { endShowing } from "../audit/shown_states.ts";
 import { ageStandings } from "../members/blame.ts";
 import { type OrchestratorEffect, record, send } from "../event.ts";
@@ -40,6 +41,7 @@ export function openRound(state: OrchestratorState, { mergedMs }: { mergedMs: nu
   state.talk.clear();
   state.claims.clear();
   state.audit.drawn.clear();
+  forgetWays(state);
   ageStandings(state);
 }
 

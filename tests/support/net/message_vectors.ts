@@ -96,7 +96,7 @@ export const hubSamples: Samples<HubMessage> = {
   applyMerge: { type: "applyMerge", round: 0, slices: [parameters] },
   uploadParameters: { type: "uploadParameters", round: 1 },
   workReport: { type: "workReport", round: 3, miners: [miner, hub], units: [120, 0], expelled: [hub] },
-  evaluate: { type: "evaluate", request: 2, round: 1, sources: [source, { type: "initial" }] },
+  evaluate: { type: "evaluate", request: 2, round: 1, sources: [source, { type: "initial" }], isTrial: false },
   replay: {
     type: "replay",
     request: 3,

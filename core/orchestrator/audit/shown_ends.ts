@@ -1,0 +1,93 @@
+/**
+ * Whether a miner's payload can follow from parameters that it showed.
+ *
+ * A drawn miner shows the parameters that it began a step with, and validators find out whether it worked with them. From there
+ * the steps left in the round can lead only so far (core/train/longest_way.ts), so a payload that ends elsewhere is none of
+ * theirs: turned around, scaled, copied from another round, or nothing at all. Nobody needs to keep two vectors for that: the
+ * hub sketches both ways from the round's start with the same secret key (core/merge/payload_shape.ts), and the sketches' distance
+ * estimates that of the vectors. Its standard deviation is 1 / sqrt(2 * sketchWidth) of it, 4.4 %, where all of it is in one
+ * kind of tensor, and less otherwise; `leeway` is more than five of them.
+ *
+ * Owns the sketches of shown parameters until the payload has come, and of payloads until the parameters have. Out of scope: codecs
+ * that hold back a residual, whose payloads follow from earlier rounds as well.
+ */
+
+import { present } from "../../assert.ts";
+import { fault } from "../../fault.ts";
+import type { NodeId, StageIndex } from "../../ids.ts";
+import { payloadCodecOf } from "../../merge/payload/payload_codecs.ts";
+import { longestWay } from "../../train/longest_way.ts";
+import type { OrchestratorEffect } from "../event.ts";
+import { blame, convict } from "../members/blame.ts";
+import type { SketchedWay } from "./audit_state.ts";
+import type { StageMerge } from "../merge/merge_state.ts";
+import { withdrawPayload } from "../merge/reducers.ts";
+import type { OrchestratorState } from "../state.ts";
+
+const leeway = 1.4;
+const rounding = 0.05; // of the payload's length: bf16 and int8 round by 0.4 % and at most 4 %
+
+/** The miner's parameters of this step have been looked at. */
+export function noteShownWay(
+  state: OrchestratorState,
+  { node, stage, way }: { node: NodeId; stage: StageIndex; way: SketchedWay },
+): OrchestratorEffect[] {
+  if (!isComparable(state)) return [];
+  const { shownWays, payloadWays } = state.audit;
+  const payload = payloadWays.get(node);
+  if (payload?.round === way.round) return contradiction(state, { node, stage, shown: way, payload });
+  shownWays.set(node, [...shownWays.get(node) ?? [], way]);
+  return [];
+}
+
+/** A payload has been looked at: compares it with what its miner has shown; keeps it if that is still to come. */
+export function notePayloadWay(
+  state: OrchestratorState,
+  { merge, node, sketch }: { merge: StageMerge; node: NodeId; sketch: readonly number[] },
+): OrchestratorEffect[] {
+  const member = state.members.get(node);
+  if (!isComparable(state) || member === undefined || state.replaced.has(merge.stage)) return [];
+  const { audit: { shownWays, payloadWays, awaited }, round, roundRates } = state;
+  const payload: SketchedWay = { round, assignment: member.assignment, reach: roundRates, sketch };
+  const shown = shownWays.get(node)?.filter((way) => way.round === round) ?? [];
+  shownWays.delete(node);
+  if (awaited.get(node)?.some((each) => each.round === round) === true) payloadWays.set(node, payload);
+  for (const way of shown) {
+    const effects = contradiction(state, { node, stage: merge.stage, shown: way, payload });
+    if (effects.length === 0) continue;
+    withdrawPayload(merge, node);
+    return effects;
+  }
+  return [];
+}
+
+/** A new round begins: what was shown of the last ones and committed before that is not compared any more. */
+export function forgetWays({ audit: { shownWays, payloadWays }, round }: OrchestratorState): void {
+  for (const [node, ways] of shownWays) if (ways.every((way) => way.round < round - 1)) shownWays.delete(node);
+  for (const [node, way] of payloadWays) if (way.round < round - 1) payloadWays.delete(node);
+}
+
+const isComparable = ({ config }: OrchestratorState): boolean => payloadCodecOf(config).mostRounds === 1;
+
+function contradiction(
+  state: OrchestratorState,
+  { node, stage, shown, payload }: { node: NodeId; stage: StageIndex; shown: SketchedWay; payload: SketchedWay },
+): OrchestratorEffect[] {
+  if (shown.assignment !== payload.assignment || shown.sketch.length !== payload.sketch.length) return [];
+  const { honestLength } = longestWay(state.config);
+  const unit = Math.sqrt(present(state.stageFloats[stage], "every stage has a length"));
+  const left = honestLength * (payload.reach - shown.reach) * unit;
+  const most = leeway * (left + rounding * lengthOf(payload.sketch));
+  const apart = lengthOf(payload.sketch.map((value, i) => value - shown.sketch[i]!));
+  if (!(apart > most)) return [];
+  const detail =
+    `Cannot merge its payload of round ${shown.round} as it must follow from the parameters that it showed: ` +
+    `it ends ${apart.toPrecision(3)} away from them, and the steps left lead at most ${most.toPrecision(3)}`;
+  if (state.round === shown.round) state.roundUnits.delete(node);
+  const effects = blame(state, { node, fault: fault("badNumbers", detail) });
+  convict(state, { node, reason: detail });
+  return effects;
+}
+
+const lengthOf = (sketch: readonly number[]): number =>
+  Math.sqrt(sketch.reduce((sum, value) => sum + value * value, 0));
