@@ -21,7 +21,7 @@ import { TicketBox, ticketKeyBytes } from "../../net/auth/ticket.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
 import { createLoopback } from "../../net/links/loopback.ts";
 import type { Dial } from "../../net/links/wire.ts";
-import { systemRandom } from "../../net/timers.ts";
+import { seededRandom } from "./seeded_random.ts";
 import { hotkeyOfMiniSecret, verifySignature } from "../../chain/wallet/hotkey.ts";
 import type { BatchSource } from "../data/dataset.ts";
 import { startOrchestrator } from "../hub/orchestrator_role.ts";
@@ -140,13 +140,14 @@ function openHub(
 ): RunningOrchestrator {
   const layersOfStages = splitLayers(config);
   const signer = signerAt(0);
+  const random = seededRandom(config.seed, "hub");
   const tickets = new TicketBox({
     ...{ key: new Uint8Array(ticketKeyBytes).fill(secretSeed), run: "lab", hub: signer.address },
-    ...{ random: systemRandom, timers: clock.timers, ticketMs: defaultNetLimits.ticketMs },
+    ...{ random, timers: clock.timers, ticketMs: defaultNetLimits.ticketMs },
   });
   return startOrchestrator({
     ...{ runId: "lab", config, stages: stageSpecs(config, layersOfStages), layersOfStages },
-    ...{ signer, tickets, blobs, batches, limits: defaultNetLimits, timers: clock.timers, random: systemRandom },
+    ...{ signer, tickets, blobs, batches, limits: defaultNetLimits, timers: clock.timers, random },
     verify: verifySignature,
     admit: () => null,
     storeRound: ({ round }) => Promise.resolve(`round ${round}`),
@@ -172,7 +173,7 @@ async function openMember(
     link: {
       ...{ url: "loopback:", signer: signerOf(place, config), verify: verifySignature, limits: defaultNetLimits },
       dial: line?.dial(dial) ?? dial,
-      ...{ timers: clock.timers, random: systemRandom, giveUpAfterMs: null },
+      ...{ timers: clock.timers, random: seededRandom(config.seed, role, index), giveUpAfterMs: null },
       ...{ onOffline: () => {}, onWaiting: () => {}, onConnected: () => {} },
     },
     device: own.device ?? device(),

@@ -50,6 +50,7 @@ const entryShape = v.variant("type", [
   v.object({
     type: v.literal("step"),
     ...{ step: count, round: count, loss: v.number(), miners: texts, tasks: places, units: amounts, unpaid: places },
+    ...{ dropped: v.optional(amounts), forwardUnits: v.optional(amounts) },
     pathways: v.array(
       v.object({ microbatch: count, doers: places, makers: v.optional(places), loss: v.number() }),
     ),

@@ -19,7 +19,12 @@ export function historyText(history: MinerHistory): string[] {
   return [
     ...[`${node} is a miner of this run.`, ...placeText(history), ""],
     ...["Checked:", ...indented(checkedText(history)), ""],
-    ...["Earned:", ...indented(history.rounds.map(roundText)), ...indented(noRounds(history)), ""],
+    ...[
+      "Earned, in units of a mean stage's forward (a backward counts as two):",
+      ...indented(history.rounds.map(roundText)),
+      ...indented(noRounds(history)),
+      "",
+    ],
     ...[
       "Effect on the loss, from the pathways of its microbatches:",
       ...indented(effectsOfMiner(history).map(effectText)),

@@ -23,7 +23,9 @@ export interface StepEntry {
   readonly loss: number;
   readonly miners: readonly NodeId[];
   readonly tasks: readonly number[]; // accepted, of each miner
-  readonly units: readonly number[]; // of work, of each miner
+  readonly units: readonly number[]; // of work (model/task_flops.ts), of each miner
+  readonly dropped?: readonly number[]; // of these, in work that did not count in the end; left out: none
+  readonly forwardUnits?: readonly number[]; // of each stage; left out by earlier versions
   readonly unpaid: readonly number[]; // places of miners that are not paid for the step
   readonly pathways: readonly LoggedPathway[];
 }

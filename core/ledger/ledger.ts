@@ -5,11 +5,14 @@
  * this same code over core/score, so a score that the log states is one that its entries give. Out of scope: lines, hashes,
  * signatures (cli/ledger).
  *
- * A miner's units in a report are the sum of its paid units over the last steps of the round, all of them unless it lost what it
- * had earned before, or half that sum if it is named as halved.
+ * A miner's units in a step are those of its tasks, by the stage and direction of each, and of work that was dropped. Its units
+ * in a report are the sum of its paid units over the last steps of the round, all of them unless it lost what it had earned
+ * before, or half that sum if it is named as halved.
  */
 
 import type { NodeId } from "../ids.ts";
+import { taskUnits } from "../model/task_flops.ts";
+import { chainLength, chainLink } from "../orchestrator/step/chain.ts";
 import { payloadQualities } from "../score/payload_quality.ts";
 import { bookVerdict, bookWork, openWorkBook, scoresOf, type WorkBook } from "../score/work_score.ts";
 import type { CarriedState, LogEntry, RoundEntry, ScoresEntry, StepEntry, TriedEntry } from "./entry.ts";
@@ -90,7 +93,8 @@ function takeStep(ledger: Ledger, entry: StepEntry): string | null {
 
 const roundingOfMean = 1e-9; // a sum in another order
 
-function stepProblem({ step, miners, tasks, units, pathways, loss }: StepEntry): string | null {
+function stepProblem(entry: StepEntry): string | null {
+  const { step, miners, tasks, units, pathways, loss } = entry;
   const areUnits = units.every((value) => Number.isFinite(value) && value >= 0);
   if (tasks.length !== miners.length || units.length !== miners.length || !areUnits) {
     return `step ${step} must have tasks and units for each of its ${miners.length} miners`;
@@ -101,9 +105,30 @@ function stepProblem({ step, miners, tasks, units, pathways, loss }: StepEntry):
   if (wrong !== -1) {
     return `step ${step} must credit ${miners[wrong]} with ${counted[wrong]} tasks: it has ${tasks[wrong]}`;
   }
+  const wrongUnits = stepUnitsProblem(entry);
+  if (wrongUnits !== null) return wrongUnits;
   const mean = pathways.reduce((sum, pathway) => sum + pathway.loss, 0) / pathways.length;
   if (Math.abs(mean - loss) <= roundingOfMean * Math.abs(mean)) return null;
   return `the loss of step ${step} must be the mean of its pathways, ${mean}: it is ${loss}`;
+}
+
+/** Units follow from the tasks, beside those of work that was dropped, of which the log has only the sum. */
+function stepUnitsProblem({ step, miners, units, dropped, forwardUnits, pathways }: StepEntry): string | null {
+  if (forwardUnits === undefined) return null;
+  const stages = forwardUnits.length;
+  const earned = miners.map((_, place) => dropped?.[place] ?? 0);
+  for (const { doers } of pathways) {
+    if (doers.length !== chainLength(stages)) {
+      return `each pathway of step ${step} must have ${chainLength(stages)} tasks: one has ${doers.length}`;
+    }
+    for (const [position, place] of doers.entries()) {
+      earned[place] = (earned[place] ?? 0) + taskUnits(forwardUnits, chainLink(stages, position));
+    }
+  }
+  const wrong = miners.findIndex((_, place) => units[place] !== earned[place]);
+  return wrong === -1
+    ? null
+    : `step ${step} must credit ${miners[wrong]} with the units of its tasks, ${earned[wrong]}: it has ${units[wrong]}`;
 }
 
 function takeRound(ledger: Ledger, entry: RoundEntry): string | null {

@@ -3,7 +3,7 @@
  *
  * Costs are FLOPs of matrices and attention, a multiply-add counted as two. A stage that is not the tail recomputes its forward
  * before its backward unless it had room to keep it; the cost includes the repeat: two forwards and a backward that costs twice
- * a forward. The tail turns around at once and saves one forward, but holds the vocabulary matrix. Equal layer counts are
+ * a forward. (Pay does not count the repeat: task_flops.ts.) The tail turns around at once and saves one forward, but holds the vocabulary matrix. Equal layer counts are
  * therefore not equal work. Invariants: stages are contiguous, cover every layer once, hold at least one; no stage has more
  * parameters than a 16 GiB device can train, if the number of stages allows it; and no other such split has a cheaper slowest
  * stage.

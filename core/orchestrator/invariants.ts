@@ -13,7 +13,7 @@ import { hasFreePlace } from "./members/replicas.ts";
 import type { Member, OrchestratorState, StageRoster } from "./state.ts";
 import { assertOutcomes } from "./step/outcomes.ts";
 import { consumersOf, missingInputs } from "./step/wiring.ts";
-import { type Flow, isEmpty, type ItemQueue, type StepWork, unitsOf, type WorkItem } from "./step/step_state.ts";
+import { type Flow, forwardsOf, isEmpty, type ItemQueue, type StepWork, type WorkItem } from "./step/step_state.ts";
 
 export function assertInvariants(state: OrchestratorState): void {
   if (state.phase === "finished") return; // it may have stopped at any point
@@ -60,16 +60,19 @@ function assertMember(state: OrchestratorState, member: Member): void {
   const mustWait = isHere && member.status === "waiting";
   const waits = state.waiting.has(node);
   assert(waits <= mayWait && waits >= mustWait, `${node} must be listed as waiting exactly when it waits`);
-  let units = 0;
+  let forwards = 0;
   for (const task of member.leases) {
     const item = present(state.work?.leased.get(task), `${node} holds ${task}, which must be leased`);
     assert(
       item.leases.some((lease) => lease.task === task && lease.node === node),
       `${task} must be leased to ${node}`,
     );
-    units += unitsOf(item.direction);
+    forwards += forwardsOf(item.direction);
   }
-  assert(units === member.leasedUnits, `${node} must hold ${units} units: current value is ${member.leasedUnits}`);
+  assert(
+    forwards === member.leasedForwards,
+    `${node} must hold ${forwards} forwards: current value is ${member.leasedForwards}`,
+  );
 }
 
 function assertRoster(

@@ -4,17 +4,22 @@ import type { NodeId } from "../ids.ts";
 import type { LoggedPathway, MachineEntry, StepEntry } from "../ledger/entry.ts";
 import type { RunRecord } from "../protocol/record.ts";
 import type { OrchestratorEffect } from "./event.ts";
-import type { RoundReport } from "./state.ts";
+import type { OrchestratorState, RoundReport } from "./state.ts";
 import { lossOf, type Pathway, type StepOutcome } from "./step/step_outcome.ts";
 
 const log = (entry: MachineEntry): OrchestratorEffect => ({ type: "log", entry });
 
-export function logStep({ step, round, loss, miners, pathways }: StepOutcome): OrchestratorEffect {
+export function logStep(
+  { step, round, loss, miners, pathways }: StepOutcome,
+  { forwardUnits }: Pick<OrchestratorState, "forwardUnits">,
+): OrchestratorEffect {
   const entry: StepEntry = {
     ...{ type: "step", step, round, loss },
     miners: miners.map(({ node }) => node),
     tasks: miners.map(({ tasks }) => tasks),
     units: miners.map(({ units }) => units),
+    ...(miners.some(({ dropped }) => dropped > 0) ? { dropped: miners.map(({ dropped }) => dropped) } : {}),
+    forwardUnits,
     unpaid: miners.flatMap(({ isPaid }, place) => isPaid ? [] : [place]),
     pathways: pathways.map(loggedPathway),
   };

@@ -10,6 +10,7 @@ import { derivedKey, type SecretKey, secretKeyOf } from "../chacha.ts";
 import type { NodeId, StageIndex, TaskId } from "../ids.ts";
 import { rememberedRates } from "../merge/residual_reach.ts";
 import type { StageSpec } from "../model/spec.ts";
+import { forwardUnits } from "../model/task_flops.ts";
 import { openStream, type Stream } from "../prng.ts";
 import type { ParameterSource, Role } from "../protocol/message.ts";
 import type { AuditWork } from "./audit/audit_state.ts";
@@ -17,6 +18,7 @@ import { addRequest, newAuditQueue } from "./audit/audit_queue.ts";
 import { evaluationOf } from "./audit/audit_state.ts";
 import { type Counters, newCounters, newFacts, type RunFacts } from "./run_facts.ts";
 import type { MarkCounts } from "./marks.ts";
+import type { Standing } from "./members/standing.ts";
 import { type Interval, openInterval } from "../merge/interval.ts";
 import type { MergeWork, UploadWork } from "./merge/merge_state.ts";
 import type { StepOutcome } from "./step/step_outcome.ts";
@@ -53,13 +55,14 @@ export interface Member {
   readonly unfitStages: StageIndex[]; // stages its device cannot hold
   graceUntilMs: number | null; // disconnected until then at most
   readonly leases: Set<TaskId>;
-  leasedUnits: number; // of work, see unitsOf
+  leasedForwards: number; // see forwardsOf
   movedRound: number | null; // round in which it was moved to its stage
-  results: number; // behind `unitMs`
-  unitMs: number | null; // recently measured time of one unit; null if nothing is measured yet
+  results: number; // behind `forwardMs`
+  forwardMs: number | null; // recently measured time of a forward; null if nothing is measured yet
   steadyMs: number | null; // the same over many results
   lastResultMs: number;
   busyMs: number; // expected busy time handed to it, on its stage's clock (interleaved weighted round robin)
+  ahead: number; // forwards it was handed beyond the least of its stage in earlier steps, and all of the open step
   isReady: boolean; // has a valid place in its stage's `ready`
   own: ItemQueue; // queued items that only it should take
   stepTasks: TaskId[]; // accepted gradient tasks of the open step, in the order they came
@@ -82,29 +85,10 @@ export interface StageRoster {
   present: number; // connected ones
   assigned: number; // members whose stage it is, loading ones included
   clockMs: number; // busyMs of the member that got work last
-  unitMs: number | null; // mean of the times measured here
+  forwardMs: number | null; // mean of the times measured here
   medianMs: number | null; // of the members' steady paces at the start of the step
   movedRound: number | null; // round in which a miner was moved from or to here
-  readonly pace: { measured: number; unitsPerMs: number }; // members with a `steadyMs`, and their combined speed
-}
-
-/** Duties a member owes the others; `tasks` are expired leases. */
-export type Duty = "tasks" | "confirming" | MergeDuty;
-export type MergeDuty = "committing" | "reducing" | "applying" | "uploading" | "showing";
-
-/** A hotkey's record, which outlives its membership: blame.ts. */
-export interface Standing {
-  strikes: number; // proven faults, until none was added for some rounds
-  struckRound: number | null; // the last one's
-  readonly withheld: Record<"tasks" | "confirming", number>; // recently; for tasks, in a row
-  lapses: number; // rounds in which it withheld a merge duty, less what later rounds made up for
-  lapsedRound: number | null; // the last of these
-  absentRound: number | null; // round in which it last owed an answer, or took gradients away, by being away
-  refused: number; // messages of this round
-  late: number; // of these, results that came too late
-  round: number; // of the newest entry
-  restUntilRound: number; // without a stage until then
-  suspectedRound: number | null; // round of its last unusual but unproven behaviour
+  readonly pace: { measured: number; forwardsPerMs: number }; // members with a `steadyMs`, and their combined speed
 }
 
 export type Alarm =
@@ -114,7 +98,7 @@ export type Alarm =
   | { readonly atMs: number; readonly type: "audit"; readonly request: number }
   | { readonly atMs: number; readonly type: "loading"; readonly node: NodeId; readonly assignment: number };
 
-/** Each miner's work in a merged round, in forwards of a stage; a gradient task counts as three. */
+/** Each miner's work in a merged round, in units of model/task_flops.ts. */
 export interface RoundReport {
   readonly round: number;
   readonly units: Map<NodeId, number>;
@@ -124,7 +108,7 @@ export interface RoundReport {
  * Of the state's shape and of what the machine makes of an event: a journal of another one cannot be replayed. A test fails when
  * the shape changes without it.
  */
-export const stateVersion = 8;
+export const stateVersion = 9;
 
 export type Phase = "gathering" | "training" | "merging" | "closing" | "finished";
 
@@ -153,6 +137,7 @@ export interface OrchestratorState {
   readonly stages: readonly StageSpec[];
   readonly layersOfStages: readonly number[];
   readonly stageFloats: readonly number[]; // length of each stage's parameter vector
+  readonly forwardUnits: readonly number[]; // of each stage: model/task_flops.ts
   readonly secret: SecretKey; // never shared: draws that members must not foresee use keys derived from it
   stream: Stream; // of the open round
   phase: Phase;
@@ -230,6 +215,7 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     stages,
     layersOfStages: options.layersOfStages,
     stageFloats: options.stageFloats,
+    forwardUnits: forwardUnits(stages),
     secret,
     stream: openStream(derivedKey(secret, sources.round)),
     phase: "gathering",
@@ -313,10 +299,10 @@ const newRoster = (): StageRoster => ({
   present: 0,
   assigned: 0,
   clockMs: 0,
-  unitMs: null,
+  forwardMs: null,
   medianMs: null,
   movedRound: null,
-  pace: { measured: 0, unitsPerMs: 0 },
+  pace: { measured: 0, forwardsPerMs: 0 },
 });
 
 export function newMember(
@@ -335,13 +321,14 @@ export function newMember(
     unfitStages: [],
     graceUntilMs: null,
     leases: new Set(),
-    leasedUnits: 0,
+    leasedForwards: 0,
     movedRound: null,
     results: 0,
-    unitMs: null,
+    forwardMs: null,
     steadyMs: null,
     lastResultMs: 0,
     busyMs: 0,
+    ahead: 0,
     isReady: false,
     own: newQueue(),
     stepTasks: [],

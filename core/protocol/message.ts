@@ -4,7 +4,7 @@
  * Owns: the two closed unions and what each message's raw segments are. Out of scope: bytes (net/frame), checks of untrusted
  * values (net/schema). A message that carries tensors names them only in its comment: segment i of the frame is the i-th listed
  * one, and the receiver hashes what it got. Bulk (parameters, payload slices) travels as blobs over HTTP and is named here by
- * BlobRef. Any change of a shape below needs a new PROTOCOL_VERSION.
+ * BlobRef. Any change of a shape below, or of what a number means, needs a new PROTOCOL_VERSION.
  */
 
 import type { RunConfig } from "../config/config.ts";
@@ -304,7 +304,7 @@ export interface Replay {
   readonly source: ParameterSource;
 }
 
-/** What miners did in a merged round, in forwards of a stage; a large swarm's comes in parts. For validators. */
+/** What miners did in a merged round, in units of work (model/task_flops.ts); a large swarm's comes in parts. For validators. */
 export interface WorkReport {
   readonly type: "workReport";
   readonly round: number;

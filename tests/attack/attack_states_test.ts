@@ -4,6 +4,7 @@
  */
 
 import { type Row, testAttacks } from "../support/attack/attack_checks.ts";
+import { commitsPayload, copiesPayload } from "../../cli/redteam/hostile_merges.ts";
 import { rounds, steps } from "../support/attack/attack_world.ts";
 import { inLaterSteps, showsNothing } from "../../cli/redteam/hostile_states.ts";
 import { showsOther, showsUnstored } from "../support/attack/hostile_shows.ts";
@@ -46,3 +47,19 @@ const shown = (): readonly Row[] =>
   }));
 
 testAttacks("parameters shown", shown);
+
+/** In rounds of eight steps, whose last one's parameters are far from where the payload ends. */
+const payloads = (): readonly Row[] =>
+  [
+    { name: "the wrong sign", isQuick: true, hostile: commitsPayload(times(-1)) },
+    { name: "ten times its change", hostile: commitsPayload(times(10)) },
+    { name: "what it committed in the first round", hostile: copiesPayload() },
+  ].map(({ hostile, ...row }) => ({ ...row, steps: 32, culprit: "out", miners: [{ stage: 1, hostile }] }));
+
+testAttacks("payloads of shown parameters", payloads);
+
+const nothing = (): readonly Row[] => [
+  { name: "zeros", isQuick: true, culprit: "named", miners: [{ stage: 1, hostile: commitsPayload(allOf(0)) }] },
+];
+
+testAttacks("payloads of nothing", nothing);

@@ -7,12 +7,12 @@ import { commit, reduceAll } from "../support/swarm/scripted_merge.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 
 /** One stage of two replicas and a validator that never answers; every second step of two is drawn for everybody. */
-function drawn() {
+function drawn({ stepsPerRound = 2, microbatchesPerStep = 4 } = {}) {
   const hub = new ScriptedOrchestrator({
     model: { layers: 1 },
     pipeline: { stages: 1, codec: "none" },
     validate: { statesPerRound: 1000 },
-    train: { microbatchesPerStep: 4, steps: 40, stepsPerRound: 2 },
+    train: { microbatchesPerStep, steps: 42, stepsPerRound },
     swarm: { replicas: 2, validators: 1 },
     limits: { mergePhaseMs: 600_000, mergeGraceMs: 5_000, leaseMs: 600_000 },
   });
@@ -174,4 +174,52 @@ Deno.test("Shown states: what a miner did before it came back with its stage loa
   for (const node of nodes) hub.seal(node);
   const repeated = hub.state.audit.awaited.get(head)!.flatMap(({ replays }) => replays.map(({ task }) => task));
   assertEquals([repeated.length > 0, repeated.includes(before.task)], [true, false]);
+});
+
+/** Both replicas commit payloads with this sketch, after the first has shown parameters with another. */
+function commitAfter({ shown, committed, back = false }: { shown: number; committed: number; back?: boolean }) {
+  const { hub, nodes } = drawn(back ? { stepsPerRound: 3, microbatchesPerStep: 12 } : {});
+  const [liar, honest] = nodes;
+  const sketch = (value: number) => [value, ...new Array<number>(255).fill(0)];
+  hub.shapeOf = () => ({ tensorSquares: [committed ** 2], peakSquares: [0], sketch: sketch(committed) });
+  const step = train(hub, nodes);
+  show(hub, liar, step);
+  check(hub, liar, fine, sketch(shown));
+  if (back) {
+    hub.tell(liar, { type: "leaving", reason: "bye" });
+    hub.inbox(liar).length = 0;
+    hub.ready(liar);
+    hub.work(nodes);
+    for (const node of nodes) hub.seal(node);
+  }
+  for (const node of nodes) if (hub.inbox(node).some(({ type }) => type === "startMerge")) commit(hub, node);
+  return { hub, liar, honest };
+}
+
+/** The way that one step may lead, as the norm of the stage's vector. */
+function oneStep(): number {
+  const { hub } = drawn();
+  return hub.state.config.train.learningRate * Math.sqrt(hub.state.stageFloats[0]!);
+}
+
+Deno.test("Shown states: a payload that the steps left cannot lead to expels its miner, and is not merged", () => {
+  const far = 10 * oneStep();
+  const { hub, liar, honest } = commitAfter({ shown: far, committed: -far });
+  assertEquals([hub.state.expelled.has(liar), hub.state.expelled.has(honest)], [true, false]);
+  assertEquals([...hub.state.merge!.stages[0]!.payloads.keys()], [honest]);
+  assertEquals(faultsOf(hub, liar), 1);
+});
+
+Deno.test("Shown states: a payload within the reach of the steps left is as good as any", () => {
+  const far = 10 * oneStep();
+  const { hub, liar } = commitAfter({ shown: far, committed: far + oneStep() / 4 });
+  assertEquals([hub.state.expelled.has(liar), faultsOf(hub, liar)], [false, 0]);
+  assertEquals(hub.state.merge!.stages[0]!.payloads.has(liar), true);
+});
+
+Deno.test("Shown states: whoever loads its stage anew in between commits from other parameters than it showed", () => {
+  const far = 10 * oneStep();
+  const { hub, liar } = commitAfter({ shown: far, committed: -far, back: true });
+  assertEquals([hub.state.expelled.has(liar), faultsOf(hub, liar)], [false, 0]);
+  assertEquals(hub.state.merge!.stages[0]!.payloads.has(liar), true);
 });

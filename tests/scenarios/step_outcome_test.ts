@@ -51,7 +51,11 @@ Deno.test("Step outcome: pathways name who did each task, pay is their units, an
   assertEquals(outcome.pathways.map(({ losses }) => new Set(losses)), [1, 2, 3, 4].map(() => new Set([2])));
   const paid = outcome.miners.map(({ node, units }) => [node, units] as const);
   assertEquals([...hub.state.roundUnits], paid);
-  assertEquals(paid.reduce((sum, [, units]) => sum + units, 0), 4 * (1 + 1 + 3 + 3 + 3));
+  assertEquals(
+    paid.reduce((sum, [, units]) => sum + units, 0),
+    4 * 3 * 3,
+    "forward and backward: three mean forwards a stage",
+  );
   assertEquals(outcome.gradients.map(({ tasks }) => tasks).reduce((a, b) => a + b), 4 * 3);
   const closed = hub.records.find((record) => record.type === "stepClosed")!;
   const { loss, learningRate, gradientNorm, clipFactor, tokens, stepMs } = closed;
@@ -87,7 +91,7 @@ Deno.test("Step outcome: who made a wire stays named when its gradient is done a
   assert(redone.length > 0, "the lost one had done something");
   for (const [maker, doer] of redone) {
     assertEquals([minerAt(outcome, maker!), minerAt(outcome, doer!).node], [
-      { node: lost, tasks: 0, units: 0, isPaid: true },
+      { node: lost, tasks: 0, units: 0, dropped: 0, isPaid: true },
       other,
     ]);
   }

@@ -37,7 +37,7 @@ Deno.test("Swarm: three stages of two replicas train to the end, agree on every 
   }
   assertEquals(recordsOf(swarm, "evaluated").map((record) => record.round), [0, 1, 2]);
   assertEquals(swarm.orchestrator.segments.bytes, 0, "no segment is held after the run");
-  const ofFlow = 2 * 1 + 3 + 2 * 3; // forwards of two stages, the tail's turnaround, two backwards
+  const ofFlow = 3 * 3; // in each stage a forward and a backward, which costs two; one unit is the mean stage's forward
   const perRound = 3 * config.train.microbatchesPerStep * ofFlow;
   const sums = swarm.scores.map(({ round, scores }) => [round, scores.reduce((sum, { score }) => sum + score, 0)]);
   assertEquals(sums, [[0, perRound], [1, 2 * perRound]], "every item of work is scored once");

@@ -17,7 +17,7 @@ export interface Snapshot {
   readonly nowMs: number; // of the machine's clock
 }
 
-const ofMember: keyof Member = "leasedUnits";
+const ofMember: keyof Member = "leasedForwards";
 const ofWorkItem: keyof WorkItem = "isDoubtful";
 
 const events = new CanonicalWriter();

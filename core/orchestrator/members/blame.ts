@@ -16,7 +16,8 @@
 import type { Fault } from "../../fault.ts";
 import type { NodeId } from "../../ids.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
-import type { Duty, MergeDuty, OrchestratorState, Standing } from "../state.ts";
+import type { Duty, MergeDuty, Standing } from "./standing.ts";
+import type { OrchestratorState } from "../state.ts";
 
 export const mostStrikes = 3;
 export const roundsRemembered = 8;

@@ -1,6 +1,6 @@
 /**
- * The capacity of stages in microbatches per millisecond, which makes them comparable: a tail spends fewer units on a
- * microbatch than the others, and units of different stages differ in cost.
+ * The capacity of stages in microbatches per millisecond, which makes them comparable: a tail spends fewer forwards on a
+ * microbatch than the others, and forwards of different stages differ in cost.
  *
  * Speeds are FLOPs per token and millisecond, by the measured times of pace.ts and the known cost of a stage: a miner keeps its
  * speed when it changes stage. An unmeasured miner counts as the mean of its stage, else of the run. The cost is one look per
@@ -27,7 +27,7 @@ export function stageCapacities(state: OrchestratorState): StageCapacity[] {
   const measured = state.stages.map((spec) => {
     const { forward, training: cost } = stageFlopsPerToken(spec);
     const { pace, members, assigned } = rosterOf(state, stageIndex(spec.index));
-    return { cost, speed: pace.unitsPerMs * forward, count: pace.measured, members: members.length, assigned };
+    return { cost, speed: pace.forwardsPerMs * forward, count: pace.measured, members: members.length, assigned };
   });
   const speed = measured.reduce((sum, stage) => sum + stage.speed, 0);
   const count = measured.reduce((sum, stage) => sum + stage.count, 0);

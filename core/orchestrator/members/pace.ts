@@ -10,58 +10,58 @@ import type { Member, OrchestratorState, StageRoster } from "../state.ts";
 
 const memory = 0.8; // share of the old value in a running mean
 const steadyMemory = 0.95; // the same where stability matters more than recency: a task's time varies by a third, this mean by 5 %
-const leastUnitMs = 1e-3; // below that all are equally fast
-const mostUnitMs = 3_600_000; // above that all are equally slow
+const leastForwardMs = 1e-3; // below that all are equally fast
+const mostForwardMs = 3_600_000; // above that all are equally slow
 
 /** Books the time between this result and the member's previous work. */
 export function measure(
   state: OrchestratorState,
   member: Member,
-  { units, leasedMs, nowMs }: { units: number; leasedMs: number; nowMs: number },
+  { forwards, leasedMs, nowMs }: { forwards: number; leasedMs: number; nowMs: number },
 ): void {
   const roster = present(
     state.rosters[present(member.stage, "a member with results has a stage")],
     "every stage has a roster",
   );
-  const unitMs = (nowMs - Math.max(leasedMs, member.lastResultMs)) / units;
+  const forwardMs = (nowMs - Math.max(leasedMs, member.lastResultMs)) / forwards;
   member.lastResultMs = nowMs;
   member.results += 1;
-  const { unitMs: recent, steadyMs: steady, results } = member;
+  const { forwardMs: recent, steadyMs: steady, results } = member;
   setPace(roster, {
     member,
-    unitMs: recent === null ? unitMs : memory * recent + (1 - memory) * unitMs,
-    steadyMs: steady === null ? unitMs : steady + (unitMs - steady) * Math.max(1 - steadyMemory, 1 / results),
+    forwardMs: recent === null ? forwardMs : memory * recent + (1 - memory) * forwardMs,
+    steadyMs: steady === null ? forwardMs : steady + (forwardMs - steady) * Math.max(1 - steadyMemory, 1 / results),
   });
-  roster.unitMs = roster.unitMs === null ? unitMs : 0.98 * roster.unitMs + 0.02 * unitMs;
+  roster.forwardMs = roster.forwardMs === null ? forwardMs : 0.98 * roster.forwardMs + 0.02 * forwardMs;
 }
 
 /** The member failed a task: it counts as half as fast, and as no faster than the time it was given. */
 export function distrustPace(
   state: OrchestratorState,
   member: Member,
-  { units, leasedMs, nowMs }: { units: number; leasedMs: number; nowMs: number },
+  { forwards, leasedMs, nowMs }: { forwards: number; leasedMs: number; nowMs: number },
 ): void {
   const roster = present(
     state.rosters[present(member.stage, "a member with leases has a stage")],
     "every stage has a roster",
   );
-  const unitMs = Math.min(mostUnitMs, Math.max(2 * unitMsOf(roster, member), (nowMs - leasedMs) / units));
-  setPace(roster, { member, unitMs, steadyMs: Math.max(member.steadyMs ?? 0, unitMs) });
+  const forwardMs = Math.min(mostForwardMs, Math.max(2 * forwardMsOf(roster, member), (nowMs - leasedMs) / forwards));
+  setPace(roster, { member, forwardMs, steadyMs: Math.max(member.steadyMs ?? 0, forwardMs) });
 }
 
 /** Another replica was faster: this one is at least as slow as that, with all its leased work. */
 export function noteOvertaken(
   state: OrchestratorState,
   member: Member,
-  { units, leasedMs, nowMs }: { units: number; leasedMs: number; nowMs: number },
+  { forwards, leasedMs, nowMs }: { forwards: number; leasedMs: number; nowMs: number },
 ): void {
   const roster = present(
     state.rosters[present(member.stage, "a member with leases has a stage")],
     "every stage has a roster",
   );
-  const least = (nowMs - Math.max(leasedMs, member.lastResultMs)) / (units + member.leasedUnits);
-  if (member.unitMs === null || least <= member.unitMs) return;
-  setPace(roster, { member, unitMs: Math.min(mostUnitMs, least), steadyMs: member.steadyMs ?? least });
+  const least = (nowMs - Math.max(leasedMs, member.lastResultMs)) / (forwards + member.leasedForwards);
+  if (member.forwardMs === null || least <= member.forwardMs) return;
+  setPace(roster, { member, forwardMs: Math.min(mostForwardMs, least), steadyMs: member.steadyMs ?? least });
 }
 
 const mostSlower = 4; // times the stage's median: the longest that any replica is waited for
@@ -70,8 +70,8 @@ const mostSlower = 4; // times the stage's median: the longest that any replica 
  * The pace that others wait for. A member that sets its own pace could stretch every step by being slower each time, and never
  * late.
  */
-export function awaitedUnitMs(roster: StageRoster, member: Member): number {
-  const own = unitMsOf(roster, member);
+export function awaitedForwardMs(roster: StageRoster, member: Member): number {
+  const own = forwardMsOf(roster, member);
   return roster.medianMs === null ? own : Math.min(own, mostSlower * roster.medianMs);
 }
 
@@ -81,13 +81,13 @@ export function noteMedian(roster: StageRoster): void {
   roster.medianMs = measured[(measured.length - 1) >> 1] ?? null;
 }
 
-export function unitMsOf(roster: StageRoster, member: Member): number {
-  return Math.max(leastUnitMs, member.unitMs ?? roster.unitMs ?? 1);
+export function forwardMsOf(roster: StageRoster, member: Member): number {
+  return Math.max(leastForwardMs, member.forwardMs ?? roster.forwardMs ?? 1);
 }
 
 /** The pace over many results, by which a stage's capacity is judged. */
 export function steadyMsOf(roster: StageRoster, member: Member): number {
-  return Math.max(leastUnitMs, member.steadyMs ?? roster.unitMs ?? 1);
+  return Math.max(leastForwardMs, member.steadyMs ?? roster.forwardMs ?? 1);
 }
 
 // ---------------------------------------------------------------------------------------------------------- the sum
@@ -96,24 +96,24 @@ export function steadyMsOf(roster: StageRoster, member: Member): number {
 export function countPace(roster: StageRoster, { member, by }: { member: Member; by: 1 | -1 }): void {
   if (member.steadyMs === null) return;
   roster.pace.measured += by;
-  roster.pace.unitsPerMs += by / steadyMsOf(roster, member);
-  if (roster.pace.measured === 0) roster.pace.unitsPerMs = 0;
+  roster.pace.forwardsPerMs += by / steadyMsOf(roster, member);
+  if (roster.pace.measured === 0) roster.pace.forwardsPerMs = 0;
 }
 
 /** Recomputes the sum, so that rounding errors from additions and removals do not accumulate. */
 export function recountPace(roster: StageRoster): void {
   roster.pace.measured = 0;
-  roster.pace.unitsPerMs = 0;
+  roster.pace.forwardsPerMs = 0;
   for (const member of roster.members) countPace(roster, { member, by: 1 });
 }
 
 function setPace(
   roster: StageRoster,
-  { member, unitMs, steadyMs }: { member: Member; unitMs: number; steadyMs: number },
+  { member, forwardMs, steadyMs }: { member: Member; forwardMs: number; steadyMs: number },
 ): void {
   const isCounted = member.status === "active";
   if (isCounted) countPace(roster, { member, by: -1 });
-  member.unitMs = unitMs;
+  member.forwardMs = forwardMs;
   member.steadyMs = steadyMs;
   if (isCounted) countPace(roster, { member, by: 1 });
 }

@@ -132,7 +132,7 @@ function move(state: OrchestratorState, member: Member, to: StageIndex): Orchest
   setStage(state, member, to);
   member.previousStage = to;
   member.results = 0;
-  member.unitMs = member.steadyMs = null;
+  member.forwardMs = member.steadyMs = null;
   member.movedRound = state.round;
   for (const stage of [from, to]) rosterOf(state, stage).movedRound = state.round;
   state.poorest = null;

@@ -4,15 +4,19 @@
  * Owns membership of rosters and the order in which replicas get work. Interleaved weighted round robin (SWARM, section 4): the
  * replica with the least expected busy time comes first, so one that is twice as fast gets twice the tasks. Out of scope:
  * measuring speed (pace.ts).
+ *
+ * Equal replicas get equal work over a few steps, though not in each. One slow task costs a replica some of that step's tasks and
+ * the next step is even again: a pace forgets it within about five results, and each step brings some (levelReplicas). What
+ * waits when every place is taken goes to whoever is free first, since no free replica is kept waiting for another's turn.
  */
 
 import { assert, present } from "../../assert.ts";
 import { type Before, heapPop, heapPush } from "../../heap.ts";
 import type { NodeId, StageIndex } from "../../ids.ts";
 import { placeValidator } from "../audit/validator_places.ts";
-import { countPace, noteMedian, recountPace, unitMsOf } from "./pace.ts";
+import { countPace, forwardMsOf, noteMedian, recountPace } from "./pace.ts";
 import type { Member, MemberStatus, OrchestratorState, ReadyPlace, StageRoster } from "../state.ts";
-import { isEmpty } from "../step/step_state.ts";
+import { forwardsOf, isEmpty } from "../step/step_state.ts";
 
 export function rosterOf(state: OrchestratorState, stage: StageIndex): StageRoster {
   return present(state.rosters[stage], "every stage has a roster");
@@ -119,18 +123,29 @@ export function markReady(state: OrchestratorState, member: Member): void {
   heapPush(roster.ready, { busyMs: member.busyMs, member }, inTurn);
 }
 
+const mostAhead = forwardsOf("forward") + forwardsOf("backward"); // one microbatch: more is speed and not chance
+const handicap = 0.9; // forwards of the fastest replica: less than one, so each gets a task before any gets a second
+
 /**
- * All replicas start a step level, so each gets a task before any gets a second: a replica without tasks could not be audited,
- * and its pace would never be known.
+ * Replicas start a step almost level, so each gets a task before any gets a second: a replica without tasks could not be
+ * audited, and its pace would never be known. Those that are ahead come a little later: what cannot be divided evenly would
+ * otherwise go to the same replica in every step, four microbatches among three always as 2, 1, 1. It would even look faster
+ * for that: a task that waits behind another does not wait for the link, so its time is shorter.
  */
 export function levelReplicas(state: OrchestratorState): void {
   for (const roster of state.rosters) {
+    let [least, fastestMs] = [Infinity, Infinity];
+    for (const member of roster.members) {
+      least = Math.min(least, member.ahead);
+      fastestMs = Math.min(fastestMs, forwardMsOf(roster, member));
+    }
     roster.ready.length = 0;
     roster.clockMs = 0;
     recountPace(roster);
     noteMedian(roster);
     for (const member of roster.members) {
-      member.busyMs = 0;
+      member.ahead = Math.min(member.ahead - least, mostAhead);
+      member.busyMs = member.ahead > 0 ? handicap * fastestMs : 0;
       member.isReady = false;
       markReady(state, member);
     }
@@ -171,7 +186,7 @@ export function idleReplica(roster: StageRoster, mayAsk: (node: NodeId) => boole
   for (const place of roster.ready) {
     const { member } = place;
     if (!isValid(place) || member.leases.size > 0 || !mayAsk(member.node)) continue;
-    if (best === null || unitMsOf(roster, member) < unitMsOf(roster, best)) best = member;
+    if (best === null || forwardMsOf(roster, member) < forwardMsOf(roster, best)) best = member;
     if (++compared === mostCompared) break;
   }
   return best;

@@ -12,12 +12,13 @@ import { type BlobRef, type NodeId, taskId } from "../../ids.ts";
 import { setAlarm } from "../alarms.ts";
 import { isUnreliable, noteWithheld } from "../members/blame.ts";
 import { type OrchestratorEffect, record, send } from "../event.ts";
-import { awaitedUnitMs, distrustPace, measure, noteOvertaken, unitMsOf } from "../members/pace.ts";
+import { awaitedForwardMs, distrustPace, forwardMsOf, measure, noteOvertaken } from "../members/pace.ts";
 import { idleReplica, markReady, rosterOf } from "../members/replicas.ts";
 import { type Member, type OrchestratorState, tokensPerMicrobatch } from "../state.ts";
 import {
   countWaiting,
   type Flow,
+  forwardsOf,
   hasRefused,
   heapOf,
   inDataOrder,
@@ -25,7 +26,6 @@ import {
   type Lease,
   noteFault,
   type StepWork,
-  unitsOf,
   type WorkItem,
 } from "./step_state.ts";
 import { awaitInputs, noteIdle, reissueCredited } from "./taking_back.ts";
@@ -47,7 +47,7 @@ export function lease(
   const work = openWork(state);
   const roster = rosterOf(state, stage);
   const task = taskId({ ...item, attempt: item.attempts });
-  const units = unitsOf(direction);
+  const forwards = forwardsOf(direction);
   const deadlineMs = nowMs + state.config.limits.leaseMs;
   item.attempts += 1;
   if (item.status === "queued") countWaiting(work, { stage, change: -1 });
@@ -62,9 +62,10 @@ export function lease(
   roster.clockMs = Math.max(roster.clockMs, member.busyMs);
   work.idle[stage]?.delete(member.node);
   member.leases.add(task);
-  member.leasedUnits += units;
+  member.leasedForwards += forwards;
+  member.ahead += forwards;
   member.isReady = false;
-  member.busyMs += units * unitMsOf(roster, member);
+  member.busyMs += forwards * forwardMsOf(roster, member);
   markReady(state, member);
   setAlarm(state, { type: "lease", task, atMs: nextLookMs(state, { member, deadlineMs, nowMs }) });
   return send(
@@ -80,12 +81,12 @@ function nextLookMs(
 ): number {
   const stage = present(member.stage, "a leasing member has a stage");
   const roster = rosterOf(state, stage);
-  if (state.config.deterministic || (member.unitMs ?? roster.unitMs) === null) return deadlineMs;
+  if (state.config.deterministic || (member.forwardMs ?? roster.forwardMs) === null) return deadlineMs;
   const patience = isTail(state, stage) ? tailPatience : latePatience;
-  const unitMs = isUnreliable(state, { node: member.node, duty: "tasks" }) // it has no pace, nothing comes
-    ? roster.unitMs ?? leastPatienceMs
-    : awaitedUnitMs(roster, member);
-  const patienceMs = Math.max(leastPatienceMs, patience * member.leasedUnits * unitMs);
+  const forwardMs = isUnreliable(state, { node: member.node, duty: "tasks" }) // it has no pace, nothing comes
+    ? roster.forwardMs ?? leastPatienceMs
+    : awaitedForwardMs(roster, member);
+  const patienceMs = Math.max(leastPatienceMs, patience * member.leasedForwards * forwardMs);
   return Math.min(deadlineMs, nowMs + patienceMs);
 }
 
@@ -132,7 +133,7 @@ function endLease(state: OrchestratorState, { item, held }: { item: WorkItem; he
   const member = state.members.get(held.node);
   if (member === undefined) return;
   member.leases.delete(held.task);
-  member.leasedUnits -= unitsOf(item.direction);
+  member.leasedForwards -= forwardsOf(item.direction);
   markReady(state, member);
   noteIdle(state, member);
 }
@@ -154,7 +155,7 @@ export function releaseLease(
   const { item, held, reason, nowMs, isInDoubt = false } = options;
   const { leasedMs } = held;
   const member = present(state.members.get(held.node), "a lease's node is a member");
-  if (!isInDoubt) distrustPace(state, member, { units: unitsOf(item.direction), leasedMs, nowMs });
+  if (!isInDoubt) distrustPace(state, member, { forwards: forwardsOf(item.direction), leasedMs, nowMs });
   endLease(state, { item, held });
   item.avoid = held.node;
   state.counters.reLeases += 1;
@@ -179,11 +180,11 @@ export function acceptResult(
   const work = openWork(state);
   const flow = flowOf(state, item);
   const rivals = item.leases.filter((each) => each !== held);
-  measure(state, member, { units: unitsOf(item.direction), leasedMs: held.leasedMs, nowMs });
+  measure(state, member, { forwards: forwardsOf(item.direction), leasedMs: held.leasedMs, nowMs });
   for (const each of [held, ...rivals]) endLease(state, { item, held: each });
   for (const { node, leasedMs } of rivals) {
     const rival = state.members.get(node);
-    if (rival !== undefined) noteOvertaken(state, rival, { units: unitsOf(item.direction), leasedMs, nowMs });
+    if (rival !== undefined) noteOvertaken(state, rival, { forwards: forwardsOf(item.direction), leasedMs, nowMs });
     if (isUnreliable(state, { node, duty: "tasks" })) noteWithheld(state, { node, duty: "tasks" });
   }
   item.status = "done";

@@ -9,6 +9,7 @@
 
 import { assert, present } from "../../assert.ts";
 import type { BlobRef, NodeId } from "../../ids.ts";
+import { taskUnits } from "../../model/task_flops.ts";
 import { clipFactor, learningRateAt } from "../../train/schedule.ts";
 import { type OrchestratorState, tokensPerMicrobatch } from "../state.ts";
 import type { GradientNorm } from "./gradient_norm.ts";
@@ -21,7 +22,7 @@ import {
   type StepFault,
   type StepOutcome,
 } from "./step_outcome.ts";
-import { type Flow, pastWires, refsOfWork, type StepWork, unitsOf, type WorkItem } from "./step_state.ts";
+import { type Flow, pastWires, refsOfWork, type StepWork, type WorkItem } from "./step_state.ts";
 
 export const outcomesKept = 1; // 1.5 MB of the snapshot with 10,000 miners and 4096 microbatches in 3 stages
 export const mostAudited = 8; // rounds whose first step waits for its audit
@@ -37,7 +38,7 @@ interface Closing {
 export function outcomeOf(state: OrchestratorState, { work, gradient, keepsWires, nowMs }: Closing): StepOutcome {
   const { config, step, round } = state;
   const { squareSum, outliers } = gradient;
-  const miners = minersOf(work.flows);
+  const miners = minersOf(state, work.flows);
   const placeOf = (node: NodeId) => present(miners.get(node), "a miner of the step").place;
   const forfeited = new Set(work.departed.map(({ node }) => node).filter((node) => state.unpaid.has(node))); // blame.ts
   const isPaid = (node: NodeId) => !outliers.has(node) && !state.expelled.has(node) && !forfeited.has(node);
@@ -58,7 +59,13 @@ export function outcomeOf(state: OrchestratorState, { work, gradient, keepsWires
     clipFactor: clipFactor({ squareSum, clipNorm: config.train.clipNorm }),
     tokens: work.flows.length * tokensPerMicrobatch(config),
     stepMs: nowMs - work.startedMs,
-    miners: [...miners].map(([node, { tasks, units }]) => ({ node, tasks, units, isPaid: isPaid(node) })),
+    miners: [...miners].map(([node, { tasks, units, dropped }]) => ({
+      node,
+      tasks,
+      units,
+      dropped,
+      isPaid: isPaid(node),
+    })),
     pathways,
     gradients: gradientsOf(state, { work, placeOf }),
     faults: [...work.faults, ...oddNorms],
@@ -75,15 +82,16 @@ interface Tally {
   readonly place: number;
   tasks: number;
   units: number;
+  dropped: number;
 }
 
 /** Miners in the order of their first task in the step's data; then those whose work was all redone. */
-function minersOf(flows: readonly Flow[]): Map<NodeId, Tally> {
+function minersOf({ forwardUnits }: OrchestratorState, flows: readonly Flow[]): Map<NodeId, Tally> {
   const miners = new Map<NodeId, Tally>();
   const enter = (node: NodeId): Tally => {
     const known = miners.get(node);
     if (known !== undefined) return known;
-    const tally = { place: miners.size, tasks: 0, units: 0 };
+    const tally = { place: miners.size, tasks: 0, units: 0, dropped: 0 };
     miners.set(node, tally);
     return tally;
   };
@@ -91,10 +99,14 @@ function minersOf(flows: readonly Flow[]): Map<NodeId, Tally> {
   for (const item of items) {
     const tally = enter(doerOf(item));
     tally.tasks += 1;
-    tally.units += unitsOf(item.direction);
+    tally.units += taskUnits(forwardUnits, item);
   }
   for (const { past } of flows) {
-    for (const { paid } of past) for (const [node, units] of paid) enter(node).units += units;
+    for (const [node, units] of past.flatMap(({ paid }) => [...paid])) {
+      const tally = enter(node);
+      tally.units += units;
+      tally.dropped += units;
+    }
   }
   for (const item of items) enter(makerOf(item));
   return miners;

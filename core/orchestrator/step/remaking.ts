@@ -16,7 +16,8 @@
 
 import { heapKeep } from "../../heap.ts";
 import { fault } from "../../fault.ts";
-import type { BlobHash, BlobRef, MicrobatchId, NodeId, StageIndex } from "../../ids.ts";
+import type { BlobHash, BlobRef, Direction, MicrobatchId, NodeId, StageIndex } from "../../ids.ts";
+import { taskUnits } from "../../model/task_flops.ts";
 import { blame, suspect } from "../members/blame.ts";
 import { type OrchestratorEffect, record, reject } from "../event.ts";
 import { rosterOf } from "../members/replicas.ts";
@@ -33,7 +34,6 @@ import {
   type Making,
   refusersOf,
   type StepWork,
-  unitsOf,
   type WorkItem,
 } from "./step_state.ts";
 import { awaitInputs, makeAgain } from "./taking_back.ts";
@@ -92,7 +92,7 @@ export function remake(
   flow.past.push({
     ...{ item, wires, failed, isUnanimous, isVoid: false },
     makers: forwards.map(makerOf),
-    paid: unitsDone(flow),
+    paid: unitsDone(state, flow),
     apart: forwards.map(() => null),
   });
   for (const { apart } of flow.past) apart.fill(null);
@@ -113,13 +113,14 @@ export function remake(
  * The replica that did a forward would also have had the backward, which another now does: meeting a bad maker often must cost
  * nobody.
  */
-function unitsDone({ items }: Flow): Map<NodeId, number> {
+function unitsDone({ forwardUnits }: OrchestratorState, { items }: Flow): Map<NodeId, number> {
   const units = new Map<NodeId, number>();
   const last = items.length - 1;
-  for (const [i, { status, doneBy, direction }] of items.entries()) {
+  for (const [i, { stage, status, doneBy, direction }] of items.entries()) {
     if (status !== "done" || doneBy === null) continue;
     const isHalf = direction === "forward" && items[last - i]?.status !== "done";
-    const done = unitsOf(direction) + (isHalf ? unitsOf("backward") : 0);
+    const halves: Direction[] = isHalf ? [direction, "backward"] : [direction];
+    const done = halves.reduce((sum, each) => sum + taskUnits(forwardUnits, { stage, direction: each }), 0);
     units.set(doneBy, (units.get(doneBy) ?? 0) + done);
   }
   return units;
@@ -210,7 +211,7 @@ export function settleMakings(state: OrchestratorState, { flows }: StepWork): Or
       )
     ) {
       const { item, paid } = flow.past[0]!;
-      for (const each of inVain) paid.set(each, (paid.get(each) ?? 0) + unitsOf(item.direction));
+      for (const each of inVain) paid.set(each, (paid.get(each) ?? 0) + taskUnits(state.forwardUnits, item));
       if (isUnpaid) { for (const making of flow.past) making.paid.delete(node); }
       if (named.has(node)) continue;
       named.add(node);

@@ -18,11 +18,11 @@ import { setAlarm } from "../alarms.ts";
 import { noteFulfilled, noteWithheld } from "../members/blame.ts";
 import { type OrchestratorEffect, record, reject, send } from "../event.ts";
 import { reissueCredited } from "./taking_back.ts";
-import { awaitedUnitMs } from "../members/pace.ts";
+import { awaitedForwardMs } from "../members/pace.ts";
 import { rosterOf } from "../members/replicas.ts";
 import { hasComeBackOften } from "../members/returns.ts";
 import type { Member, OrchestratorState } from "../state.ts";
-import { noteFault, type StepWork, unitsOf } from "./step_state.ts";
+import { forwardsOf, noteFault, type StepWork } from "./step_state.ts";
 import { isTail } from "./wiring.ts";
 
 const mostSquareSum = 1e90; // no float32 gradient exceeds this, and sums of such reports stay finite
@@ -75,8 +75,8 @@ function patienceMs(state: OrchestratorState, member: Member): number {
   const { deterministic, limits } = state.config;
   if (deterministic) return limits.leaseMs;
   const roster = rosterOf(state, present(member.stage, "a contributor has a stage"));
-  const units = unitsOf("backward") * member.stepTasks.length;
-  return Math.min(limits.leaseMs, Math.max(leastPatienceMs, units * awaitedUnitMs(roster, member)));
+  const forwards = forwardsOf("backward") * member.stepTasks.length;
+  return Math.min(limits.leaseMs, Math.max(leastPatienceMs, forwards * awaitedForwardMs(roster, member)));
 }
 
 /** Handles a contributor that has not confirmed: wait, give its tasks to others, or remove it. */

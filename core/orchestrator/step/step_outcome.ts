@@ -13,7 +13,8 @@ import type { BlobRef, MicrobatchId, NodeId, StageIndex, TaskId } from "../../id
 export interface StepMiner {
   readonly node: NodeId;
   readonly tasks: number; // accepted; 0: its output was used, but the task was redone by another
-  readonly units: number; // of work in these tasks and in dropped makings (remaking.ts), see unitsOf
+  readonly units: number; // of work in these tasks and in dropped makings (remaking.ts), see model/task_flops.ts
+  readonly dropped: number; // units of these that are of dropped makings
   readonly isPaid: boolean; // false: it was expelled, has left once too often, or its gradient norm cannot be right
 }
 

@@ -160,9 +160,10 @@ export function countWaiting(work: StepWork, { stage, change }: { stage: StageIn
 }
 
 /**
- * The most that a device spends on a task, in forwards: a gradient task costs two, plus a repeated forward unless the miner had
- * room to keep its activations.
+ * The most that a device spends on a task, in forwards of its stage: a gradient task costs two, plus a repeated forward unless
+ * the miner had room to keep its activations. Pace and patience count so, as the split of the layers does: a device without
+ * room must not be taken for a late one. Pay counts what is needed, without the repeat (model/task_flops.ts).
  */
-export function unitsOf(direction: Direction): number {
+export function forwardsOf(direction: Direction): number {
   return direction === "forward" ? 1 : 3;
 }

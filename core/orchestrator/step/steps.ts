@@ -152,7 +152,7 @@ export function closeStep(state: OrchestratorState, nowMs: number): Orchestrator
     ...gradient.effects,
     ...sendHeaders(state, { work, outcome, drawn }),
     stepClosed(state, outcome),
-    logStep(outcome),
+    logStep(outcome, state),
   ];
   for (const node of work.contributors) present(state.members.get(node), "a contributor").stepTasks = [];
   state.work = null;

@@ -17,6 +17,7 @@ export interface PacedOptions {
   readonly microbatches: number;
   readonly noise: number; // a task takes 1 - noise to 1 + noise times as long
   readonly replicas?: number;
+  readonly latencyMs?: number; // of a link, each way; default 0
 }
 
 export type Moved = Extract<RunRecord, { type: "nodeMoved" }>;
@@ -27,6 +28,7 @@ export class PacedSwarm {
   readonly #options: PacedOptions;
   readonly #speeds = new Map<NodeId, number>();
   readonly #busyUntil = new Map<NodeId, number>();
+  readonly #delays = new Map<NodeId, number>();
   #joined = 0;
 
   constructor(options: PacedOptions) {
@@ -46,6 +48,11 @@ export class PacedSwarm {
     const node = this.hub.ready(`miner-${this.#joined++}`);
     this.#speeds.set(node, speed);
     return node;
+  }
+
+  /** The node's next task takes this many times as long, once. */
+  delay(node: NodeId, times: number): void {
+    this.#delays.set(node, times);
   }
 
   leave(node: NodeId): void {
@@ -111,17 +118,20 @@ export class PacedSwarm {
   #finishNext(): void {
     const { hub } = this;
     this.#seal(); // at once: a node that does not answer counts as silent
+    const { latencyMs = 0 } = this.#options;
     let next: { node: NodeId; doneMs: number } | null = null;
     for (const node of this.miners) {
-      const [task] = hub.tasksOf(node);
+      const tasks = hub.tasksOf(node);
+      for (const { task } of tasks) this.#handedMs(node, task);
+      const [task] = tasks;
       if (task === undefined) continue;
-      const begunMs = Math.max(this.#busyUntil.get(node) ?? 0, this.#handedMs(node, task.task));
+      const begunMs = Math.max(this.#busyUntil.get(node) ?? 0, this.#handedMs(node, task.task) + latencyMs);
       const doneMs = begunMs + this.#lasts(node, { name: task.task, units: task.direction === "forward" ? 1 : 3 });
       if (next === null || doneMs < next.doneMs) next = { node, doneMs };
     }
     if (next === null) throw new Error("Nobody has a task, and work is left");
-    hub.nowMs = Math.max(hub.nowMs, next.doneMs);
-    this.#busyUntil.set(next.node, hub.nowMs);
+    hub.nowMs = Math.max(hub.nowMs, next.doneMs + latencyMs);
+    this.#busyUntil.set(next.node, next.doneMs);
     const task = hub.take(next.node, "runTask");
     const isOpen = hub.state.work!.leased.has(task.task);
     if (isOpen) hub.finish(next.node, task);
@@ -143,7 +153,9 @@ export class PacedSwarm {
     const known = this.#durations.get(key);
     if (known !== undefined) return known;
     const drawn = 1 - noise + 2 * noise * this.below(1_000_000) / 1_000_000;
-    const ms = units * drawn * stageCosts[this.stageOf(node)]! / this.#speeds.get(node)!;
+    const times = this.#delays.get(node) ?? 1;
+    this.#delays.delete(node);
+    const ms = times * units * drawn * stageCosts[this.stageOf(node)]! / this.#speeds.get(node)!;
     this.#durations.set(key, ms);
     return ms;
   }

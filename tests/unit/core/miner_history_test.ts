@@ -94,7 +94,7 @@ Deno.test("History: in sentences, for a miner and a validator", () => {
     "  Validators repeated 1 task: 0 passed, 1 failed.",
     "  Round 0: 7.0.turnaround.0 failed by 5First: its output is off by 0.700; 0.05 is allowed.",
     "",
-    "Earned:",
+    "Earned, in units of a mean stage's forward (a backward counts as two):",
     "  Round 0: 4 tasks in stage 0, 12 units credited; score 12, 25.0 % of all.",
     "",
     "Effect on the loss, from the pathways of its microbatches:",

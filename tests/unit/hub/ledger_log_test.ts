@@ -27,6 +27,7 @@ function stepEntry(step: number): MachineEntry {
   return {
     ...{ type: "step", step, round: Math.floor(step / stepsPerRound), miners: [left, right] },
     ...{ tasks: [2, 1], units: [6, 3], unpaid: [], loss: losses.reduce((sum, loss) => sum + loss, 0) / 3 },
+    ...{ forwardUnits: [1], dropped: [0, 0] },
     pathways: losses.map((loss, i) => ({ microbatch: microbatchId(3 * step + i), doers: [i === 2 ? 1 : 0], loss })),
   };
 }

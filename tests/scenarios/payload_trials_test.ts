@@ -1,0 +1,130 @@
+/** Payloads tried on held-out text: who is asked, what the answers mean for pay, and that the signed log follows. */
+
+import { assert, assertEquals } from "@std/assert";
+import type { NodeId } from "../../core/ids.ts";
+import { openLedger, takeEntry } from "../../core/ledger/ledger.ts";
+import type { MachineEntry } from "../../core/ledger/entry.ts";
+import { commit, reduceAll } from "../support/swarm/scripted_merge.ts";
+import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
+
+/** One stage of three replicas; the first round is merged, and its payloads are to be tried. */
+function trying(validators: readonly string[]) {
+  const hub = new ScriptedOrchestrator({
+    model: { layers: 1 },
+    pipeline: { stages: 1, codec: "none" },
+    validate: { replaysPerMiner: 0, statesPerRound: 0, heldOutSequences: 4096 },
+    train: { microbatchesPerStep: 6, steps: 40, stepsPerRound: 1 },
+    swarm: { replicas: 3, validators: validators.length },
+    limits: { mergePhaseMs: 600_000, mergeGraceMs: 5_000, leaseMs: 600_000 },
+  });
+  const judges = validators.map((name) => hub.validator(name));
+  const nodes = [0, 1, 2].map((i) => hub.ready(`miner-${i}`));
+  for (const judge of judges) answer(hub, judge, () => 5);
+  round(hub, nodes);
+  return { hub, judges, nodes };
+}
+
+function round(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): void {
+  hub.work(nodes);
+  for (const node of nodes) hub.seal(node);
+  for (const node of nodes) commit(hub, node);
+  reduceAll(hub, nodes);
+  for (const node of nodes) hub.inbox(node).length = 0;
+  const merged = { parameters: hub.blob(64), momentum: null };
+  const next = hub.state.round + 1;
+  for (const node of nodes) hub.tell(node, { type: "mergeApplied", round: next, ...merged });
+  const { asked } = hub.state.upload!.stages[0]!;
+  hub.tell(asked as NodeId, { type: "parametersUploaded", round: next, ...merged });
+  hub.step({ type: "checkpointWritten", round: next, folder: "" });
+}
+
+/** Lays out every end; returns whose is whose, by the parameters' hash. */
+function layOut(hub: ScriptedOrchestrator, lost: readonly NodeId[] = []): Map<string, NodeId> {
+  const laid = new Map<string, NodeId>();
+  for (const effect of hub.effects) {
+    if (effect.type !== "layEnd" || effect.round !== hub.state.round - 1) continue;
+    const { round, stage, node } = effect;
+    const parameters = lost.includes(node) ? null : hub.blob(4 * hub.state.stageFloats[0]!);
+    if (parameters !== null) laid.set(parameters.hash, node);
+    hub.step({ type: "endLaid", round, stage, node, parameters });
+  }
+  return laid;
+}
+
+/** Answers everything that this validator is asked. */
+function answer(hub: ScriptedOrchestrator, judge: NodeId, lossOf: (parameters: string | null) => number): void {
+  for (;;) {
+    const at = hub.inbox(judge).findIndex(({ type }) => type === "evaluate");
+    if (at === -1) return;
+    const [asked] = hub.inbox(judge).splice(at, 1);
+    assert(asked?.type === "evaluate");
+    const [source] = asked.sources;
+    const parameters = asked.isTrial && source?.type === "blobs" ? source.parameters.hash : null;
+    const loss = lossOf(parameters);
+    const { request } = asked;
+    if (Number.isFinite(loss)) hub.tell(judge, { type: "evaluated", request, loss, tokens: 65_536 });
+    else hub.tell(judge, { type: "requestFailed", request, fault: { code: "badNumbers", detail: "not finite" } });
+  }
+}
+
+const unitsOf = (hub: ScriptedOrchestrator, node: NodeId) => hub.state.reports.at(-1)!.units.get(node) ?? 0;
+
+Deno.test("Payload trials: who gains nothing is paid nothing from then on, until a trial says otherwise", () => {
+  const { hub, judges: [judge], nodes: [idler, ...honest] } = trying(["judge"]);
+  const first = layOut(hub);
+  assertEquals(first.size, 3);
+  answer(hub, judge!, (hash) => hash === null || first.get(hash) === idler ? 5 : 4.5);
+  assertEquals([...hub.state.qualities], [[idler!, 0]]);
+  round(hub, [idler!, ...honest]);
+  assertEquals(unitsOf(hub, idler!), 0);
+  assert(honest.every((node) => unitsOf(hub, node) > 0));
+  layOut(hub);
+  answer(hub, judge!, (hash) => hash === null ? 5 : 4.5);
+  assertEquals(hub.state.qualities.size, 0);
+});
+
+Deno.test("Payload trials: the log of a run with trials follows from its entries, and a changed loss does not", () => {
+  const { hub, judges: [judge], nodes } = trying(["judge"]);
+  const laid = layOut(hub);
+  answer(hub, judge!, (hash) => hash === null ? 5 : laid.get(hash) === nodes[0] ? Infinity : 4.5);
+  round(hub, nodes);
+  const entries = hub.effects.flatMap((effect): MachineEntry[] => effect.type === "log" ? [effect.entry] : []);
+  const tried = entries.findIndex(({ type }) => type === "tried");
+  assert(tried !== -1, "the trial is in the log");
+  const problems = (of: readonly MachineEntry[]) => {
+    const ledger = openLedger();
+    return of.flatMap((entry) => takeEntry(ledger, entry) ?? []);
+  };
+  assertEquals(problems(entries), []);
+  const forged = entries.map((entry) => entry.type === "tried" ? { ...entry, losses: [4.5, 4.5, 4.5] } : entry);
+  assertEquals(problems(forged).length, 1);
+});
+
+Deno.test("Payload trials: of several validators two must say the same, and one that lies decides nothing", () => {
+  const { hub, judges, nodes } = trying(["liar", "one", "other"]);
+  const laid = layOut(hub);
+  const truth = (hash: string | null) => hash === null ? 5 : 4.5;
+  for (let turns = 0; turns < 12; turns++) {
+    for (const [i, judge] of judges.entries()) {
+      answer(hub, judge, i === 0 ? (hash) => laid.get(hash ?? "") === nodes[1] ? 6 : truth(hash) : truth);
+    }
+  }
+  assertEquals([hub.state.qualities.size, hub.state.audit.trials.length], [0, 0]);
+});
+
+Deno.test("Payload trials: a payload that the store has lost is nobody's fault, and the others are compared", () => {
+  const { hub, judges: [judge], nodes } = trying(["judge"]);
+  const laid = layOut(hub, [nodes[2]!]);
+  answer(hub, judge!, (hash) => hash === null || laid.get(hash) === nodes[0] ? 5 : 4.5);
+  assertEquals([...hub.state.qualities.keys()], [nodes[0]!]);
+  assertEquals(hub.state.audit.trials, []);
+});
+
+Deno.test("Payload trials: a restart of the orchestrator forgets what was being laid out", () => {
+  const { hub, nodes } = trying(["judge"]);
+  hub.step({ type: "restarted" });
+  assertEquals(hub.state.audit.trials.flatMap(({ ends }) => ends.map(({ node }) => node)), [null]);
+  const late = hub.blob(4 * hub.state.stageFloats[0]!);
+  hub.step({ type: "endLaid", round: 0, stage: hub.state.stages[0]!.index, node: nodes[0]!, parameters: late });
+  assert(hub.effects.some((effect) => effect.type === "deleteBlobs" && effect.hashes.includes(late.hash)));
+});

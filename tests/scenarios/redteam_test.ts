@@ -1,0 +1,36 @@
+/** `iota redteam`: an attack and a calm run beside it, and what is counted of both. */
+
+import { assert, assertEquals, assertLess } from "@std/assert";
+import { commandTable } from "../../cli/command_table.ts";
+import { main } from "../../cli/main.ts";
+import { FakeHost } from "../support/fake_host.ts";
+
+async function redteam(...words: string[]): Promise<Record<string, unknown>> {
+  const host = new FakeHost();
+  const code = await main(["redteam", ...words, "--json"], host, commandTable);
+  assertEquals(code, 0, host.written.stderr);
+  return JSON.parse(host.written.stdout.trim().split("\n").at(-1)!);
+}
+
+Deno.test("Red team: whoever sends the wrong sign is noticed, expelled and unpaid, and nobody else is", async () => {
+  const { attacks } = await redteam("--attack", "flip", "--rounds", "3", "--set", "train.stepsPerRound=2");
+  const [row] = attacks as Record<string, unknown>[];
+  assertEquals({ ...row, lossGap: 0 }, {
+    name: "flip",
+    rounds: 2,
+    roundsToDetection: 1,
+    ejected: true,
+    lossGap: 0,
+    honestEjected: 0,
+    payShareOfHonest: 0,
+  });
+  assert(typeof row?.["lossGap"] === "number");
+  assertLess(Math.abs(row["lossGap"]), 0.5);
+});
+
+Deno.test("Red team: what the attacks decide cannot be set", async () => {
+  const host = new FakeHost();
+  const code = await main(["redteam", "--attack", "flip", "--set", "swarm.replicas=2"], host, commandTable);
+  assertEquals(code, 2);
+  assert(host.written.stderr.includes("Cannot set swarm.replicas as the attacks decide it"), host.written.stderr);
+});

@@ -1,0 +1,35 @@
+/** A step's units in the signed log: they must be those of its tasks, by the cost of a stage that the entry states. */
+
+import { assertEquals, assertMatch } from "@std/assert";
+import { microbatchId, nodeId } from "../../../core/ids.ts";
+import type { StepEntry } from "../../../core/ledger/entry.ts";
+import { openLedger, takeEntry } from "../../../core/ledger/ledger.ts";
+
+/** Two microbatches through two stages; the tail's forward costs three times the head's. */
+const step: StepEntry = {
+  ...{ type: "step", step: 0, round: 0, loss: 4, unpaid: [], forwardUnits: [0.5, 1.5] },
+  miners: ["5Head", "5Other", "5Tail"].map(nodeId),
+  tasks: [3, 1, 2],
+  units: [0.5 + 1 + 1, 0.5, 4.5 + 4.5],
+  pathways: [
+    { microbatch: microbatchId(0), doers: [0, 2, 0], loss: 4.5 },
+    { microbatch: microbatchId(1), doers: [1, 2, 0], loss: 3.5 },
+  ],
+};
+
+const problemWith = (changed: Partial<StepEntry>): string | null => takeEntry(openLedger(), { ...step, ...changed });
+
+Deno.test("Ledger: a step's units are those of its tasks, and of dropped work beside them", () => {
+  assertEquals(problemWith({}), null);
+  assertEquals(problemWith({ units: [2.5, 2.5, 9], dropped: [0, 2, 0] }), null);
+  const more = /^step 0 must credit 5Other with the units of its tasks, 0.5: it has 2.5$/;
+  assertMatch(problemWith({ units: [2.5, 2.5, 9] }) ?? "", more);
+  assertMatch(problemWith({ dropped: [0, 0, 1] }) ?? "", /credit 5Tail with the units of its tasks, 10: it has 9/);
+  assertMatch(problemWith({ forwardUnits: [1, 1] }) ?? "", /credit 5Head/);
+  assertMatch(problemWith({ forwardUnits: [2] }) ?? "", /^each pathway of step 0 must have 1 tasks: one has 3$/);
+});
+
+Deno.test("Ledger: a log of an earlier version, without the cost of a stage, is taken as it is", () => {
+  const { forwardUnits: _, ...earlier } = step;
+  assertEquals(takeEntry(openLedger(), { ...earlier, units: [5, 1, 6] }), null);
+});
