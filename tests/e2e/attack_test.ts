@@ -68,3 +68,28 @@ async function startHostile(
   const link = ["--orchestrator", url, "--wallet", "hostile", "--wallet-path", wallets];
   return new IotaProcess(["miner", ...link, "--attack", what, "--device", "reference", "--data", folder, "--json"]);
 }
+
+Deno.test("Attack: a swarm's own attackers are expelled and unpaid, and the summary says so", async () => {
+  await withScratchFolder(async (folder) => {
+    const words = ["--stages", "3", "--replicas", "3", "--validators", "2", "--steps", "30", "--data", folder];
+    const swarm = new IotaProcess(["swarm", ...toy, ...words, "--attackers", "lazy:1,flip:1"]);
+    const { code, stderr } = await swarm.ended;
+    assertEquals(code, 0, stderr);
+    const { attackers, honestEjected, finished } = swarm.lines.all.at(-1)! as Line & {
+      attackers: { attack: string; ejectedInRound: number | null; payShareOfHonest: number | null }[];
+    };
+    assertEquals(attackers.map(({ attack }) => attack).sort(), ["flip", "lazy"]);
+    for (const { attack, ejectedInRound, payShareOfHonest } of attackers) {
+      assert(ejectedInRound !== null, `${attack} is expelled`);
+      assert(payShareOfHonest === null || payShareOfHonest < 0.2, `${attack} earns ${payShareOfHonest}`);
+    }
+    assertEquals({ honestEjected, finished }, { honestEjected: 0, finished: true });
+  });
+});
+
+Deno.test("Attack: nobody else's run is attacked with this program", async () => {
+  const words = ["miner", "--attack", "flip", "--orchestrator", "ws://192.0.2.1:9009", "--wallet", "hot"];
+  const { code, stderr } = await new IotaProcess(words).ended;
+  assertEquals(code, 2);
+  assertMatch(stderr, /Cannot use --attack as --orchestrator must be on this machine/);
+});
