@@ -1,7 +1,7 @@
 /**
  * Trials: what each payload of a drawn stage does to the held-out loss by itself, which decides the share of its miner's pay.
  *
- * When a round has been merged, stages are drawn from its secret key. The hub lays out, for each payload of such a stage, the
+ * When a round has been merged, stages are drawn from its secret key, and a few payloads of each. The hub lays out, for each, the
  * parameters that it alone leads to from the round's start; validators evaluate the model with these in the stage's place, and
  * once without. They are not told whose they are. Two must say the same, or the only one there is; otherwise the trial is void.
  * The share (core/score/payload_quality.ts) holds until the miner's payloads are tried again.
@@ -12,7 +12,7 @@
 
 import { present } from "../../assert.ts";
 import type { NodeId, StageIndex } from "../../ids.ts";
-import { nextBelow } from "../../prng.ts";
+import { nextBelow, shuffle } from "../../prng.ts";
 import { payloadQualities } from "../../score/payload_quality.ts";
 import { type OrchestratorEffect, type OrchestratorEvent, record } from "../event.ts";
 import { payloadSlice, type StageMerge } from "../merge/merge_state.ts";
@@ -35,6 +35,7 @@ const wanted = 2; // equal answers
 const mostAnswers = 3;
 const tolerance = 1e-4; // of the loss: a gain is compared with others, and adapters differ by less than a millionth
 const fewest = 2; // payloads of a stage that can be compared
+const most = 4; // of them: an evaluation takes a validator as long as a few tasks take a miner
 
 /** Begins the trials of the round that has just been merged, with the parameters that it began with. */
 export function drawTrials(state: OrchestratorState, stages: readonly StageMerge[]): OrchestratorEffect[] {
@@ -53,7 +54,8 @@ export function drawTrials(state: OrchestratorState, stages: readonly StageMerge
 function begin(state: OrchestratorState, { stage, payloads, layout }: StageMerge): OrchestratorEffect[] {
   const { audit, round, sources } = state;
   const base: TriedEnd = { node: null, slices: null, loss: null };
-  const ends = [...payloads].map(([node, payload]): TriedEnd => {
+  const drawn = shuffle(state.stream, [...payloads]).slice(0, most);
+  const ends = drawn.map(([node, payload]): TriedEnd => {
     const slices = layout.map((_, index) => payloadSlice(payload, index));
     return { node, slices, loss: null };
   });
