@@ -21,7 +21,6 @@ import type { OrchestratorEffect } from "../event.ts";
 import { blame, convict } from "../members/blame.ts";
 import type { SketchedWay } from "./audit_state.ts";
 import type { StageMerge } from "../merge/merge_state.ts";
-import { withdrawPayload } from "../merge/reducers.ts";
 import type { OrchestratorState } from "../state.ts";
 
 const leeway = 1.4;
@@ -40,7 +39,10 @@ export function noteShownWay(
   return [];
 }
 
-/** A payload has been looked at: compares it with what its miner has shown; keeps it if that is still to come. */
+/**
+ * A payload has been looked at: compares it with what its miner has shown; keeps it if that is still to come. Effects: it cannot
+ * be, and must not be merged.
+ */
 export function notePayloadWay(
   state: OrchestratorState,
   { merge, node, sketch }: { merge: StageMerge; node: NodeId; sketch: readonly number[] },
@@ -54,9 +56,7 @@ export function notePayloadWay(
   if (awaited.get(node)?.some((each) => each.round === round) === true) payloadWays.set(node, payload);
   for (const way of shown) {
     const effects = contradiction(state, { node, stage: merge.stage, shown: way, payload });
-    if (effects.length === 0) continue;
-    withdrawPayload(merge, node);
-    return effects;
+    if (effects.length > 0) return effects;
   }
   return [];
 }

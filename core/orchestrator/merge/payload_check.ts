@@ -85,7 +85,9 @@ export function onPayloadChecked(
   merge.lengths.set(node, length);
   if (shape === null) return [];
   merge.shapes.set(node, shape);
-  return notePayloadWay(state, { merge, node, sketch: shape.sketch });
+  const effects = notePayloadWay(state, { merge, node, sketch: shape.sketch });
+  if (effects.length > 0) withdrawPayload(merge, node);
+  return effects;
 }
 
 /** Bounds on a payload's root mean square and its largest value, in sums of learning rates; honest payloads stay below. */
