@@ -3,6 +3,7 @@
  * harm. It looks at everything, so production calls it on ticks only and simulations after every step of small swarms.
  */
 
+import { isWaiting } from "./audit/payload_trials.ts";
 import { assert, present } from "../assert.ts";
 import { assertAuditQueue } from "./audit/audit_queue.ts";
 import { isProbe } from "./audit/audit_state.ts";
@@ -184,8 +185,8 @@ function assertAudits(state: OrchestratorState): void {
   for (const count of audit.open.values()) open += count;
   const running = [...audit.running.values()].filter(({ request }) => !isProbe(request)).length;
   const awaited = [...audit.awaited.values()].flat().reduce((sum, { replays }) => sum + replays.length, 0);
-  const unlaid = audit.trials.reduce((sum, { ends }) => sum + ends.filter(({ slices }) => slices !== null).length, 0);
-  const known = audit.queue.size + running + audit.refereed.size + awaited + unlaid;
+  const untried = audit.trials.reduce((sum, { ends }) => sum + ends.filter(isWaiting).length, 0);
+  const known = audit.queue.size + running + audit.refereed.size + awaited + untried;
   assert(open === known, "Every open audit must wait or run");
   for (const round of audit.held.keys()) assert(audit.open.has(round), `Nothing must be held for round ${round}`);
   for (const node of audit.awaited.keys()) {

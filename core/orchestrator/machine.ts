@@ -13,7 +13,7 @@ import type { NodeMessage, Role } from "../protocol/message.ts";
 import { nextAlarm } from "./alarms.ts";
 import { requestAudits } from "./audit/audit_requests.ts";
 import { onAuditAlarm, onReplayed, onRequestFailed, settleRounds } from "./audit/auditing.ts";
-import { onEndLaid } from "./audit/payload_trials.ts";
+import { offerTrials, onEndLaid } from "./audit/payload_trials.ts";
 import { checkStates, onStateChecked, onStateShown } from "./audit/shown_states.ts";
 import { onTaskRefereed, refereeNext } from "./audit/referee.ts";
 import { noteRefused } from "./members/blame.ts";
@@ -311,10 +311,10 @@ function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] 
     effects.push(...moved);
     if (moved.length === 0) break;
   }
+  effects.push(...continueUpload(state, nowMs), ...leaseWork(state, nowMs), ...sealIdle(state, nowMs));
+  effects.push(...requestAudits(state, nowMs));
+  offerTrials(state);
   effects.push(
-    ...continueUpload(state, nowMs),
-    ...leaseWork(state, nowMs),
-    ...sealIdle(state, nowMs),
     ...requestAudits(state, nowMs),
     ...checkStates(state),
     ...refereeNext(state),

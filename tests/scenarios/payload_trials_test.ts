@@ -12,7 +12,7 @@ function trying(validators: readonly string[]) {
   const hub = new ScriptedOrchestrator({
     model: { layers: 1 },
     pipeline: { stages: 1, codec: "none" },
-    validate: { replaysPerMiner: 0, statesPerRound: 0, heldOutSequences: 4096 },
+    validate: { trialsPerRound: 1, replaysPerMiner: 0, statesPerRound: 0, heldOutSequences: 4096 },
     train: { microbatchesPerStep: 6, steps: 40, stepsPerRound: 1 },
     swarm: { replicas: 3, validators: validators.length },
     limits: { mergePhaseMs: 600_000, mergeGraceMs: 5_000, leaseMs: 600_000 },

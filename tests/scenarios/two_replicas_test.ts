@@ -10,12 +10,12 @@ import { commit, merging, reduceAll, stageOf } from "../support/swarm/scripted_m
 const accused = (hub: ScriptedOrchestrator): (NodeId | null)[] =>
   hub.records.flatMap((record) => record.type === "blamed" || record.type === "faultSeen" ? [record.node] : []);
 
-Deno.test("Two replicas: payloads of zeros, round after round, get the other one neither left out nor blamed", () => {
+Deno.test("Two replicas: payloads of next to nothing, round after round, get the other one neither left out nor blamed", () => {
   const { hub, nodes } = merging(2);
   const [liar, honest] = nodes;
   const floats = hub.state.stageFloats[0]!;
   hub.statsOf = (node) => {
-    const length = node === liar ? 0 : 0.3 * hub.state.roundRates;
+    const length = node === liar ? 1e-12 : 0.3 * hub.state.roundRates;
     return { isFinite: true, squareSum: floats * length ** 2, largest: length };
   };
   for (let merge = 0; merge < 6; merge++) {

@@ -84,6 +84,8 @@ export type AuditRequest =
 export interface TriedEnd {
   readonly node: NodeId | null; // null: the round's start
   slices: readonly BlobRef[] | null; // of its payload, until its parameters are laid out
+  parameters: BlobRef | null; // then
+  isAsked: boolean;
   loss: number | null; // null: not known yet
 }
 

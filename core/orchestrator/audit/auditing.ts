@@ -131,10 +131,12 @@ function dropBacklog(state: OrchestratorState): OrchestratorEffect[] {
   const dropped = removeAudits(audit.queue, isOld);
   if (dropped.length === 0) return [];
   for (const request of dropped) closeRequest(audit, request);
+  const audits = dropped.filter(({ type }) => type !== "trial").length;
+  if (audits === 0) return [];
   const isAlone = state.validators.size === 0;
   const isSaid = isAlone && audit.isAloneSaid;
   audit.isAloneSaid = isAlone;
-  return isSaid ? [] : [record({ type: "warning", text: droppedText(dropped.length, { isAlone }) })];
+  return isSaid ? [] : [record({ type: "warning", text: droppedText(audits, { isAlone }) })];
 }
 
 function droppedText(audits: number, { isAlone }: { isAlone: boolean }): string {

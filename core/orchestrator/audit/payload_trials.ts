@@ -6,7 +6,7 @@
  * once without. They are not told whose they are. Two must say the same, or the only one there is; otherwise the trial is void.
  * The share (core/score/payload_quality.ts) holds until the miner's payloads are tried again.
  *
- * Owns the trials and the shares. Invariant: an end that is not laid out yet counts as open in its round, later its request does (audit_state.ts). Out of
+ * Owns the trials and the shares. Invariant: an end that no validator was asked for counts as open in its round, later its request does (audit_state.ts). Out of
  * scope: which validator is asked.
  */
 
@@ -20,6 +20,7 @@ import type { OrchestratorState } from "../state.ts";
 import { deleteUnused } from "../stored_blobs.ts";
 import { addRequest } from "./audit_queue.ts";
 import { passOn } from "./audit_requests.ts";
+import { freeValidators } from "./validator_places.ts";
 import {
   closeOne,
   closeRequest,
@@ -53,18 +54,17 @@ export function drawTrials(state: OrchestratorState, stages: readonly StageMerge
 
 function begin(state: OrchestratorState, { stage, payloads, layout }: StageMerge): OrchestratorEffect[] {
   const { audit, round, sources } = state;
-  const base: TriedEnd = { node: null, slices: null, loss: null };
+  const base: TriedEnd = { node: null, slices: null, parameters: null, isAsked: false, loss: null };
   const drawn = shuffle(state.stream, [...payloads]).slice(0, most);
   const ends = drawn.map(([node, payload]): TriedEnd => {
     const slices = layout.map((_, index) => payloadSlice(payload, index));
-    return { node, slices, loss: null };
+    return { node, slices, parameters: null, isAsked: false, loss: null };
   });
   audit.trials.push({ round, stage, ends: [base, ...ends] });
-  addRequest(audit, { type: "trial", round, stage, node: null, parameters: null, answers: [], tried: [] });
+  for (const _ of [base, ...ends]) openOne(audit.open, round); // until it is asked for, then as a request
   const source = present(sources.stages[stage], "every stage has a source");
   return ends.flatMap(({ node, slices }) => {
     if (node === null || slices === null) return [];
-    openOne(audit.open, round); // until it is laid, then as a request
     return [{ type: "layEnd", round, stage, node, source, slices, layout }];
   });
 }
@@ -80,16 +80,34 @@ export function onEndLaid(
   if (trial === null || end === undefined) return parameters === null ? [] : deleteUnused(state, [parameters.hash]);
   const slices = end.slices ?? [];
   end.slices = null;
-  closeOne(audit.open, round);
+  end.parameters = parameters;
   const freed = deleteUnused(state, slices.map(({ hash }) => hash));
   if (parameters === null) {
+    closeOne(audit.open, round);
     trial.ends = trial.ends.filter((each) => each !== end);
     return [...freed, ...settle(state, trial)];
   }
   heldOf(state, round).states.push(parameters);
-  addRequest(audit, { type: "trial", round, stage, node, parameters, answers: [], tried: [] });
   return freed;
 }
+
+/** The next model of a trial waits for a validator, if one is free and nothing else does: trials delay no audit. */
+export function offerTrials(state: OrchestratorState): void {
+  const { audit } = state;
+  if (audit.trials.length === 0 || audit.queue.size > 0 || freeValidators(audit).asked.length === 0) return;
+  for (const { round, stage, ends } of audit.trials) {
+    const next = ends.find((end) => isWaiting(end) && end.slices === null);
+    if (next === undefined) continue;
+    const { node, parameters } = next;
+    next.isAsked = true;
+    closeOne(audit.open, round);
+    addRequest(audit, { type: "trial", round, stage, node, parameters, answers: [], tried: [] });
+    return;
+  }
+}
+
+/** Whether nobody has been asked for it. */
+export const isWaiting = ({ isAsked, loss }: TriedEnd): boolean => !isAsked && loss === null;
 
 const trialOf = (
   { audit }: OrchestratorState,
@@ -145,7 +163,7 @@ const isNear = (a: number, b: number): boolean => a === b || Math.abs(a - b) <= 
 
 /** Its requests that are still open are answered in vain. */
 function drop({ audit }: OrchestratorState, trial: PayloadTrial): OrchestratorEffect[] {
-  for (const end of trial.ends) if (end.slices !== null) closeOne(audit.open, trial.round);
+  for (const end of trial.ends) if (isWaiting(end)) closeOne(audit.open, trial.round);
   audit.trials = audit.trials.filter((each) => each !== trial);
   return [];
 }
