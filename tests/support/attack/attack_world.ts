@@ -53,6 +53,7 @@ export interface Attack {
   readonly width?: number; // of the model, default 32
   readonly layers?: number;
   readonly steps?: number;
+  readonly trials?: number; // stages a round whose payloads are tried, default: 1
   readonly slownessOf?: (place: number) => number; // of the miner at this place, default: 1, its passes take their usual time
   readonly meddle?: (swarm: LocalSwarm, miners: readonly string[], validators: readonly string[]) => void; // every tick
 }
@@ -75,7 +76,16 @@ export interface Aftermath {
 }
 
 function configFor(
-  { seed = 1, replicas = 3, validators = [], deadlineMs = 20_000, width = 32, layers, steps: given = steps }: Attack,
+  {
+    seed = 1,
+    replicas = 3,
+    validators = [],
+    deadlineMs = 20_000,
+    width = 32,
+    layers,
+    steps: given = steps,
+    trials = 1,
+  }: Attack,
 ): RunConfig {
   return configOf({
     seed,
@@ -83,7 +93,7 @@ function configFor(
     train: { steps: given, stepsPerRound: given / rounds, ...work },
     outer: { learningRate: 0.7, momentum: 0.9 },
     swarm: { replicas, validators: Math.max(2, validators.length) },
-    validate: { heldOutSequences: 64 },
+    validate: { heldOutSequences: 64, trialsPerRound: trials },
     limits: { leaseMs: deadlineMs, mergePhaseMs: deadlineMs },
   });
 }
