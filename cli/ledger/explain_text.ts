@@ -79,15 +79,18 @@ function checkedText(history: MinerHistory): string[] {
   ];
 }
 
-function roundText(
-  { round, stage, tasks, earned, credited, isHalved, unpaidSteps, score, shareOfScores }: RoundEarnings,
-) {
+/** What it earned in the round's steps, less what was withheld by rule. */
+const dueOf = ({ earned, isHalved, quality }: RoundEarnings): number => (isHalved ? earned / 2 : earned) * quality;
+
+function roundText(earnings: RoundEarnings): string {
+  const { round, stage, tasks, earned, credited, isHalved, quality, unpaidSteps, score, shareOfScores } = earnings;
   const work = `Round ${round}: ${times(tasks, "task")}${stage === null ? "" : ` in stage ${stage}`}, ` +
     `${amount(credited)} units credited`;
   const reasons = [
     ...(unpaidSteps > 0 ? [`${times(unpaidSteps, "step")} without pay`] : []),
     ...(isHalved ? ["half withheld, as it let a duty of the merge pass"] : []),
-    ...(credited < (isHalved ? earned / 2 : earned) ? [`of ${amount(earned)}, as work was lost before the merge`] : []),
+    ...(quality < 1 ? [`${(100 * quality).toFixed(0)} % of them counted, by the last trial of its payload`] : []),
+    ...(credited < dueOf(earnings) ? [`of ${amount(earned)}, as work was lost before the merge`] : []),
   ];
   const after = score === null || shareOfScores === null
     ? ""
@@ -124,7 +127,13 @@ export function adviceFor(history: MinerHistory): string[] {
       ]
       : []),
     ...(last?.isHalved ? ["Answering every merge in time: a withheld duty costs half of the round's pay."] : []),
-    ...(history.rounds.some(({ earned, credited, isHalved }) => !isHalved && credited < earned)
+    ...(last !== undefined && last.quality < 1
+      ? [
+        "A payload that improves the model: on held-out text its last one tried gained far less than its peers'. " +
+        "Check the device with: iota doctor",
+      ]
+      : []),
+    ...(history.rounds.some((round) => !round.isHalved && round.credited < dueOf(round))
       ? ["Staying until the merge: work whose gradients are gone before it is not paid after the first time."]
       : []),
     ...(isSlow

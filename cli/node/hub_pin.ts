@@ -91,7 +91,7 @@ export function typedPin(options: OptionValues): Pinned {
 export const pinWords = ({ hub, run }: { hub: string; run: string }): string[] => ["--hub", hub, "--run", run];
 
 const isLoopbackSocket = (socket: string) => isLoopbackHost(hostOf(socket));
-const hostOf = (socket: string) => URL.parse(socket)?.hostname.replace(/^\[(.*)\]$/, "$1") ?? "";
+export const hostOf = (socket: string): string => URL.parse(socket)?.hostname.replace(/^\[(.*)\]$/, "$1") ?? "";
 
 const nobody: Pinned = { hub: null, run: null };
 

@@ -9,6 +9,7 @@ import { verifySignature } from "../../chain/wallet/hotkey.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
 import { systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
+import { isLoopbackHost } from "../orchestrate/public_address.ts";
 import { UsageError } from "../output/errors.ts";
 import { givenChain } from "../duty/chain_options.ts";
 import { MinerChain } from "../duty/miner_chain.ts";
@@ -18,6 +19,7 @@ import { newVersion, openLogFile, openUpgradeWatch } from "../service/long_run.t
 import { type MinerRoleOptions, startMiner } from "./miner_role.ts";
 import { OwnStateFolder } from "./own_state_folder.ts";
 import { idleLine, minerLine } from "./node_lines.ts";
+import { hostOf } from "./hub_pin.ts";
 import type { NodeLink } from "./node_role.ts";
 import { PausingRole } from "./pausing_role.ts";
 import { openPeerServer, type PeerServer } from "./peer_server.ts";
@@ -134,7 +136,7 @@ function mustBeOwnRun({ options }: CommandContext): void {
   const attack = options.text("attack");
   if (attack === undefined) return;
   const url = options.text("orchestrator") ?? "";
-  if (/^(ws|iota):\/\/(127\.0\.0\.1|localhost|\[::1\])[:/]/.test(url)) return;
+  if (isLoopbackHost(hostOf(url))) return;
   throw new UsageError(
     `Cannot use --attack as --orchestrator must be on this machine: current value is ${url === "" ? "nothing" : url}`,
     { next: `For example: iota swarm --replicas 3 --attackers ${attack}:1` },

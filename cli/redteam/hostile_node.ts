@@ -66,18 +66,6 @@ export function together(...parts: readonly Hostile[]): Hostile {
   };
 }
 
-/** Applies the patch only every second time that it would change or withhold a message. */
-export function everySecond(part: Hostile): Hostile {
-  let times = 0;
-  return {
-    say: ({ message, store }) => {
-      const said = part.say?.({ message, store }) ?? [message];
-      const isChanged = said.length !== 1 || said[0] !== message;
-      return isChanged && times++ % 2 === 1 ? [message] : said;
-    },
-  };
-}
-
 /** What `hostile` and its node are made of. */
 interface Bad {
   readonly hostile: Hostile;

@@ -1,35 +1,40 @@
 /** Attackers that do less than they were asked to, or something else: copies, skipped layers, other data, dropped gradients. */
 
 import { stageWires } from "../../core/model/stage_wires.ts";
+import { seededRandom } from "../lab/seeded_random.ts";
 import { type Hostile, instead, together } from "./hostile_node.ts";
-import type { Spoil } from "./hostile_wires.ts";
-
-const rmsOf = (values: Float32Array) =>
-  Math.sqrt(values.reduce((sum, value) => sum + value * value, 0) / values.length);
+import { rmsOf, type Spoil } from "./hostile_wires.ts";
 
 /** All values equal, as large as the honest ones are on average. */
 export const flat: Spoil = (values) => values.fill(rmsOf(values));
 
 /** Noise as large as the honest values. */
 export function noise(seed: number): Spoil {
-  let state = seed >>> 0;
-  const draw = () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 31 - 1;
-  };
+  const random = seededRandom(seed, "noise");
   return (values) => {
     const size = Math.sqrt(3) * rmsOf(values); // of an even distribution with this root mean square
-    values.forEach((_, i) => values[i] = size * draw());
+    values.forEach((_, i) => values[i] = size * (2 * random.unit() - 1));
   };
 }
 
-/** Of its results, which it sends `late` tasks after they were asked for; until then it is honest. */
-export const delays = (late: number): Hostile => ({
-  compute: ({ forward, backward, turnaround }, spec) => {
-    if (stageWires(spec).output === null) return { turnaround: delayed(turnaround, late) };
-    return { forward: delayed(forward, late), backward: delayed(backward, late) };
-  },
+/** A pass with the same arguments and another result. */
+type Answering = <Given extends unknown[], Result>(
+  pass: (...given: Given) => Promise<Result>,
+) => (...given: Given) => Promise<Result>;
+
+/** Answers every task in this way, whatever its direction. */
+const answers = (answering: Answering): Hostile => ({
+  compute: ({ forward, backward, turnaround }, spec) =>
+    stageWires(spec).output === null
+      ? { turnaround: answering(turnaround) }
+      : { forward: answering(forward), backward: answering(backward) },
 });
+
+/** Answers each task with the result of the one `late` tasks before it; until there is one, with its own. */
+export const delays = (late: number): Hostile => answers((pass) => delayed(pass, late));
+
+/** Computes every nth task and answers the others at once with the last result it has. */
+export const replays = (n: number): Hostile => answers((pass) => everyNth(pass, n));
 
 function delayed<Given extends unknown[], Result>(
   pass: (...given: Given) => Promise<Result>,
@@ -41,14 +46,6 @@ function delayed<Given extends unknown[], Result>(
     return results.length > late ? results.shift()! : results.at(-1)!;
   };
 }
-
-/** Computes every nth task and answers the others at once with the last result it has. */
-export const replays = (n: number): Hostile => ({
-  compute: ({ forward, backward, turnaround }, spec) => {
-    if (stageWires(spec).output === null) return { turnaround: everyNth(turnaround, n) };
-    return { forward: everyNth(forward, n), backward: everyNth(backward, n) };
-  },
-});
 
 function everyNth<Given extends unknown[], Result>(
   pass: (...given: Given) => Promise<Result>,

@@ -13,9 +13,12 @@ export const allOf = (value: number): Spoil => (values) => values.fill(value);
 /** One value in the middle. */
 export const oneOf = (value: number): Spoil => (values) => values[values.length >> 1] = value;
 
+export const rmsOf = (values: Float32Array): number =>
+  Math.sqrt(values.reduce((sum, value) => sum + value * value, 0) / values.length);
+
 /** Off by this share of its length, always in the same direction. */
 export const biased = (share: number): Spoil => (values) => {
-  const rms = Math.sqrt(values.reduce((sum, value) => sum + value * value, 0) / values.length);
+  const rms = rmsOf(values);
   for (let i = 0; i < values.length; i++) values[i]! += (i % 2 === 0 ? 1 : -1) * share * rms;
 };
 

@@ -7,13 +7,13 @@
  *
  * A miner's units in a step are those of its tasks, by the stage and direction of each, and of work that was dropped. Its units
  * in a report are the sum of its paid units over the last steps of the round, all of them unless it lost what it had earned
- * before, or half that sum if it is named as halved.
+ * before, or half that sum if it is named as halved; of either, the share that its last trial left it.
  */
 
 import type { NodeId } from "../ids.ts";
 import { taskUnits } from "../model/task_flops.ts";
 import { chainLength, chainLink } from "../orchestrator/step/chain.ts";
-import { payloadQualities } from "../score/payload_quality.ts";
+import { noteQualities, payloadQualities } from "../score/payload_quality.ts";
 import { bookVerdict, bookWork, openWorkBook, scoresOf, type WorkBook } from "../score/work_score.ts";
 import type { CarriedState, LogEntry, RoundEntry, ScoresEntry, StepEntry, TriedEntry } from "./entry.ts";
 
@@ -176,10 +176,7 @@ function sumFrom(values: readonly number[], first: number): number {
 function takeTrial({ qualities }: Ledger, { round, base, tokens, miners, losses }: TriedEntry): string | null {
   if (losses.length !== miners.length) return `the trial of round ${round} must have a loss for each of its miners`;
   const shares = payloadQualities({ base, tokens, losses: losses.map((loss) => loss ?? Infinity) });
-  for (const [i, miner] of miners.entries()) {
-    if (shares[i]! < 1) qualities.set(miner, shares[i]!);
-    else qualities.delete(miner);
-  }
+  noteQualities(qualities, { miners, shares });
   return null;
 }
 

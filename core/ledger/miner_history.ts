@@ -19,6 +19,7 @@ export interface RoundEarnings {
   readonly unpaidSteps: number; // in which its work did not count
   readonly credited: number; // units in the round's report
   readonly isHalved: boolean;
+  readonly quality: number; // share of the units that counts, by its last trial
   score: number | null; // after the round, by reports and expulsions
   shareOfScores: number | null;
   readonly withheldBy: NodeId[]; // validators whose own scores of it are lower
@@ -126,6 +127,7 @@ function takeRound(history: MinerHistory, entry: Extract<LogEntry, { type: "roun
     unpaidSteps: steps.length - paid.length,
     credited: entry.units[entry.miners.indexOf(node)] ?? 0,
     isHalved: entry.halved.includes(node),
+    quality: entry.qualities?.[entry.miners.indexOf(node)] ?? 1,
     ...{ score: null, shareOfScores: null, withheldBy: [] },
   });
 }

@@ -312,7 +312,6 @@ function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] 
     if (moved.length === 0) break;
   }
   effects.push(...continueUpload(state, nowMs), ...leaseWork(state, nowMs), ...sealIdle(state, nowMs));
-  effects.push(...requestAudits(state, nowMs));
   offerTrials(state);
   effects.push(
     ...requestAudits(state, nowMs),

@@ -7,12 +7,16 @@
  * average (cf. Ghorbani & Zou, arXiv 1904.02868). Statistics never expel.
  */
 
+import type { NodeId } from "../ids.ts";
 import { lowerMedian } from "../lower_median.ts";
 
-/** Honest replicas reach 0.4 or more of the others' gain where it is worth comparing (tests/bench/LOG.md). */
+/** Honest replicas reached 0.54 or more of the others' gain where it is worth comparing (tests/bench/LOG.md). */
 const fullShare = 1 / 4;
 
-/** The least gain of the others that says anything, in nats, times the root of the evaluated tokens: ten times what chance adds. */
+/**
+ * The least gain of the others that says anything, in nats, times the root of the evaluated tokens. On 128 tokens that is 0.13;
+ * chance added up to 0.02 there (tests/bench/LOG.md).
+ */
 const leastGain = 1.5;
 
 /**
@@ -28,4 +32,16 @@ export function payloadQualities(
     if (!(usual >= leastGain / Math.sqrt(tokens))) return 1;
     return Math.max(0, Math.min(1, gain / (fullShare * usual)));
   });
+}
+
+/** Notes the shares of miners whose payloads have just been tried; a miner that is not in `qualities` is paid in full. */
+export function noteQualities(
+  qualities: Map<NodeId, number>,
+  { miners, shares }: { miners: readonly NodeId[]; shares: readonly number[] },
+): void {
+  for (const [i, miner] of miners.entries()) {
+    const share = shares[i] ?? 1;
+    if (share < 1) qualities.set(miner, share);
+    else qualities.delete(miner);
+  }
 }

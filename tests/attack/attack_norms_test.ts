@@ -2,7 +2,7 @@
 
 import { assertNobodyHonestNamed, type Row, testAttacks } from "../support/attack/attack_checks.ts";
 import { reportsNorm } from "../../cli/redteam/hostile_merges.ts";
-import { everySecond } from "../../cli/redteam/hostile_node.ts";
+import { everySecond } from "../support/attack/hostile_duties.ts";
 
 const always = (value: number) => reportsNorm(() => value);
 const times = (factor: number) => reportsNorm((squareSum) => factor * squareSum);

@@ -3,9 +3,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { type Row, testAttacks, unitsByRound } from "../support/attack/attack_checks.ts";
 import { type Aftermath, rounds, steps } from "../support/attack/attack_world.ts";
-import { everySecond, type Hostile } from "../../cli/redteam/hostile_node.ts";
+import type { Hostile } from "../../cli/redteam/hostile_node.ts";
 import {
   commitsHashesOnly,
+  everySecond,
   joinsInsteadOf,
   leavesInsteadOf,
   missesPayloads,

@@ -13,7 +13,7 @@
 import { present } from "../../assert.ts";
 import type { NodeId, StageIndex } from "../../ids.ts";
 import { nextBelow, shuffle } from "../../prng.ts";
-import { payloadQualities } from "../../score/payload_quality.ts";
+import { noteQualities, payloadQualities } from "../../score/payload_quality.ts";
 import { type OrchestratorEffect, type OrchestratorEvent, record } from "../event.ts";
 import { payloadSlice, type StageMerge } from "../merge/merge_state.ts";
 import type { OrchestratorState } from "../state.ts";
@@ -34,7 +34,7 @@ import {
 
 const wanted = 2; // equal answers
 const mostAnswers = 3;
-const tolerance = 1e-4; // of the loss: a gain is compared with others, and adapters differ by less than a millionth
+const tolerance = 1e-4; // of the loss: gains are compared with each other, and adapters differ by far less
 const fewest = 2; // payloads of a stage that can be compared
 const most = 4; // of them: an evaluation takes a validator as long as a few tasks take a miner
 
@@ -145,7 +145,10 @@ export function endTrialRequest(state: OrchestratorState, request: TrialRequest)
   const trial = trialOf(state, request);
   const loss = agreedOn(request.answers);
   if (trial === null) return [];
-  if (loss === null) return drop(state, trial);
+  if (loss === null) {
+    drop(state, trial);
+    return [];
+  }
   for (const end of trial.ends) if (end.node === request.node) end.loss = loss;
   return settle(state, trial);
 }
@@ -162,10 +165,9 @@ function agreedOn(answers: readonly Evaluation[]): number | null {
 const isNear = (a: number, b: number): boolean => a === b || Math.abs(a - b) <= tolerance * Math.abs(a);
 
 /** Its requests that are still open are answered in vain. */
-function drop({ audit }: OrchestratorState, trial: PayloadTrial): OrchestratorEffect[] {
+function drop({ audit }: OrchestratorState, trial: PayloadTrial): void {
   for (const end of trial.ends) if (isWaiting(end)) closeOne(audit.open, trial.round);
   audit.trials = audit.trials.filter((each) => each !== trial);
-  return [];
 }
 
 function settle(state: OrchestratorState, trial: PayloadTrial): OrchestratorEffect[] {
@@ -178,17 +180,13 @@ function settle(state: OrchestratorState, trial: PayloadTrial): OrchestratorEffe
   const losses = tried.map(({ loss }) => loss);
   const tokens = state.config.validate.heldOutSequences * state.config.model.contextLength;
   const shares = payloadQualities({ base, losses, tokens });
-  for (const [i, { node }] of tried.entries()) setShare(state, { node, share: shares[i]! });
+  const miners = tried.map(({ node }) => node);
+  noteQualities(state.qualities, { miners, shares });
   const entry = {
-    ...{ type: "tried" as const, round, stage, tokens, base, miners: tried.map(({ node }) => node) },
+    ...{ type: "tried" as const, round, stage, tokens, base, miners },
     losses: losses.map((loss) => Number.isFinite(loss) ? loss : null),
   };
   return [{ type: "log", entry }, ...tried.flatMap((end, i) => shortText({ ...end, round, base, share: shares[i]! }))];
-}
-
-function setShare({ qualities }: OrchestratorState, { node, share }: { node: NodeId; share: number }): void {
-  if (share < 1) qualities.set(node, share);
-  else qualities.delete(node);
 }
 
 function shortText(

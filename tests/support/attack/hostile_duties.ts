@@ -138,3 +138,15 @@ export const leavesInsteadOf = (type: NodeMessage["type"]): Hostile => ({
 export const joinsInsteadOf = (type: NodeMessage["type"]): Hostile => ({
   say: ({ message }) => message.type === type ? [joinsAnew] : [message],
 });
+
+/** Applies the patch only every second time that it would change or withhold a message. */
+export function everySecond(part: Hostile): Hostile {
+  let times = 0;
+  return {
+    say: ({ message, store }) => {
+      const said = part.say?.({ message, store }) ?? [message];
+      const isChanged = said.length !== 1 || said[0] !== message;
+      return isChanged && times++ % 2 === 1 ? [message] : said;
+    },
+  };
+}

@@ -1,6 +1,6 @@
 /** A node's history from the log, and what it says would raise the node's pay. */
 
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { microbatchId, type NodeId, nodeId, stageIndex, taskId } from "../../../core/ids.ts";
 import type { LogEntry, StepEntry } from "../../../core/ledger/entry.ts";
 import { openLedger, scoresEntry, takeEntry } from "../../../core/ledger/ledger.ts";
@@ -43,13 +43,14 @@ function historyOf(node: NodeId, entries: readonly LogEntry[]): MinerHistory {
   return history;
 }
 
-const round = (index: number, { units = [36, 12], halved = [], expelled = [] }: {
+const round = (index: number, { units = [36, 12], halved = [], expelled = [], ...reduced }: {
   units?: number[];
+  qualities?: number[];
   halved?: NodeId[];
   expelled?: NodeId[];
 } = {}): LogEntry[] => [
   ...[0, 1, 2, 3].map((i) => stepOf(4 * index + i)),
-  { type: "round", round: index, miners: [quick, slow], units, halved, expelled },
+  { type: "round", round: index, miners: [quick, slow], units, halved, ...reduced, expelled },
 ];
 
 Deno.test("History: what a node earned in each round, next to its stage-mates, and its share of all scores", () => {
@@ -69,6 +70,15 @@ Deno.test("History: advice names what is held against a node, and nothing if not
   assertEquals(adviceTo(slow, round(0)), ["A faster device or link"]);
   assertEquals(adviceTo(quick, round(0, { units: [18, 12], halved: [quick] })), ["Answering every merge in time"]);
   assertEquals(adviceTo(quick, round(0, { units: [9, 12] })), ["Staying until the merge"]);
+  const losses = [4.96875, 4.5]; // a sixteenth of the other's gain
+  const tried: LogEntry = {
+    ...{ type: "tried", round: 0, stage: stageIndex(0), tokens: 65_536, base: 5, miners: [quick, slow], losses },
+  };
+  const short = [tried, ...round(0, { units: [9, 12], qualities: [0.25, 1] })];
+  assertEquals(adviceTo(quick, short), ["A payload that improves the model"]);
+  const text = historyText(historyOf(quick, short)).join("\n");
+  assertStringIncludes(text, "25 % of them counted, by the last trial of its payload");
+  assert(!text.includes("work was lost before the merge"), text);
   assertEquals(adviceTo(quick, [failed(first, quick, 0), ...round(0)]), ["Correct outputs"]);
   assertEquals(adviceTo(quick, [...round(0), ...round(1, { expelled: [quick] })]), ["Nothing in this run"]);
 });
