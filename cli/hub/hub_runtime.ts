@@ -26,7 +26,7 @@ import { Driver } from "../roles/driver.ts";
 import type { Segments } from "../roles/segments.ts";
 import type { StateJournal } from "./journal/hub_journal.ts";
 import type { HubWork } from "./hub_work.ts";
-import type { RefereeTask } from "./task_referee.ts";
+import type { RefereeGradient, RefereeTask } from "./task_referee.ts";
 
 export type OrchestratorMachine = Machine<OrchestratorState, OrchestratorEvent, OrchestratorEffect>;
 
@@ -54,7 +54,11 @@ export interface HubEdges<Held, Sent> {
   /** How far apart two wires are: see `wiresCompared`. */
   readonly apart: (wire: Wire, contents: readonly [Held, Held]) => number;
   /** Repeats a task; like `work`. */
-  readonly referee: (work: RefereeTask, contents: readonly Sent[], done: (event: OrchestratorEvent) => void) => void;
+  readonly referee: (
+    work: RefereeTask | RefereeGradient,
+    contents: readonly Sent[],
+    done: (event: OrchestratorEvent) => void,
+  ) => void;
   /** Begins work; `done` is called once, with the machine's event. Never called back: the work died with the process. */
   readonly work: (work: OwnWork, done: (event: OrchestratorEvent) => void) => void;
   readonly deleteBlobs: (hashes: readonly BlobHash[]) => void;
@@ -228,6 +232,7 @@ export class HubRuntime<Held, Sent> {
       case "compareWires":
         return this.#compareWires(effect);
       case "refereeTask":
+      case "refereeGradient":
         return referee(effect, effect.attachments.map(attach), (event) => this.enqueue(event));
       case "release":
         return segments.release(effect.refs);

@@ -1,5 +1,5 @@
 /**
- * Repeats a task that a validator found wrong, on the processor, as a validator does (validator_host.ts).
+ * Repeats a task or a gradient that a validator found wrong, on the processor, as a validator does (validator_host.ts).
  *
  * Its device is opened for the first one, again if it stopped, and closed with the run; a stage is closed as soon as the task is repeated, so a hub's
  * memory is its own again. What the hub cannot compute is an answer, never a failure of the run: a stage that takes more
@@ -10,8 +10,9 @@ import type { RunConfig } from "../../core/config/config.ts";
 import { present } from "../../core/assert.ts";
 import type { OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
 import type { StageSpec } from "../../core/model/spec.ts";
-import { replayWork } from "../../core/validator/replay_work.ts";
-import type { RefereedRepetition } from "../../core/score/verdict.ts";
+import type { ValidatorResult } from "../../core/validator/event.ts";
+import { type GradientWork, gradientWork, type ReplayWork, replayWork } from "../../core/validator/replay_work.ts";
+import type { BlobRef, StageIndex } from "../../core/ids.ts";
 import { bytesOfCpuStage } from "../../gpu/cpu/cpu_stage.ts";
 import { type Segment, segmentBytes } from "../../net/messages/frame.ts";
 import { ComputeError } from "../../gpu/worker_client.ts";
@@ -21,6 +22,7 @@ import type { ComputeHost } from "../roles/compute_host.ts";
 import { byteSegments } from "../roles/segments.ts";
 
 export type RefereeTask = Extract<OrchestratorEffect, { type: "refereeTask" }>;
+export type RefereeGradient = Extract<OrchestratorEffect, { type: "refereeGradient" }>;
 
 export interface TaskRefereeOptions {
   readonly config: RunConfig;
@@ -41,14 +43,33 @@ export class TaskReferee {
     this.#options = options;
   }
 
-  async repeat(work: RefereeTask, contents: readonly Segment[]): Promise<OrchestratorEvent> {
+  async repeat(work: RefereeTask | RefereeGradient, contents: readonly Segment[]): Promise<OrchestratorEvent> {
     const { task } = work;
+    const { result, detail } = await this.#tried(work, contents);
+    if (work.type === "refereeGradient") {
+      const squareSum = result?.type === "gradient" ? result.squareSum : null;
+      if (squareSum === null || Number.isFinite(squareSum)) {
+        return { type: "gradientRefereed", task, squareSum, detail };
+      }
+      return { type: "gradientRefereed", task, squareSum: null, detail: "it is not finite" };
+    }
+    if (result?.type !== "replay") return { type: "taskRefereed", task, found: null, detail };
+    const { innovationError, equalShare, lossError, beyondRounding, rounding } = result;
+    const found = { innovationError, equalShare, lossError, beyondRounding, rounding };
+    return { type: "taskRefereed", task, found, detail };
+  }
+
+  async #tried(
+    work: RefereeTask | RefereeGradient,
+    contents: readonly Segment[],
+  ): Promise<{ result: ValidatorResult | null; detail: string }> {
+    const workOf = (refs: readonly BlobRef[]) =>
+      work.type === "refereeTask" ? replayWork(work, refs) : gradientWork({ ...work, first: 0, isLast: true }, refs);
     try {
-      return { type: "taskRefereed", task, found: await this.#repeat(work, contents), detail: "" };
+      return { result: await this.#repeat(work.stage, { contents, workOf }), detail: "" };
     } catch (error) {
       if (error instanceof ComputeError && error.kind === "WorkerStopped") this.#device = null;
-      const detail = error instanceof Error ? error.message : String(error);
-      return { type: "taskRefereed", task, found: null, detail };
+      return { result: null, detail: error instanceof Error ? error.message : String(error) };
     }
   }
 
@@ -57,8 +78,13 @@ export class TaskReferee {
     this.#device?.then((device) => device.finish(), () => {});
   }
 
-  async #repeat(task: RefereeTask, contents: readonly Segment[]): Promise<RefereedRepetition> {
-    const { stage } = task;
+  async #repeat(
+    stage: StageIndex,
+    { contents, workOf }: {
+      contents: readonly Segment[];
+      workOf: (refs: readonly BlobRef[]) => ReplayWork | GradientWork;
+    },
+  ): Promise<ValidatorResult> {
     const { config, stages, layersOfStages, blobs } = this.#options;
     const bytes = await bytesOfCpuStage(present(stages[stage], "the task's stage"), { optimizer: null });
     if (bytes > mostBytes) throw new Error(`stage ${stage} takes ${bytes} bytes; at most ${mostBytes} are given to it`);
@@ -66,10 +92,7 @@ export class TaskReferee {
     const refs = contents.map((content) => segments.hold(segmentBytes(content)));
     const host = new ValidatorHost({ device: await this.#opened(), blobs, segments });
     try {
-      const result = await host.perform({ config, layersOfStages, work: replayWork(task, refs) });
-      if (result.type !== "replay") throw new Error("it was not repeated");
-      const { innovationError, equalShare, lossError, beyondRounding, rounding } = result;
-      return { innovationError, equalShare, lossError, beyondRounding, rounding };
+      return await host.perform({ config, layersOfStages, work: workOf(refs) });
     } finally {
       host.close();
     }

@@ -6,7 +6,8 @@ import type { LogEntry } from "../../core/ledger/entry.ts";
 const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 const places = v.array(count);
 const texts = v.array(v.string());
-const amounts = v.array(v.pipe(v.number(), v.finite(), v.minValue(0)));
+const amount = v.pipe(v.number(), v.finite(), v.minValue(0));
+const amounts = v.array(amount);
 const list = { miners: texts, units: amounts };
 
 const carriedState = v.object({
@@ -43,6 +44,7 @@ const entryShape = v.variant("type", [
       equalShare: v.number(),
       lossError: v.nullable(v.number()),
       tolerance: v.number(),
+      gradient: v.optional(v.object({ claimed: amount, found: amount, least: amount })),
     },
   }),
   v.object({ type: v.literal("evaluated"), round: count, validator: v.string(), loss: v.number() }),

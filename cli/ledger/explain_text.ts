@@ -62,8 +62,11 @@ function placeText({ node, events, stages }: MinerHistory): string[] {
 }
 
 function checkedText(history: MinerHistory): string[] {
-  const verdicts = verdictsOn(history);
-  if (verdicts.length === 0) return ["No validator has repeated a task of it."];
+  const all = verdictsOn(history);
+  const gradients = all.filter(({ gradient }) => gradient !== undefined);
+  const ofGradients = gradients.length === 0 ? [] : [gradientsText(gradients)];
+  const verdicts = all.filter(({ gradient }) => gradient === undefined);
+  if (verdicts.length === 0) return ["No validator has repeated a task of it.", ...ofGradients];
   const failed = verdicts.filter(({ passed }) => !passed);
   const worst = Math.max(...verdicts.filter(({ passed }) => passed).map(({ innovationError }) => innovationError));
   const passed = verdicts.length - failed.length;
@@ -76,7 +79,20 @@ function checkedText(history: MinerHistory): string[] {
       `Round ${round}: ${task} failed by ${validator}: its output is off by ${innovationError.toPrecision(3)}` +
       `${lossError === null ? "" : `, its losses by ${lossError.toPrecision(3)}`}; ${tolerance} is allowed.`
     ),
+    ...ofGradients,
   ];
+}
+
+function gradientsText(gradients: Verdicts): string {
+  const failed = gradients.filter(({ passed }) => !passed);
+  const norm = (square = 0) => Math.sqrt(square).toPrecision(3);
+  return `Validators recomputed ${times(gradients.length, "gradient")}: ` +
+    `${gradients.length - failed.length} passed, ${failed.length} failed.` +
+    failed.map(({ round, validator, gradient }) =>
+      ` Round ${round}, by ${validator}: the norm is ${norm(gradient?.found)}, and it confirmed ${
+        norm(gradient?.claimed)
+      }.`
+    ).join("");
 }
 
 /** What it earned in the round's steps, less what was withheld by rule. */

@@ -72,6 +72,13 @@ export function validatorLine(record: ValidatorRecord): string | null {
     case "payloadTried":
       return `round ${record.round}: held-out loss ${record.loss.toFixed(4)} as one miner's payload leaves its stage`;
     case "verdict": {
+      const { gradient } = record;
+      if (gradient !== undefined) {
+        return `round ${record.round}: stage ${record.stage} ${record.miner} ${record.passed ? "passed" : "FAILED"}: ` +
+          `its gradient's norm is ${decimal(Math.sqrt(gradient.found))}, it confirmed ${
+            decimal(Math.sqrt(gradient.claimed))
+          }`;
+      }
       const loss = record.lossError === null ? "" : `, loss error ${decimal(record.lossError)}`;
       return `round ${record.round}: stage ${record.stage} ${record.miner} ${
         record.passed ? "passed" : "FAILED"

@@ -8,10 +8,12 @@ import { present } from "../../core/assert.ts";
 import { decodeWire, type Wire, wireRounding } from "../../core/codec/wire.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import { fault, type Parsed } from "../../core/fault.ts";
+import type { Direction } from "../../core/ids.ts";
 import { type StageSpec, stageSpecs } from "../../core/model/spec.ts";
 import { stageWires, taskOutput } from "../../core/model/stage_wires.ts";
 import { type Innovation, innovation } from "../../core/score/innovation.ts";
 import type { ValidatorResult, ValidatorWork } from "../../core/validator/event.ts";
+import type { GradientWork } from "../../core/validator/replay_work.ts";
 import type { StageInput } from "../../gpu/compute.ts";
 import type { BlobAccess } from "../roles/blob_access.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
@@ -41,6 +43,7 @@ function accepted<T>(value: Parsed<T>): T {
 export class ValidatorHost {
   readonly #options: ValidatorHostOptions;
   readonly #stages: HeldStages;
+  #sum: { readonly stage: HeldStage; tasks: number } | null = null; // gradients on the device, of this many tasks
 
   constructor(options: ValidatorHostOptions) {
     this.#options = options;
@@ -48,7 +51,10 @@ export class ValidatorHost {
   }
 
   async perform(job: ValidatorJob): Promise<ValidatorResult> {
-    return job.work.type === "evaluate" ? await this.#evaluate(job, job.work) : await this.#replay(job, job.work);
+    const { work } = job;
+    if (work.type === "gradient") return await this.#addUp(job, work);
+    this.#sum = null;
+    return work.type === "evaluate" ? await this.#evaluate(job, work) : await this.#replay(job, work);
   }
 
   close(): void {
@@ -128,22 +134,54 @@ export class ValidatorHost {
   }
 
   async #repeat(
-    { compute, spec }: HeldStage,
+    stage: HeldStage,
     { work, input }: { work: Extract<ValidatorWork, { type: "replay" }>; input: StageInput },
   ): Promise<{ output: Uint8Array | null; losses: Float32Array | null }> {
-    if (work.direction === "forward") return { output: await compute.forward(input), losses: null };
+    if (work.direction === "forward") return { output: await stage.compute.forward(input), losses: null };
     const second = this.#options.segments.get(present(work.second, "a gradient task has a second segment"));
-    await compute.zeroGradients();
-    if (work.direction === "turnaround") {
-      const { gradient, lossPerSequence } = await compute.turnaround(input, accepted(readTokens(spec, second)));
-      return { output: gradient, losses: lossPerSequence };
-    }
-    const gradient = accepted(readWire(present(stageWires(spec).outputGradient, "no tail has a backward"), second));
-    return {
-      output: present(await compute.backward(input, gradient), "the head's backward is not replayed"),
-      losses: null,
-    };
+    await stage.compute.zeroGradients();
+    return await addGradient(stage, { direction: work.direction, input, second });
   }
+
+  /** The parts of one gradient come one after another; whatever comes in between would be added to it. */
+  async #addUp({ config, layersOfStages }: ValidatorJob, work: GradientWork): Promise<ValidatorResult> {
+    const before = this.#sum;
+    this.#sum = null;
+    const spec = present(stageSpecs(config, layersOfStages)[work.stage], "the gradient's stage exists");
+    const stage = await this.#stages.at(spec, { config, source: work.source });
+    const tasks = before?.stage === stage ? before.tasks : 0;
+    if (work.first === 0) await stage.compute.zeroGradients();
+    else if (work.first !== tasks) {
+      const detail = `Cannot go on with a gradient of ${work.first} tasks as it must be on the device: it has ${tasks}`;
+      throw new WorkRefused(fault("wrongPhase", detail));
+    }
+    const { segments } = this.#options;
+    for (const task of work.tasks) {
+      const input = accepted(readInput(spec, segments.get(task.input)));
+      await addGradient(stage, { direction: work.direction, input, second: segments.get(task.second) });
+    }
+    if (work.isLast) return { type: "gradient", squareSum: await stage.compute.gradientSquareSum() };
+    this.#sum = { stage, tasks: work.first + work.tasks.length };
+    return { type: "gradient", squareSum: null };
+  }
+}
+
+/** A task in a direction that has a gradient, which is added to the device's. */
+async function addGradient(
+  { compute, spec }: HeldStage,
+  { direction, input, second }: { direction: Direction; input: StageInput; second: Uint8Array },
+): Promise<{ output: Uint8Array | null; losses: Float32Array | null }> {
+  if (direction === "turnaround") {
+    const { gradient, lossPerSequence } = await compute.turnaround(input, accepted(readTokens(spec, second)));
+    return { output: gradient, losses: lossPerSequence };
+  }
+  const wire = stageWires(spec).outputGradient;
+  if (wire === null || direction === "forward") {
+    throw new WorkRefused(
+      fault("wrongPhase", `Cannot add up gradients of stage ${spec.index} as no ${direction} has one there`),
+    );
+  }
+  return { output: await compute.backward(input, accepted(readWire(wire, second))), losses: null };
 }
 
 const sameWire: Innovation = { error: 0, equalShare: 1, beyondRounding: 0, rounding: 0 }; // there is none to compare

@@ -176,6 +176,13 @@ function mergeSentence(record: Of<"roundMerged">): string {
 }
 
 function verdictSentence(record: Of<"verdict">): string {
+  const { gradient } = record;
+  if (gradient !== undefined) {
+    return `verdict  ${record.passed ? "passed" : "FAILED"}  ${shortAddress(record.miner)} stage ${record.stage} ` +
+      `gradient confirmed with norm ${decimal(Math.sqrt(gradient.claimed))}, found ${
+        decimal(Math.sqrt(gradient.found))
+      }`;
+  }
   const loss = record.lossError === null ? "" : `, loss differs by ${decimal(record.lossError)}`;
   const equal = `${(100 * record.equalShare).toFixed(record.equalShare === 1 ? 0 : 1)} % of values identical`;
   return `verdict  ${record.passed ? "passed" : "FAILED"}  ${shortAddress(record.miner)} stage ${record.stage} ` +

@@ -46,6 +46,7 @@ export interface ValidateConfig {
   heldOutSequences: number; // per evaluation
   replaysPerMiner: number; // of a round's first step, and of each step whose parameters it shows
   statesPerRound: number; // steps whose parameters a miner shows, on average
+  gradientsPerRound: number; // steps whose gradient norm is recomputed, of each miner on average
   trialsPerRound: number; // stages whose payloads are tried on held-out text
   tolerance: number; // innovation error above which a replay fails
 }

@@ -196,6 +196,10 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
     { min: 0, max: 1000, unit: "steps per round", default: 1, mayChange: true },
     "Audited steps of each miner after a round's first, on average.",
   ),
+  "validate.gradientsPerRound": float(
+    { min: 0, max: 1000, unit: "steps per round", default: 0.25, mayChange: true },
+    "Audited steps of each miner whose gradient norm is recomputed, on average.",
+  ),
   "validate.trialsPerRound": int(
     { min: 0, max: 1000, unit: "stages per round", default: 1, mayChange: true },
     "Stages per round whose payloads are tried on held-out text.",

@@ -13,6 +13,7 @@
 import type { NodeId } from "../ids.ts";
 import { taskUnits } from "../model/task_flops.ts";
 import { chainLength, chainLink } from "../orchestrator/step/chain.ts";
+import { gradientError, gradientTolerance } from "../score/gradient_verdict.ts";
 import { noteQualities, payloadQualities } from "../score/payload_quality.ts";
 import { bookVerdict, bookWork, openWorkBook, scoresOf, type WorkBook } from "../score/work_score.ts";
 import type { CarriedState, LogEntry, RoundEntry, ScoresEntry, StepEntry, TriedEntry } from "./entry.ts";
@@ -181,7 +182,14 @@ function takeTrial({ qualities }: Ledger, { round, base, tokens, miners, losses 
 }
 
 function takeVerdict(ledger: Ledger, entry: Extract<LogEntry, { type: "verdict" }>): string | null {
-  const { miner, round, innovationError, lossError, tolerance, passed, validator, task } = entry;
+  const { miner, round, innovationError, lossError, tolerance, passed, validator, task, gradient } = entry;
+  if (gradient !== undefined) {
+    const error = gradientError(gradient);
+    if (innovationError !== error || tolerance !== gradientTolerance) {
+      return `the verdict on the gradient of ${task} must state an error of ${error} and a tolerance of ` +
+        `${gradientTolerance}: they are ${innovationError} and ${tolerance}`;
+    }
+  }
   const isWithin = innovationError <= tolerance && (lossError === null || lossError <= tolerance);
   if (passed !== isWithin) return `the verdict on ${task} must be ${isWithin ? "passed" : "failed"} by its own numbers`;
   if (passed) return null;

@@ -165,6 +165,8 @@ function onPlainMessage(state: MinerState, message: Exclude<HubMessage, RunTask>
       return [];
     case "evaluate":
     case "replay":
+    case "repeatGradient":
+    case "gradientClaimed":
       return [
         send({ type: "requestFailed", request: message.request, fault: fault("wrongPhase", "this node is a miner") }),
       ];

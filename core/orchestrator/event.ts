@@ -133,6 +133,13 @@ export type OrchestratorEvent =
     readonly found: RefereedRepetition | null;
     readonly detail: string;
   }
+  /** The squared norm of a gradient repeated by the hub. Null if the hub could not, `detail` says why. */
+  | {
+    readonly type: "gradientRefereed";
+    readonly task: TaskId;
+    readonly squareSum: number | null;
+    readonly detail: string;
+  }
   /** The state was restored from the journal: the last process's sessions and the hub's own work are gone. */
   | {
     readonly type: "restarted";
@@ -250,6 +257,16 @@ export type OrchestratorEffect =
     readonly losses: readonly number[] | null;
     readonly source: ParameterSource;
     readonly attachments: readonly Attachment[]; // as for a validator
+  }
+  /** The hub repeats a gradient that a validator found wrong: answered by `gradientRefereed`. Segments as in `refereeTask`. */
+  | {
+    readonly type: "refereeGradient";
+    readonly round: number;
+    readonly task: TaskId; // the first one
+    readonly stage: StageIndex;
+    readonly direction: Direction;
+    readonly source: ParameterSource;
+    readonly attachments: readonly Attachment[]; // two a task
   }
   /** A miner could not load the stage: checks whether it is stored, or restores it: answered by `stageRestored`. */
   | {

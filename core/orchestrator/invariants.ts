@@ -6,7 +6,7 @@
 import { isWaiting } from "./audit/payload_trials.ts";
 import { assert, present } from "../assert.ts";
 import { assertAuditQueue } from "./audit/audit_queue.ts";
-import { isProbe } from "./audit/audit_state.ts";
+import { awaitedWork, isProbe } from "./audit/audit_state.ts";
 import { assertValidatorPlaces } from "./audit/validator_places.ts";
 import { mostLeases } from "./step/leases.ts";
 import { assertMerge } from "./merge/merge_invariants.ts";
@@ -184,7 +184,7 @@ function assertAudits(state: OrchestratorState): void {
   let open = 0;
   for (const count of audit.open.values()) open += count;
   const running = [...audit.running.values()].filter(({ request }) => !isProbe(request)).length;
-  const awaited = [...audit.awaited.values()].flat().reduce((sum, { replays }) => sum + replays.length, 0);
+  const awaited = [...audit.awaited.values()].flat().reduce((sum, each) => sum + awaitedWork(each).length, 0);
   const untried = audit.trials.reduce((sum, { ends }) => sum + ends.filter(isWaiting).length, 0);
   const known = audit.queue.size + running + audit.refereed.size + awaited + untried;
   assert(open === known, "Every open audit must wait or run");

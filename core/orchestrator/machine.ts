@@ -12,10 +12,10 @@ import type { Machine } from "../protocol/machine.ts";
 import type { NodeMessage, Role } from "../protocol/message.ts";
 import { nextAlarm } from "./alarms.ts";
 import { requestAudits } from "./audit/audit_requests.ts";
-import { onAuditAlarm, onReplayed, onRequestFailed, settleRounds } from "./audit/auditing.ts";
+import { onAuditAlarm, onRepeated, onRequestFailed, settleRounds } from "./audit/auditing.ts";
 import { offerTrials, onEndLaid } from "./audit/payload_trials.ts";
 import { checkStates, onStateChecked, onStateShown } from "./audit/shown_states.ts";
-import { onTaskRefereed, refereeNext } from "./audit/referee.ts";
+import { onRefereed, refereeNext } from "./audit/referee.ts";
 import { noteRefused } from "./members/blame.ts";
 import { leaseWork } from "./step/dispatch.ts";
 import { endWhenDone } from "./step/early_end.ts";
@@ -139,7 +139,8 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
     case "wiresCompared":
       return onWiresCompared(state, event);
     case "taskRefereed":
-      return onTaskRefereed(state, event);
+    case "gradientRefereed":
+      return onRefereed(state, event);
     case "restarted":
       return onRestarted(state, { changes: event.changes ?? [], lost: event.lost ?? [], nowMs });
     case "tick":
@@ -225,7 +226,8 @@ function onPlainMessage(
     case "evaluated":
       return onEvaluated(state, { member, message, nowMs });
     case "replayed":
-      return onReplayed(state, { member, message, nowMs });
+    case "gradientRepeated":
+      return onRepeated(state, { member, message, nowMs });
     case "requestFailed":
       return onRequestFailed(state, { member, message, nowMs });
     case "leaving":

@@ -27,6 +27,7 @@ const senders: Readonly<Record<NodeMessage["type"], Role | "both">> = {
   stateShown: "miner",
   evaluated: "validator",
   replayed: "validator",
+  gradientRepeated: "validator",
   requestFailed: "validator",
 };
 

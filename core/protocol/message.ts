@@ -4,14 +4,22 @@
  * Owns: the two closed unions and what each message's raw segments are. Out of scope: bytes (net/frame), checks of untrusted
  * values (net/schema). A message that carries tensors names them only in its comment: segment i of the frame is the i-th listed
  * one, and the receiver hashes what it got. Bulk (parameters, payload slices) travels as blobs over HTTP and is named here by
- * BlobRef. Any change of a shape below, or of what a number means, needs a new PROTOCOL_VERSION.
+ * BlobRef. What validators answer is in audit_messages.ts. Any change of a shape there or below, or of what a number means, needs a new PROTOCOL_VERSION.
  */
 
+import type {
+  Evaluated,
+  GradientClaimed,
+  GradientRepeated,
+  Replayed,
+  RequestFailed,
+  WorkReport,
+} from "./audit_messages.ts";
 import type { RunConfig } from "../config/config.ts";
 import type { Fault } from "../fault.ts";
 import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../ids.ts";
 
-export const PROTOCOL_VERSION = 10;
+export const PROTOCOL_VERSION = 11;
 
 export type Role = "miner" | "validator";
 
@@ -145,28 +153,6 @@ export interface MergeFailed {
   readonly fault: Fault;
 }
 
-export interface Evaluated {
-  readonly type: "evaluated";
-  readonly request: number;
-  readonly loss: number; // mean nats per token
-  readonly tokens: number;
-}
-
-/** What a validator found when it repeated a task from the committed wires, with the round's parameters or those shown. */
-export interface Replayed {
-  readonly type: "replayed";
-  readonly request: number;
-  readonly innovationError: number; // ||y - y_ref|| / ||y_ref - y_lazy||
-  readonly equalShare: number; // share of output values that are equal to the last bit
-  readonly lossError: number | null; // turnaround: largest |loss - loss_ref| over the sequences
-}
-
-export interface RequestFailed {
-  readonly type: "requestFailed";
-  readonly request: number;
-  readonly fault: Fault;
-}
-
 export interface Leaving {
   readonly type: "leaving";
   readonly reason: string;
@@ -188,6 +174,7 @@ export type NodeMessage =
   | MergeFailed
   | Evaluated
   | Replayed
+  | GradientRepeated
   | RequestFailed
   | Leaving;
 
@@ -304,13 +291,25 @@ export interface Replay {
   readonly source: ParameterSource;
 }
 
-/** What miners did in a merged round, in units of work (model/task_flops.ts); a large swarm's comes in parts. For validators. */
-export interface WorkReport {
-  readonly type: "workReport";
+export const tasksOfPart = 8; // at most, of a gradient's tasks in one message
+
+/**
+ * Add up the gradient of these tasks, which is the one that a miner confirmed for a step. It comes in parts, one after another:
+ * each is answered before the next one is sent. What the miner confirmed is said after the answer, in `gradientClaimed`.
+ * Segments: [input, targets or gradient] of each task of the part.
+ */
+export interface RepeatGradient {
+  readonly type: "repeatGradient";
+  readonly request: number; // every part has its own
   readonly round: number;
-  readonly miners: readonly NodeId[];
-  readonly units: readonly number[]; // one a miner
-  readonly expelled: readonly NodeId[]; // liars: they get nothing for earlier rounds either
+  readonly step: number;
+  readonly miner: NodeId;
+  readonly task: TaskId; // the first of all, which names the gradient
+  readonly stage: StageIndex;
+  readonly direction: Direction;
+  readonly first: number; // tasks in the parts before; 0: begin with a gradient of zero
+  readonly isLast: boolean;
+  readonly source: ParameterSource;
 }
 
 export interface Reject {
@@ -337,6 +336,8 @@ export type HubMessage =
   | UploadParameters
   | Evaluate
   | Replay
+  | RepeatGradient
+  | GradientClaimed
   | WorkReport
   | Reject
   | Stop;

@@ -5,6 +5,7 @@
  */
 
 import type { Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../ids.ts";
+import type { GradientSquares } from "../score/verdict.ts";
 import type { LoadingPart } from "./message.ts";
 
 /** The reason of a `nodeLost` whose node is back with a new session. */
@@ -95,6 +96,7 @@ export type RunRecord =
     equalShare: number;
     lossError: number | null;
     tolerance: number;
+    gradient?: GradientSquares; // of a gradient's norm; left out: of a single task
   }
   | { type: "resumed"; step: number; round: number; nodes: number; miners?: number } // the orchestrator itself, from its journal; `miners`: how many more it needs
   | { type: "runPaused"; text: string } // the orchestrator's disk is full

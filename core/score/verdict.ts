@@ -23,6 +23,13 @@ export interface Repetition {
   readonly lossError: number | null; // largest of all sequences, in nats; null: the task has no losses
 }
 
+/** Squared norms of the plain sum over a miner's tasks in a step. */
+export interface GradientSquares {
+  readonly claimed: number; // confirmed by the miner
+  readonly found: number;
+  readonly least: number; // differences of what is smaller mean nothing
+}
+
 /** What the hub found when it repeated a task. */
 export interface RefereedRepetition extends Repetition {
   readonly beyondRounding: number; // see innovation.ts
@@ -41,7 +48,12 @@ export interface Verdict extends AuditedTask {
   readonly reason: string; // for people
   readonly score: number; // share of its pay that the miner keeps, 0 to 1
   readonly action: VerdictAction;
-  readonly evidence: (Repetition & { readonly tolerance: number }) | null; // null: nothing was repeated
+  readonly evidence: Evidence | null; // null: nothing was repeated
+}
+
+export interface Evidence extends Repetition {
+  readonly tolerance: number;
+  readonly gradient: GradientSquares | null; // null: a single task was repeated
 }
 
 /**
@@ -79,7 +91,7 @@ export function judgeRepetition(
     reason: `The output of ${task} is off by ${off}; the tolerance is ${tolerance}`,
     score: passed ? 1 : 0,
     action: passed ? "none" : "withholdPay",
-    evidence: { innovationError, equalShare, lossError, tolerance },
+    evidence: { innovationError, equalShare, lossError, tolerance, gradient: null },
   };
 }
 
@@ -91,7 +103,7 @@ export function inconclusive({ round, miner, stage, task }: AuditedTask, reason:
 /** The fields of the `verdict` records of the run and of a validator; null if there is nothing to report. */
 export function verdictFacts({ type, round, miner, stage, task, evidence }: Verdict): VerdictFacts | null {
   if (evidence === null) return null;
-  const { innovationError, equalShare, lossError, tolerance } = evidence;
+  const { innovationError, equalShare, lossError, tolerance, gradient } = evidence;
   return {
     round,
     miner,
@@ -102,10 +114,12 @@ export function verdictFacts({ type, round, miner, stage, task, evidence }: Verd
     equalShare,
     lossError,
     tolerance,
+    ...(gradient === null ? {} : { gradient }),
   };
 }
 
 export interface VerdictFacts extends AuditedTask, Repetition {
   readonly passed: boolean;
   readonly tolerance: number;
+  readonly gradient?: GradientSquares; // what was checked: a gradient's norm; left out: one task's output and losses
 }

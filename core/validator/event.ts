@@ -6,6 +6,7 @@ import type { ChainConfig, RunConfig } from "../config/config.ts";
 import type { Fault } from "../fault.ts";
 import type { BlobRef, Direction, NodeId, StageIndex, TaskId } from "../ids.ts";
 import type { HubMessage, NodeMessage, ParameterSource } from "../protocol/message.ts";
+import type { GradientSquares } from "../score/verdict.ts";
 import type { MinerScore } from "../score/work_score.ts";
 
 export type ValidatorWork =
@@ -26,6 +27,16 @@ export type ValidatorWork =
     readonly input: BlobRef;
     readonly second: BlobRef | null;
     readonly claimed: BlobRef | null; // null: only the losses are compared
+  }
+  | {
+    readonly type: "gradient";
+    readonly round: number;
+    readonly stage: StageIndex;
+    readonly direction: Direction;
+    readonly source: ParameterSource;
+    readonly first: number; // tasks whose gradients were added before these; 0: begin anew
+    readonly isLast: boolean;
+    readonly tasks: readonly { readonly input: BlobRef; readonly second: BlobRef }[];
   };
 
 export type ValidatorResult =
@@ -37,7 +48,8 @@ export type ValidatorResult =
     readonly lossError: number | null;
     readonly beyondRounding: number; // only the hub needs it
     readonly rounding: number; // as well
-  };
+  }
+  | { readonly type: "gradient"; readonly squareSum: number | null }; // null: not the last of its tasks
 
 export type ValidatorEvent =
   | { readonly type: "connected"; readonly resumed: boolean }
@@ -65,6 +77,7 @@ export type ValidatorRecord =
     equalShare: number;
     lossError: number | null;
     tolerance: number;
+    gradient?: GradientSquares; // of a gradient's norm; left out: of a single task
   }
   | { type: "scored"; round: number; miners: number; failed: number } // failed: score 0 for a failed audit
   | { type: "requestFailed"; code: string; detail: string }

@@ -6,16 +6,18 @@
 
 import { assert, present, unreachable } from "../assert.ts";
 import type { RunConfig } from "../config/config.ts";
-import { fault } from "../fault.ts";
+import { type Fault, fault } from "../fault.ts";
 import type { BlobRef } from "../ids.ts";
 import type { Machine } from "../protocol/machine.ts";
-import type { Evaluate, HubMessage, NodeMessage, Replay } from "../protocol/message.ts";
+import type { GradientClaimed } from "../protocol/audit_messages.ts";
+import type { Evaluate, HubMessage, NodeMessage, RepeatGradient, Replay } from "../protocol/message.ts";
+import { judgeGradient } from "../score/gradient_verdict.ts";
 import { judgeRepetition, type Verdict, verdictFacts } from "../score/verdict.ts";
 import { bookVerdict, bookWork, openWorkBook, scoresOf, type WorkBook } from "../score/work_score.ts";
-import { replayWork } from "./replay_work.ts";
+import { gradientWork, replayWork } from "./replay_work.ts";
 import type { ValidatorEffect, ValidatorEvent, ValidatorRecord, ValidatorResult, ValidatorWork } from "./event.ts";
 
-type Request = Evaluate | Replay;
+type Request = Evaluate | Replay | RepeatGradient;
 
 export interface ValidatorState {
   readonly adapter: string;
@@ -30,6 +32,7 @@ export interface ValidatorState {
     isObsolete: boolean;
   } | null;
   jobs: number;
+  found: { readonly request: RepeatGradient; readonly squareSum: number } | null; // whose claim is not known yet
   readonly book: WorkBook;
 }
 
@@ -42,6 +45,7 @@ export function openValidator(options: { adapter: string }): ValidatorState {
     queue: [],
     running: null,
     jobs: 0,
+    found: null,
     book: openWorkBook(),
   };
 }
@@ -103,6 +107,7 @@ function stop(state: ValidatorState, options: { finished: boolean; reason: strin
 function dropWork(state: ValidatorState): ValidatorEffect[] {
   const refs = state.queue.flatMap((entry) => [...entry.segments]);
   state.queue.length = 0;
+  state.found = null;
   if (state.running !== null) state.running.isObsolete = true;
   return release(refs);
 }
@@ -112,7 +117,7 @@ function onMessage(
   options: { message: HubMessage; segments: readonly BlobRef[] },
 ): ValidatorEffect[] {
   const { message, segments } = options;
-  if (message.type === "evaluate" || message.type === "replay") {
+  if (message.type === "evaluate" || message.type === "replay" || message.type === "repeatGradient") {
     const wrong = wrongSegments(state, { message, segments });
     if (wrong !== null) {
       return [
@@ -135,6 +140,8 @@ function onMessage(
       bookWork(state.book, message);
       for (const miner of message.expelled) bookVerdict(state.book, { miner, round: message.round, score: 0 });
       return [...release(segments), ...scored(state)];
+    case "gradientClaimed":
+      return [...release(segments), ...onClaimed(state, message)];
     case "reject":
       return [
         ...release(segments),
@@ -162,10 +169,15 @@ function wrongSegments(
   { config }: ValidatorState,
   { message, segments }: { message: Request; segments: readonly BlobRef[] },
 ): string | null {
+  const { length } = segments;
+  if (message.type === "repeatGradient") {
+    if (length > 0 && length % 2 === 0) return null;
+    return `Cannot accept request ${message.request} as it must come with two segments for each task: current value is ${length}`;
+  }
   const isShort = message.type === "evaluate" || message.direction === "forward";
   const wanted = isShort || config?.pipeline.stages === 1 ? 2 : 3; // the only stage has no output to compare
-  if (segments.length === wanted) return null;
-  return `Cannot accept request ${message.request} as it must come with ${wanted} segments: current value is ${segments.length}`;
+  if (length === wanted) return null;
+  return `Cannot accept request ${message.request} as it must come with ${wanted} segments: current value is ${length}`;
 }
 
 function startNext(state: ValidatorState): ValidatorEffect[] {
@@ -184,7 +196,7 @@ function workOf({ request, segments }: { request: Request; segments: readonly Bl
     const { round, sources } = request;
     return { type: "evaluate", round, sources, inputs: segment(0), targets: segment(1) };
   }
-  return replayWork(request, segments);
+  return request.type === "replay" ? replayWork(request, segments) : gradientWork(request, segments);
 }
 
 function finishRunning(state: ValidatorState, job: number): NonNullable<ValidatorState["running"]> | null {
@@ -204,11 +216,9 @@ function onWorkDone(state: ValidatorState, event: { job: number; result: Validat
   if (request.type === "evaluate" && result.type === "evaluate") {
     const { loss, tokens } = result;
     if (!Number.isFinite(loss)) {
-      const { code, detail } = fault("badNumbers", `The held-out loss of round ${request.round} is not finite`);
       return [
         ...freed,
-        record({ type: "requestFailed", code, detail }),
-        send({ type: "requestFailed", request: request.request, fault: { code, detail } }),
+        ...failed(request, fault("badNumbers", `The held-out loss of round ${request.round} is not finite`)),
       ];
     }
     return [
@@ -217,8 +227,38 @@ function onWorkDone(state: ValidatorState, event: { job: number; result: Validat
       send({ type: "evaluated", request: request.request, loss, tokens }),
     ];
   }
+  if (request.type === "repeatGradient" && result.type === "gradient") {
+    return [...freed, ...onAddedUp(state, { request, squareSum: result.squareSum })];
+  }
   assert(request.type === "replay" && result.type === "replay", "a result answers its request");
   return [...freed, ...onRepeated(state, { request, result })];
+}
+
+function failed({ request }: Request, { code, detail }: Fault): ValidatorEffect[] {
+  return [
+    record({ type: "requestFailed", code, detail }),
+    send({ type: "requestFailed", request, fault: { code, detail } }),
+  ];
+}
+
+/** `squareSum`: null until the last part. */
+function onAddedUp(
+  state: ValidatorState,
+  { request, squareSum }: { request: RepeatGradient; squareSum: number | null },
+): ValidatorEffect[] {
+  if (squareSum !== null && !Number.isFinite(squareSum)) {
+    return failed(request, fault("badNumbers", `The gradient that ${request.task} began is not finite`));
+  }
+  state.found = squareSum === null ? null : { request, squareSum };
+  return [send({ type: "gradientRepeated", request: request.request, squareSum })];
+}
+
+/** The claim is compared here as at the hub, or this validator's scores would not be those of the log. */
+function onClaimed(state: ValidatorState, { request, claimed, least }: GradientClaimed): ValidatorEffect[] {
+  const { found } = state;
+  if (found?.request.request !== request) return []; // of a session before this one
+  state.found = null;
+  return actOn(state, judgeGradient(found.request, { claimed, found: found.squareSum, least }));
 }
 
 function onRepeated(
@@ -246,16 +286,11 @@ function actOn(state: ValidatorState, verdict: Verdict): ValidatorEffect[] {
 
 function onWorkFailed(
   state: ValidatorState,
-  event: { job: number; fault: ReturnType<typeof fault> },
+  event: { job: number; fault: Fault },
 ): ValidatorEffect[] {
   const running = finishRunning(state, event.job);
   if (running === null) return [];
   const freed = release(running.segments);
   if (running.isObsolete) return freed;
-  const { code, detail } = event.fault;
-  return [
-    ...freed,
-    record({ type: "requestFailed", code, detail }),
-    send({ type: "requestFailed", request: running.request.request, fault: event.fault }),
-  ];
+  return [...freed, ...failed(running.request, event.fault)];
 }

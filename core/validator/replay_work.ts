@@ -1,6 +1,7 @@
 /**
- * The work of repeating a task: what is asked together with its segments, which come in one order, for a validator and for the
- * hub alike: the input, then targets or a gradient if the direction needs them, then the output that is claimed, if there is one.
+ * The work of repeating a task or a gradient: what is asked together with its segments, which come in one order, for a validator
+ * and for the hub alike: the input, then targets or a gradient if the direction needs them, then the output that is claimed, if
+ * there is one. Of a gradient, the first two of every task.
  */
 
 import { present } from "../assert.ts";
@@ -8,6 +9,7 @@ import type { BlobRef } from "../ids.ts";
 import type { ValidatorWork } from "./event.ts";
 
 export type ReplayWork = Extract<ValidatorWork, { type: "replay" }>;
+export type GradientWork = Extract<ValidatorWork, { type: "gradient" }>;
 export type ReplayedTask = Pick<ReplayWork, "round" | "stage" | "direction" | "source" | "losses">;
 
 export function replayWork(
@@ -18,4 +20,16 @@ export function replayWork(
   const second = direction === "forward" ? null : segment(1);
   const claimed = segments.at(direction === "forward" ? 1 : 2) ?? null;
   return { type: "replay", round, stage, direction, source, losses, input: segment(0), second, claimed };
+}
+
+/** Segments in pairs: a number that is not even was refused before. */
+export function gradientWork(
+  { round, stage, direction, source, first, isLast }: Omit<GradientWork, "type" | "tasks">,
+  segments: readonly BlobRef[],
+): GradientWork {
+  const tasks = segments.flatMap((input, i) => {
+    const second = segments[i + 1];
+    return i % 2 === 1 || second === undefined ? [] : [{ input, second }];
+  });
+  return { type: "gradient", round, stage, direction, source, first, isLast, tasks };
 }

@@ -8,7 +8,7 @@
 import * as v from "valibot";
 import type { RunConfig } from "../../core/config/config.ts";
 import { parseRunConfig } from "../../core/config/parse.ts";
-import type { HubMessage } from "../../core/protocol/message.ts";
+import { type HubMessage, tasksOfPart } from "../../core/protocol/message.ts";
 import { passPattern } from "../auth/peer_pass.ts";
 import { type MessageRules, readMessage } from "./schema_message.ts";
 import {
@@ -118,6 +118,30 @@ const rules: MessageRules<HubMessage> = {
       source: parameterSource,
     }),
     segments: 3,
+  },
+  repeatGradient: {
+    schema: v.strictObject({
+      type: v.literal("repeatGradient"),
+      request: count,
+      round: count,
+      step: count,
+      miner: address,
+      task,
+      stage,
+      direction,
+      first: count,
+      isLast: flag,
+      source: parameterSource,
+    }),
+    segments: 2 * tasksOfPart,
+  },
+  gradientClaimed: {
+    schema: v.strictObject({
+      type: v.literal("gradientClaimed"),
+      request: count,
+      claimed: nonNegative,
+      least: nonNegative,
+    }),
   },
   workReport: {
     schema: v.pipe(

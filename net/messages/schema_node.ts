@@ -109,6 +109,13 @@ const rules: MessageRules<NodeMessage> = {
       lossError: v.nullable(nonNegative),
     }),
   },
+  gradientRepeated: {
+    schema: v.strictObject({
+      type: v.literal("gradientRepeated"),
+      request: count,
+      squareSum: v.nullable(nonNegative),
+    }),
+  },
   requestFailed: { schema: v.strictObject({ type: v.literal("requestFailed"), request: count, fault: faultValue }) },
   leaving: { schema: v.strictObject({ type: v.literal("leaving"), reason: text }) },
 };

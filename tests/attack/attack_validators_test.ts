@@ -159,7 +159,8 @@ Deno.test("Attack, validators: a false loss that comes too late for another vali
   });
   const { state, records, validators } = await runAttack({
     validators: [liar, "honest"],
-    trials: 0, // the liar must be free when the last round is to be evaluated
+    gradients: 0,
+    trials: 0, // as the liar must be free when the last round is to be evaluated
     meddle: (world, _miners, [, honest]) => {
       swarm = world;
       const { link } = world.member(honest!);

@@ -90,7 +90,14 @@ export function tinyConfig(overrides: TinyOverrides = {}): RunConfig {
     outer: { learningRate: 0.7, momentum: 0.9, ...overrides.outer },
     data: { corpus: "sotu", heldOutFraction: 0.05, maxBytes: 0 },
     validate: {
-      ...{ heldOutSequences: 4, replaysPerMiner: 1, statesPerRound: 1, trialsPerRound: 1, tolerance: 0.05 },
+      ...{
+        heldOutSequences: 4,
+        replaysPerMiner: 1,
+        statesPerRound: 1,
+        gradientsPerRound: 0.25,
+        trialsPerRound: 1,
+        tolerance: 0.05,
+      },
       ...overrides.validate,
     },
     swarm: { replicas: 1, validators: 1, gatherMs: 1_000, ...overrides.swarm },

@@ -25,7 +25,7 @@ import {
   type OwnWork,
 } from "../../hub/hub_runtime.ts";
 import { snapshotBytes } from "../../hub/journal/state_bytes.ts";
-import type { RefereeTask } from "../../hub/task_referee.ts";
+import type { RefereeGradient, RefereeTask } from "../../hub/task_referee.ts";
 import type { BlobSet } from "./blob_set.ts";
 import type { Dice } from "../dice.ts";
 import { digest } from "../digest.ts";
@@ -38,8 +38,9 @@ import type { Network } from "../network/network.ts";
 import type { HubEnd } from "../network/network_peer.ts";
 import { QueueTimers } from "../queue_timers.ts";
 import { SymbolicHubWork } from "./symbolic_hub_work.ts";
-import { replayWork } from "../../../core/validator/replay_work.ts";
-import { symbolicReplay } from "./symbolic_replay.ts";
+import { gradientWork, replayWork } from "../../../core/validator/replay_work.ts";
+import { noGradient } from "./symbolic_gradient.ts";
+import { symbolicReplay, symbolicSum } from "./symbolic_replay.ts";
 import { blobsOfSource } from "./symbolic_stage.ts";
 import { largestOf } from "./symbolic_numbers.ts";
 import type { SwarmShape } from "../swarm_shape.ts";
@@ -184,10 +185,18 @@ export class HubProcess implements HubEnd {
     });
   }
 
-  #refereed(work: RefereeTask, contents: readonly BlobRef[]): OrchestratorEvent {
+  #refereed(work: RefereeTask | RefereeGradient, contents: readonly BlobRef[]): OrchestratorEvent {
     const { shape, blobs } = this.#options;
     const { task } = work;
     const missing = blobs.missing(blobsOfSource(work.source));
+    if (work.type === "refereeGradient") {
+      if (missing !== null) {
+        return { type: "gradientRefereed", task, squareSum: null, detail: `no blob ${missing.hash}` };
+      }
+      const whole = gradientWork({ ...work, first: 0, isLast: true }, contents);
+      const { squareSum } = symbolicSum(shape, { work: whole, before: noGradient });
+      return { type: "gradientRefereed", task, squareSum, detail: "" };
+    }
     if (missing !== null) return { type: "taskRefereed", task, found: null, detail: `no blob ${missing.hash}` };
     return { type: "taskRefereed", task, found: symbolicReplay(shape, replayWork(work, contents)), detail: "" };
   }

@@ -15,6 +15,7 @@ import type { StageSpec } from "../../../core/model/spec.ts";
 import { taskOutput } from "../../../core/model/stage_wires.ts";
 import type { ParameterSource, Slice } from "../../../core/protocol/message.ts";
 import { digest, unitOf } from "../digest.ts";
+import { noGradient, squareSumOf, type SymbolicGradient, withTask } from "./symbolic_gradient.ts";
 import { isFinite, spoiltHash } from "./symbolic_numbers.ts";
 import { reducedSlice, symbolicPayload, symbolicVector } from "./symbolic_payload.ts";
 import type { SymbolicSegments } from "./symbolic_segments.ts";
@@ -27,6 +28,7 @@ export const lies = [
   "huge",
   "refuse",
   "norm",
+  "longNorm",
   "nanPayload",
   "hugePayload",
   "withhold",
@@ -50,7 +52,6 @@ export interface SymbolicVectors {
 }
 
 const zeros = digest("zeros");
-const noGradient = digest("no gradient");
 
 export interface SymbolicStageOptions {
   readonly shape: SwarmShape;
@@ -64,8 +65,7 @@ export class SymbolicStage {
   #spec: StageSpec | null = null;
   #start: SymbolicVectors = { parameters: zeros, momentum: null };
   #parameters: BlobHash = zeros;
-  #gradient: BlobHash = noGradient;
-  #accumulated = 0; // tasks
+  #gradient: SymbolicGradient = noGradient;
   #steps = 0; // taken since the first one of the run, for a loss that falls
   readonly #copies = new Map<number, BlobHash>(); // by step: the parameters before it
   lie: Lie | null = null;
@@ -75,11 +75,11 @@ export class SymbolicStage {
   }
 
   get accumulated(): number {
-    return this.#accumulated;
+    return this.#gradient.tasks;
   }
 
   get gradient(): BlobHash {
-    return this.#gradient;
+    return this.#gradient.sum;
   }
 
   perform(work: MinerWork): WorkOutcome {
@@ -91,7 +91,7 @@ export class SymbolicStage {
       case "sealGradients":
         return done(this.#sealGradients(work.replay));
       case "applyStep":
-        this.#parameters = digest("step", this.#parameters, this.#gradient, work.learningRate, work.gradientScale);
+        this.#parameters = digest("step", this.#parameters, this.gradient, work.learningRate, work.gradientScale);
         this.#steps += 1;
         this.#zeroGradients();
         return done({ type: "applyStep" });
@@ -118,7 +118,7 @@ export class SymbolicStage {
 
   /** What the accumulator would hold after exactly these tasks. */
   gradientOf(tasks: readonly LoggedTask[]): BlobHash {
-    return tasks.reduce((sum, task) => this.#accumulate(sum, task), noGradient);
+    return this.#added(tasks).sum;
   }
 
   #loadStage(work: Extract<MinerWork, { type: "loadStage" }>): WorkOutcome {
@@ -145,8 +145,7 @@ export class SymbolicStage {
     const spec = this.#stage();
     const result = taskResult({ spec, work, parameters: this.#parameters, steps: this.#steps });
     if (work.second !== null) {
-      this.#gradient = this.#accumulate(this.#gradient, { ...work, second: work.second });
-      this.#accumulated += 1;
+      this.#gradient = this.#with(this.#gradient, { ...work, second: work.second });
     }
     const output = result.output === null ? null : { ...result.output, hash: this.#lied(result.output.hash, owner) };
     return { type: "runTask", output, losses: result.losses, computeMs: 0 };
@@ -157,8 +156,15 @@ export class SymbolicStage {
     return this.lie === "nan" || this.lie === "huge" ? spoiltHash(this.lie, hash) : hash;
   }
 
-  #accumulate(sum: BlobHash, task: { direction: Direction; input: BlobRef; second: BlobRef }): BlobHash {
-    return digest("accumulate", sum, task.direction, task.input.hash, task.second.hash, this.#parameters);
+  #with(
+    gradient: SymbolicGradient,
+    task: { direction: Direction; input: BlobRef; second: BlobRef },
+  ): SymbolicGradient {
+    return withTask(gradient, { task, parameters: this.#parameters });
+  }
+
+  #added(tasks: readonly LoggedTask[]): SymbolicGradient {
+    return tasks.reduce((gradient, task) => this.#with(gradient, task), noGradient);
   }
 
   #sealGradients(replay: readonly LoggedTask[] | null): MinerResult {
@@ -168,12 +174,11 @@ export class SymbolicStage {
         segments.get(task.input);
         segments.get(task.second);
       }
-      this.#gradient = this.gradientOf(replay);
-      this.#accumulated = replay.length;
+      this.#gradient = this.#added(replay);
     }
-    const scale = 1 / (1 + this.#steps / 50);
-    const squareSum = this.#accumulated ** 2 * scale * (0.5 + unitOf(this.#gradient));
-    return { type: "sealGradients", squareSum: this.lie === "norm" ? 1e300 : squareSum };
+    const squareSum = squareSumOf(this.#gradient, this.#steps);
+    if (this.lie === "norm") return { type: "sealGradients", squareSum: 1e300 };
+    return { type: "sealGradients", squareSum: this.lie === "longNorm" ? 50 * squareSum : squareSum };
   }
 
   #uploadState(step: number): WorkOutcome {
@@ -231,7 +236,6 @@ export class SymbolicStage {
 
   #zeroGradients(): void {
     this.#gradient = noGradient;
-    this.#accumulated = 0;
   }
 
   #ref(hash: BlobHash): BlobRef {

@@ -1,7 +1,7 @@
 /**
  * The audits that wait for a validator, in order, indexed so that finding one for a given validator does not scan them all.
  *
- * Owns the order (passed-on requests first, then oldest first) and the groups: requests of one round that the same validators
+ * Owns the order (passed-on requests first, then oldest first, then gradients) and the groups: requests of one round that the same validators
  * have tried are interchangeable to every other validator, so only the first of each group is examined. There are as many
  * groups as rounds with open audits, plus one for each set of validators that could not answer. Out of scope: which validator
  * is asked.
@@ -20,7 +20,11 @@ import {
   roundOf,
 } from "./audit_state.ts";
 
-const inOrder: Before<QueuedAudit> = (a, b) => a.place < b.place;
+/** A gradient that nobody has been asked for takes as long as a miner's whole step: it delays nothing else. */
+export const isPatient = ({ type, tried }: AuditRequest): boolean => type === "gradient" && tried.length === 0;
+
+const inOrder: Before<QueuedAudit> = (a, b) =>
+  isPatient(a.request) === isPatient(b.request) ? a.place < b.place : isPatient(b.request);
 
 export const newAuditQueue = (): AuditQueue => ({ groups: new Map(), size: 0, front: 0, back: 0 });
 
@@ -91,7 +95,7 @@ export function removeAudits(queue: AuditQueue, isVain: (request: AuditRequest) 
 /** All of them, in order. */
 export function queuedAudits({ groups }: AuditQueue): AuditRequest[] {
   const all = [...groups.values()].flatMap(({ requests }) => requests);
-  return all.toSorted((a, b) => a.place - b.place).map(({ request }) => request);
+  return all.toSorted((a, b) => inOrder(a, b) ? -1 : 1).map(({ request }) => request);
 }
 
 /** Asserts this file's invariants on a queue. */

@@ -11,12 +11,14 @@ import { present } from "../../assert.ts";
 import type { NodeId } from "../../ids.ts";
 import { shuffle } from "../../prng.ts";
 import type { ParameterSource } from "../../protocol/message.ts";
+import { gradientAttachments, gradientPart } from "./gradient_parts.ts";
 import { setAlarm } from "../alarms.ts";
 import { groupsOf, hasAuditFor, requeueAudit, takeAudit } from "./audit_queue.ts";
 import {
   type AuditRequest,
   closeRequest,
   evaluationOf,
+  type GradientReplay,
   isProbe,
   type ReplayTask,
   roundOf,
@@ -56,15 +58,22 @@ export function requestAudits(state: OrchestratorState, nowMs: number): Orchestr
   return effects;
 }
 
-function sendRequest(
+/** `first`: the tasks of a gradient that this validator has repeated already. */
+export function sendRequest(
   state: OrchestratorState,
-  { validator, request, nowMs }: { validator: NodeId; request: AuditRequest; nowMs: number },
+  { validator, request, first = 0, nowMs }: {
+    validator: NodeId;
+    request: AuditRequest;
+    first?: number;
+    nowMs: number;
+  },
 ): OrchestratorEffect {
   const id = state.audit.requests++;
-  state.audit.running.set(id, { validator, request, sentMs: nowMs });
+  const tasks = request.type === "gradient" ? gradientPart(state.config, { replay: request.replay, first }) : 1;
+  state.audit.running.set(id, { validator, request, sentMs: nowMs, first, tasks });
   state.audit.runningOf.set(validator, id);
   placeValidator(state, validator);
-  setAlarm(state, { type: "audit", request: id, atMs: nowMs + patienceMs(state) });
+  setAlarm(state, { type: "audit", request: id, atMs: nowMs + patienceMs(state, tasks) });
   const sources = present(sourcesOf(state, roundOf(request)), "a request is sent only with its sources").stages;
   if (request.type === "evaluate") {
     return send(validator, { type: "evaluate", request: id, round: request.round, sources, isTrial: false }, [
@@ -78,6 +87,13 @@ function sendRequest(
       { type: "heldOutInputs" },
       { type: "heldOutTargets" },
     ]);
+  }
+  if (request.type === "gradient") {
+    const { replay: { round, step, miner, task, stage, direction }, replay } = request;
+    const isLast = first + tasks === replay.tasks.length;
+    const source = replaySource(replay, sources);
+    const asked = { request: id, round, step, miner, task, stage, direction, first, isLast, source };
+    return send(validator, { type: "repeatGradient", ...asked }, gradientAttachments(replay, { first, tasks }));
   }
   const { replay } = request;
   return send(validator, {
@@ -104,7 +120,10 @@ function trialSources(
 }
 
 /** Where the parameters are that the task was done with. `sources`: of its round. */
-export function replaySource({ stage, parameters }: ReplayTask, sources: readonly ParameterSource[]): ParameterSource {
+export function replaySource(
+  { stage, parameters }: ReplayTask | GradientReplay,
+  sources: readonly ParameterSource[],
+): ParameterSource {
   if (parameters !== null) return { type: "blobs", parameters, momentum: null };
   return present(sources[stage], "every stage has a source");
 }
@@ -119,10 +138,11 @@ export function replayAttachments(replay: ReplayTask): Attachment[] {
   return attachments;
 }
 
-function patienceMs(state: OrchestratorState): number {
+function patienceMs(state: OrchestratorState, tasks: number): number {
   const { slowestMs } = state.audit;
   const longestMs = firstPatience * state.config.limits.mergePhaseMs;
-  return slowestMs === null ? longestMs : Math.min(longestMs, Math.max(leastPatienceMs, answerPatience * slowestMs));
+  if (slowestMs === null) return longestMs;
+  return Math.min(longestMs, Math.max(leastPatienceMs, answerPatience * tasks * slowestMs));
 }
 
 /** Takes the request from its validator. */
@@ -149,7 +169,7 @@ export function takeRunning(
   audit.silent.delete(node);
   audit.proven.add(node);
   endRunning(state, id);
-  audit.slowestMs = Math.max(audit.slowestMs ?? 0, nowMs - running.sentMs);
+  audit.slowestMs = Math.max(audit.slowestMs ?? 0, (nowMs - running.sentMs) / running.tasks);
   return running.request;
 }
 
@@ -180,7 +200,7 @@ export function takeLate(
   const { validator, request } = late;
   const isKept = !isProbe(request) &&
     [...state.validators].every((node) => node === validator || request.tried.includes(node));
-  if (isKept) setAlarm(state, { type: "audit", request: id, atMs: nowMs + patienceMs(state) });
+  if (isKept) setAlarm(state, { type: "audit", request: id, atMs: nowMs + patienceMs(state, late.tasks) });
   else endRunning(state, id);
   audit.silent.set(validator, id);
   placeValidator(state, validator);

@@ -20,6 +20,32 @@ export interface ReplayTask {
   readonly parameters: BlobRef | null; // shown by its miner; null: those of the round, as it is a task of its first step
 }
 
+/** One task of a gradient that validators recompute. */
+export interface GradientTask {
+  readonly microbatch: MicrobatchId;
+  readonly input: BlobRef | null; // null: token ids
+  readonly gradient: BlobRef | null; // null: targets
+}
+
+/** The gradient that a miner confirmed for a step, with the tasks it is the sum of: gradient_audits.ts. */
+export interface GradientReplay {
+  readonly round: number;
+  readonly step: number;
+  readonly miner: NodeId;
+  readonly task: TaskId; // the first of them, which names it
+  readonly stage: StageIndex;
+  readonly direction: Direction;
+  readonly tasks: readonly GradientTask[]; // in the order in which the miner confirmed them
+  readonly squareSum: number; // as the miner confirmed it
+  readonly least: number; // core/score/gradient_verdict.ts
+  readonly parameters: BlobRef | null; // shown by its miner; null: those of the round, as it is of its first step
+}
+
+/** What a miner did and others repeat. */
+export type AuditedWork =
+  | { readonly type: "replay"; readonly replay: ReplayTask }
+  | { readonly type: "gradient"; readonly replay: GradientReplay };
+
 /** Parameters that a miner is to show, and its tasks of that step: shown_states.ts. */
 export interface AwaitedState {
   readonly round: number;
@@ -28,6 +54,7 @@ export interface AwaitedState {
   readonly reach: number; // sum of the learning rates of the round's steps before it
   readonly sketchKey: number; // of the round
   readonly replays: readonly ReplayTask[];
+  readonly gradient: GradientReplay | null;
   parameters: BlobRef | null; // shown, and being checked
 }
 
@@ -64,12 +91,7 @@ export type AuditRequest =
     readonly tried: NodeId[];
     readonly isProbe: boolean;
   }
-  | {
-    readonly type: "replay";
-    readonly replay: ReplayTask;
-    readonly tried: NodeId[];
-    readonly isSecond: boolean; // a validator has found it wrong, another one is to say the same
-  }
+  | RepetitionRequest
   | {
     readonly type: "trial"; // payload_trials.ts
     readonly round: number;
@@ -95,6 +117,10 @@ export interface PayloadTrial {
   ends: TriedEnd[];
 }
 
+export type RepetitionRequest = AuditedWork & {
+  readonly tried: NodeId[];
+  readonly isSecond: boolean; // a validator has found it wrong, another one is to say the same
+};
 export type TrialRequest = Extract<AuditRequest, { type: "trial" }>;
 export type EvaluateRequest = Extract<AuditRequest, { type: "evaluate" }>;
 
@@ -108,6 +134,8 @@ export interface RunningAudit {
   readonly validator: NodeId;
   readonly request: AuditRequest;
   readonly sentMs: number;
+  readonly first: number; // tasks of a gradient that this validator has repeated before
+  readonly tasks: number; // that it repeats now; 1 if it is no gradient
 }
 
 export const evaluationOf = (round: number, isProbe = false): AuditRequest => ({
@@ -118,7 +146,19 @@ export const evaluationOf = (round: number, isProbe = false): AuditRequest => ({
   isProbe,
 });
 
-export const replayOf = (replay: ReplayTask): AuditRequest => ({ type: "replay", replay, tried: [], isSecond: false });
+export const repetitionOf = (work: AuditedWork): RepetitionRequest => ({ ...work, tried: [], isSecond: false });
+export const replayOf = (replay: ReplayTask): RepetitionRequest => repetitionOf({ type: "replay", replay });
+
+export const isRepetition = (request: AuditRequest): request is RepetitionRequest =>
+  request.type === "replay" || request.type === "gradient";
+
+/** The segments that repeating it takes. */
+export function auditedRefs(work: AuditedWork): BlobRef[] {
+  const refs = work.type === "replay"
+    ? [work.replay.input, work.replay.gradient, work.replay.output]
+    : work.replay.tasks.flatMap(({ input, gradient }) => [input, gradient]);
+  return refs.filter((ref) => ref !== null);
+}
 
 export const isProbe = (request: AuditRequest): boolean => request.type === "evaluate" && request.isProbe;
 
@@ -150,12 +190,11 @@ export interface ValidatorPlaces {
   readonly answering: Set<NodeId>; // all that are not silent, busy ones too
 }
 
-/** A task that the hub repeats, or will: referee.ts. */
-export interface RefereedTask {
-  readonly replay: ReplayTask;
+/** A task or a gradient that the hub repeats, or will: referee.ts. */
+export type RefereedWork = AuditedWork & {
   readonly accusers: NodeId[]; // validators that found it wrong
   isAsked: boolean; // the hub is at it
-}
+};
 
 export interface AuditWork {
   readonly queue: AuditQueue;
@@ -165,7 +204,7 @@ export interface AuditWork {
   readonly silent: Map<NodeId, number>; // validators that let a deadline pass, by request; asked when no other is left
   readonly proven: Set<NodeId>; // validators that have answered
   slowestMs: number | null; // answer so far
-  readonly refereed: Map<TaskId, RefereedTask>; // in the order in which they were found wrong
+  readonly refereed: Map<string, RefereedWork>; // by referee.ts's keys, in the order in which they were found wrong
   readonly awaited: Map<NodeId, AwaitedState[]>; // by the miner that is to show them
   unchecked: UncheckedState[];
   readonly drawn: Map<NodeId, number>; // states of the open round asked for, by miner
@@ -179,8 +218,13 @@ export interface AuditWork {
   isAloneSaid: boolean; // whether the warning that requests are dropped for lack of validators was issued
 }
 
-export const roundOf = (request: AuditRequest): number =>
-  request.type === "replay" ? request.replay.round : request.round;
+export const roundOf = (request: AuditRequest): number => isRepetition(request) ? request.replay.round : request.round;
+
+/** What is repeated once the parameters are there. */
+export function awaitedWork({ replays, gradient, parameters }: AwaitedState): AuditedWork[] {
+  const tasks = replays.map((replay): AuditedWork => ({ type: "replay", replay: { ...replay, parameters } }));
+  return gradient === null ? tasks : [...tasks, { type: "gradient", replay: { ...gradient, parameters } }];
+}
 
 /** What is held for the audits of a round. */
 export function heldOf({ audit }: { readonly audit: AuditWork }, round: number): HeldForAudits {

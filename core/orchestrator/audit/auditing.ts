@@ -14,15 +14,30 @@
 import { present } from "../../assert.ts";
 import type { BlobRef, NodeId, StageIndex } from "../../ids.ts";
 import { nextBelow } from "../../prng.ts";
-import type { Replayed, RequestFailed } from "../../protocol/message.ts";
-import { inconclusive, judgeRepetition } from "../../score/verdict.ts";
-import { addRequest, queuedAudits, removeAudits } from "./audit_queue.ts";
+import type { GradientRepeated, Replayed, RequestFailed } from "../../protocol/audit_messages.ts";
+import { judgeRepetition } from "../../score/verdict.ts";
+import { addRequest, isPatient, queuedAudits, removeAudits } from "./audit_queue.ts";
 import { endRunning, passOn, takeLate, takeRunning } from "./audit_requests.ts";
-import { type AuditRequest, closeRequest, isProbe, replayOf, type ReplayTask, roundOf } from "./audit_state.ts";
-import { endEvaluation, onNothingFinite, settleEvaluation } from "./evaluations.ts";
+import {
+  auditedRefs,
+  type AuditedWork,
+  type AuditRequest,
+  awaitedWork,
+  closeRequest,
+  type GradientReplay,
+  isProbe,
+  isRepetition,
+  repetitionOf,
+  replayOf,
+  type ReplayTask,
+  roundOf,
+} from "./audit_state.ts";
+import { endEvaluation, onNothingFinite } from "./evaluations.ts";
+import { giveOn } from "./giving_on.ts";
+import { onGradientRepeated } from "./gradient_audits.ts";
 import { askReferee, dropRefereed } from "./referee.ts";
 import { reach } from "../marks.ts";
-import { dropTrials, endTrialRequest, onTried } from "./payload_trials.ts";
+import { dropTrials, onTried } from "./payload_trials.ts";
 import { dropAwaited, takeFreed } from "./shown_states.ts";
 import { actOnVerdict } from "./verdict_actions.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
@@ -37,11 +52,15 @@ export function isAudited(state: OrchestratorState): boolean {
   return state.config.swarm.validators > 0 || state.validators.size > 0;
 }
 
-/** Picks the replays of a round's first step, whose outcome has its wires. */
-export function auditFirstStep(state: OrchestratorState, outcome: StepOutcome): OrchestratorEffect[] {
+/** Picks the replays of a round's first step, whose outcome has its wires. `gradients`: those drawn already. */
+export function auditFirstStep(
+  state: OrchestratorState,
+  { outcome, gradients }: { outcome: StepOutcome; gradients: ReadonlyMap<NodeId, GradientReplay> },
+): OrchestratorEffect[] {
   for (const replays of drawTasks(state, { outcome, of: null }).values()) {
     for (const replay of replays) addRequest(state.audit, replayOf(replay));
   }
+  for (const replay of gradients.values()) addRequest(state.audit, repetitionOf({ type: "gradient", replay }));
   return [...dropOverflow(state), ...dropBacklog(state)];
 }
 
@@ -118,7 +137,7 @@ function dropOverflow(state: OrchestratorState): OrchestratorEffect[] {
   if (oldest === undefined || audited.length <= mostAudited) return [];
   reach(state, "audit: given up, as too many rounds are open");
   const tasks = new Set((oldest.wires ?? []).flatMap((wires) => wires.map((wire) => wire?.task)));
-  dropRequests(state, (request) => request.type === "replay" && tasks.has(request.replay.task));
+  dropRequests(state, (request) => isRepetition(request) && tasks.has(request.replay.task));
   return releaseEffects(releaseWires(state, oldest));
 }
 
@@ -131,7 +150,7 @@ function dropBacklog(state: OrchestratorState): OrchestratorEffect[] {
   const dropped = removeAudits(audit.queue, isOld);
   if (dropped.length === 0) return [];
   for (const request of dropped) closeRequest(audit, request);
-  const audits = dropped.filter(({ type }) => type !== "trial").length;
+  const audits = dropped.filter((request) => request.type !== "trial" && !isPatient(request)).length; // these wait for idle validators
   if (audits === 0) return [];
   const isAlone = state.validators.size === 0;
   const isSaid = isAlone && audit.isAloneSaid;
@@ -146,20 +165,31 @@ function droppedText(audits: number, { isAlone }: { isAlone: boolean }): string 
     : `${what}: no validator kept up; start another: iota validate`;
 }
 
-export function onReplayed(
+export function onRepeated(
+  state: OrchestratorState,
+  options: { member: Member; message: Replayed | GradientRepeated; nowMs: number },
+): OrchestratorEffect[] {
+  const { message } = options;
+  return message.type === "replayed"
+    ? onReplayed(state, { ...options, message })
+    : onGradientRepeated(state, { ...options, message });
+}
+
+function onReplayed(
   state: OrchestratorState,
   options: { member: Member; message: Replayed; nowMs: number },
 ): OrchestratorEffect[] {
   const { member, message } = options;
   const request = takeRunning(state, { ...options, request: message.request });
-  if (request?.type !== "replay") return [];
+  if (request === null) return [];
+  if (request.type !== "replay") return giveOn(state, { request, validator: member.node });
   const { tolerance } = state.config.validate;
   const verdict = judgeRepetition(request.replay, { found: message, tolerance });
   if (verdict.type === "failed" && !request.isSecond) {
     passOn(state, { request: { ...request, isSecond: true }, validator: member.node });
   } else closeRequest(state.audit, request);
   const effects = actOnVerdict(state, { verdict, validator: member.node });
-  if (verdict.type === "failed") askReferee(state, { replay: request.replay, accuser: member.node });
+  if (verdict.type === "failed") askReferee(state, { work: request, accuser: member.node });
   return effects;
 }
 
@@ -177,7 +207,7 @@ export function onRequestFailed(
     return onTried(state, { request, answer: { validator: member.node, loss: Infinity } });
   }
   return [
-    ...(isProbe(request) ? [] : giveOn(state, { request, validator: member.node })),
+    ...giveOn(state, { request, validator: member.node }),
     record({ type: "faultSeen", node: member.node, ...message.fault }),
   ];
 }
@@ -203,17 +233,6 @@ export function onAuditAlarm(
 const whatOf = (request: AuditRequest): string =>
   request.type === "evaluate" ? "evaluation" : request.type === "trial" ? "trial" : `audit of ${request.replay.task}`;
 
-function giveOn(
-  state: OrchestratorState,
-  { request, validator }: { request: AuditRequest; validator: NodeId },
-): OrchestratorEffect[] {
-  if (passOn(state, { request, validator })) return [];
-  if (request.type === "evaluate") return settleEvaluation(state, request);
-  if (request.type === "trial") return endTrialRequest(state, request);
-  const verdict = inconclusive(request.replay, `No validator could repeat ${request.replay.task}`);
-  return actOnVerdict(state, { verdict, validator: null });
-}
-
 /** The run is closing: no further answers will come. */
 export function settleOpenEvaluations(state: OrchestratorState): OrchestratorEffect[] {
   const { queue, running } = state.audit;
@@ -228,7 +247,7 @@ export function dropReplays(
   { round, stage }: { round: number; stage: StageIndex },
 ): void {
   const isOfStage = (work: { round: number; stage: StageIndex }) => work.round === round && work.stage === stage;
-  dropRequests(state, (request) => request.type === "replay" && isOfStage(request.replay));
+  dropRequests(state, (request) => isRepetition(request) && isOfStage(request.replay));
   dropAwaited(state, isOfStage);
   dropTrials(state, round);
 }
@@ -240,7 +259,7 @@ function dropRequests(state: OrchestratorState, isVain: (request: AuditRequest) 
   for (const [id] of running) endRunning(state, id);
   const dropped = [...removeAudits(audit.queue, isVain), ...running.map(([, { request }]) => request)];
   for (const request of dropped) closeRequest(audit, request);
-  return dropped.length + dropRefereed(state, (replay) => isVain(replayOf(replay)));
+  return dropped.length + dropRefereed(state, (work) => isVain(repetitionOf(work)));
 }
 
 /** Work whose input or output segments are gone cannot be repeated. No request is running. */
@@ -250,9 +269,9 @@ export function dropWithout(state: OrchestratorState, lost: ReadonlySet<string>)
   for (const [round, { wires, states }] of state.audit.held) {
     state.audit.held.set(round, { wires: wires.filter((ref) => !isLost(ref)), states });
   }
-  const lacksWire = ({ input, gradient, output }: ReplayTask) => [input, gradient, output].some(isLost);
-  const dropped = dropRequests(state, (request) => request.type === "replay" && lacksWire(request.replay)) +
-    dropAwaited(state, ({ replays }) => replays.some(lacksWire));
+  const lacksWire = (work: AuditedWork) => auditedRefs(work).some(isLost);
+  const dropped = dropRequests(state, (request) => isRepetition(request) && lacksWire(request)) +
+    dropAwaited(state, (awaited) => awaitedWork(awaited).some(lacksWire));
   if (dropped === 0) return [];
   const what = dropped === 1 ? "1 audit was" : `${dropped} audits were`;
   return [

@@ -10,7 +10,7 @@
 
 import { fault } from "../../fault.ts";
 import type { NodeId } from "../../ids.ts";
-import type { Evaluated } from "../../protocol/message.ts";
+import type { Evaluated } from "../../protocol/audit_messages.ts";
 import { passOn, takeRunning } from "./audit_requests.ts";
 import { closeRequest, type EvaluateRequest, type Evaluation } from "./audit_state.ts";
 import { type OrchestratorEffect, record } from "../event.ts";

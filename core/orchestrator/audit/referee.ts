@@ -1,5 +1,5 @@
 /**
- * The hub repeats a task that a validator found wrong: only what the hub has computed itself is proof.
+ * The hub repeats a task or a gradient that a validator found wrong: only what the hub has computed itself is proof.
  *
  * A miner whose output is off by more than the tolerance and rounding together is expelled, and an open round that its wires
  * went into begins anew without it (merge/retake.ts). A validator that called a clearly good output wrong is blamed. In between,
@@ -13,24 +13,37 @@
 
 import { fault } from "../../fault.ts";
 import type { NodeId, TaskId } from "../../ids.ts";
+import { gradientRepetition, gradientTolerance, judgeGradient } from "../../score/gradient_verdict.ts";
 import { judgeAsReferee, judgeRepetition, type RefereedRepetition } from "../../score/verdict.ts";
 import { blame, convict } from "../members/blame.ts";
-import { type OrchestratorEffect, record } from "../event.ts";
+import { type OrchestratorEffect, type OrchestratorEvent, record } from "../event.ts";
 import type { OrchestratorState } from "../state.ts";
 import { replayAttachments, replaySource, sourcesOf } from "./audit_requests.ts";
-import { closeOne, openOne, type RefereedTask, type ReplayTask } from "./audit_state.ts";
+import {
+  type AuditedWork,
+  closeOne,
+  type GradientReplay,
+  openOne,
+  type RefereedWork,
+  type ReplayTask,
+} from "./audit_state.ts";
+import { gradientAttachments } from "./gradient_parts.ts";
 
-/** A validator found the task wrong. */
+const keyOf = ({ type, replay: { task } }: AuditedWork): string => type === "replay" ? task : gradientKey(task);
+const gradientKey = (task: TaskId): string => `gradient ${task}`;
+
+/** A validator found the work wrong. */
 export function askReferee(
   state: OrchestratorState,
-  { replay, accuser }: { replay: ReplayTask; accuser: NodeId },
+  { work, accuser }: { work: AuditedWork; accuser: NodeId },
 ): void {
   const { audit: { refereed, open }, expelled } = state;
-  const known = refereed.get(replay.task);
+  const { miner, round } = work.replay;
+  const known = refereed.get(keyOf(work));
   if (known !== undefined) known.accusers.push(accuser);
-  if (known !== undefined || expelled.has(replay.miner)) return;
-  refereed.set(replay.task, { replay, accusers: [accuser], isAsked: false });
-  openOne(open, replay.round);
+  if (known !== undefined || expelled.has(miner)) return;
+  refereed.set(keyOf(work), { ...work, accusers: [accuser], isAsked: false });
+  openOne(open, round);
 }
 
 /** Repeats the first of the waiting tasks, unless one is being repeated. */
@@ -38,13 +51,16 @@ export function refereeNext(state: OrchestratorState): OrchestratorEffect[] {
   const { refereed } = state.audit;
   if ([...refereed.values()].some(({ isAsked }) => isAsked)) return [];
   for (const waiting of refereed.values()) {
-    const { round, task, stage, direction, losses } = waiting.replay;
+    const { round, task, stage, direction } = waiting.replay;
     const sources = sourcesOf(state, round);
     if (sources === null) continue;
     waiting.isAsked = true;
-    const source = replaySource(waiting.replay, sources.stages);
-    const attachments = replayAttachments(waiting.replay);
-    return [{ type: "refereeTask", round, task, stage, direction, losses, source, attachments }];
+    const asked = { round, task, stage, direction, source: replaySource(waiting.replay, sources.stages) };
+    if (waiting.type === "gradient") {
+      return [{ type: "refereeGradient", ...asked, attachments: gradientAttachments(waiting.replay) }];
+    }
+    const { losses } = waiting.replay;
+    return [{ type: "refereeTask", ...asked, losses, attachments: replayAttachments(waiting.replay) }];
   }
   return [];
 }
@@ -54,48 +70,82 @@ export function refereeAgain({ audit }: OrchestratorState): void {
   for (const refereed of audit.refereed.values()) refereed.isAsked = false;
 }
 
-/** `found`: null if the hub could not compute the task, `detail` says why. */
-export function onTaskRefereed(
+/** The hub has repeated the work, or could not, which `detail` explains. */
+export function onRefereed(
   state: OrchestratorState,
-  { task, found, detail }: { task: TaskId; found: RefereedRepetition | null; detail: string },
+  event: Extract<OrchestratorEvent, { type: "taskRefereed" | "gradientRefereed" }>,
 ): OrchestratorEffect[] {
-  const { audit } = state;
-  const refereed = audit.refereed.get(task);
+  const { task, detail } = event;
+  const isTask = event.type === "taskRefereed";
+  const refereed = takeRefereed(state, isTask ? task : gradientKey(task));
   if (refereed === undefined) return []; // dropped meanwhile
-  audit.refereed.delete(task);
-  closeOne(audit.open, refereed.replay.round);
-  const effects = found === null
-    ? [record({ type: "warning", text: `The orchestrator could not repeat ${task}: ${detail}` })]
-    : settle(state, refereed, found);
+  const what = isTask ? task : `the gradient that ${task} began`;
+  let effects: OrchestratorEffect[];
+  if (isTask && refereed.type === "replay" && event.found !== null) effects = settleTask(state, refereed, event.found);
+  else if (!isTask && refereed.type === "gradient" && event.squareSum !== null) {
+    effects = settleGradient(state, refereed, event.squareSum);
+  } else effects = [record({ type: "warning", text: `The orchestrator could not repeat ${what}: ${detail}` })];
   dropVain(state);
   return effects;
 }
 
-/** Nothing depends on whether an expelled miner lied again, and whoever was expelled for accusing is not believed. */
-function dropVain(state: OrchestratorState): void {
-  const { audit: { refereed }, expelled } = state;
-  const isGone = (node: NodeId) => expelled.has(node);
-  dropRefereed(state, ({ task, miner }) => isGone(miner) || (refereed.get(task)?.accusers ?? []).every(isGone));
+function takeRefereed({ audit }: OrchestratorState, key: string): RefereedWork | undefined {
+  const refereed = audit.refereed.get(key);
+  if (refereed === undefined) return undefined;
+  audit.refereed.delete(key);
+  closeOne(audit.open, refereed.replay.round);
+  return refereed;
 }
 
-function settle(
+/** Nothing depends on whether an expelled miner lied again, and whoever was expelled for accusing is not believed. */
+function dropVain(state: OrchestratorState): void {
+  const { expelled } = state;
+  const isGone = (node: NodeId) => expelled.has(node);
+  dropRefereed(state, ({ replay: { miner }, accusers }) => isGone(miner) || accusers.every(isGone));
+}
+
+function settleTask(
   state: OrchestratorState,
-  { replay, accusers }: RefereedTask,
+  { replay, accusers }: { replay: ReplayTask; accusers: readonly NodeId[] },
   found: RefereedRepetition,
 ): OrchestratorEffect[] {
   const { tolerance } = state.config.validate;
   const { reason } = judgeRepetition(replay, { found, tolerance });
-  switch (judgeAsReferee(found, tolerance)) {
+  const isInWires = found.beyondRounding > tolerance; // false losses alone spoil nothing
+  return settle(state, { replay, accusers, reason, spoils: isInWires, judged: judgeAsReferee(found, tolerance) });
+}
+
+/** A false norm spoils no round: gradient_norm.ts has bounded it. */
+function settleGradient(
+  state: OrchestratorState,
+  { replay, accusers }: { replay: GradientReplay; accusers: readonly NodeId[] },
+  found: number,
+): OrchestratorEffect[] {
+  const squares = { claimed: replay.squareSum, found, least: replay.least };
+  const { reason } = judgeGradient(replay, squares);
+  const judged = judgeAsReferee(gradientRepetition(squares), gradientTolerance);
+  return settle(state, { replay, accusers, reason, spoils: false, judged });
+}
+
+function settle(
+  state: OrchestratorState,
+  { replay: { miner, task, round }, accusers, reason, spoils, judged }: {
+    replay: ReplayTask | GradientReplay;
+    accusers: readonly NodeId[];
+    reason: string;
+    spoils: boolean; // the wires of the round
+    judged: ReturnType<typeof judgeAsReferee>;
+  },
+): OrchestratorEffect[] {
+  switch (judged) {
     case "madeUp": {
       const proven = `${reason}, as the orchestrator found by repeating it`;
-      convict(state, { node: replay.miner, reason: proven });
-      const isInWires = found.beyondRounding > tolerance; // false losses alone spoil nothing
-      if (isInWires && replay.round === state.round) state.restartBecause = proven;
+      convict(state, { node: miner, reason: proven });
+      if (spoils && round === state.round) state.restartBecause = proven;
       return [];
     }
     case "honest": {
-      const detail =
-        `Cannot accept that ${replay.task} of ${replay.miner} is wrong as the orchestrator repeated it: ${reason}`;
+      const detail = `Cannot accept that ${task} of ${miner} is wrong as the orchestrator repeated it: ${reason}`;
       // Also of one that has left since: else it would leave after each accusation and join again.
       return accusers.filter((node) => !state.expelled.has(node))
         .flatMap((node) => blame(state, { node, fault: fault("badNumbers", detail) }));
@@ -105,13 +155,13 @@ function settle(
   }
 }
 
-/** The tasks can no longer be repeated. Returns how many. */
-export function dropRefereed({ audit }: OrchestratorState, isVain: (replay: ReplayTask) => boolean): number {
+/** The work can no longer be repeated. Returns how much of it. */
+export function dropRefereed({ audit }: OrchestratorState, isVain: (work: RefereedWork) => boolean): number {
   let dropped = 0;
-  for (const [task, { replay }] of audit.refereed) {
-    if (!isVain(replay)) continue;
-    audit.refereed.delete(task);
-    closeOne(audit.open, replay.round);
+  for (const [key, work] of audit.refereed) {
+    if (!isVain(work)) continue;
+    audit.refereed.delete(key);
+    closeOne(audit.open, work.replay.round);
     dropped += 1;
   }
   return dropped;

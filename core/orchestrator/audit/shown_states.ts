@@ -29,12 +29,15 @@ import { noteShownWay } from "./shown_ends.ts";
 import { addRequest } from "./audit_queue.ts";
 import { sourcesOf } from "./audit_requests.ts";
 import {
+  auditedRefs,
   type AwaitedState,
+  awaitedWork,
   closeOne,
+  type GradientReplay,
   type HeldForAudits,
   heldOf,
   openOne,
-  replayOf,
+  repetitionOf,
   type ReplayTask,
   type UncheckedState,
 } from "./audit_state.ts";
@@ -72,8 +75,9 @@ function chanceToShow(state: OrchestratorState): number {
  */
 export function awaitStates(
   state: OrchestratorState,
-  { drawn, step, reach, refs }: {
+  { drawn, gradients, step, reach, refs }: {
     drawn: ReadonlyMap<NodeId, readonly ReplayTask[]>;
+    gradients: ReadonlyMap<NodeId, GradientReplay>; // of some of the same miners
     step: number;
     reach: number;
     refs: readonly BlobRef[];
@@ -84,13 +88,14 @@ export function awaitStates(
   const needed = new Set<string>();
   for (const [node, replays] of drawn) {
     const { stage } = present(replays[0], "a drawn miner has a task");
-    const awaited: AwaitedState = { round, step, stage, reach, sketchKey, replays, parameters: null };
+    const gradient = gradients.get(node) ?? null;
+    const awaited: AwaitedState = { round, step, stage, reach, sketchKey, replays, gradient, parameters: null };
     const others = audit.awaited.get(node);
     if (others === undefined) audit.awaited.set(node, [awaited]);
     else others.push(awaited);
-    for (const { input, gradient, output } of replays) {
+    for (const work of awaitedWork(awaited)) {
       openOne(audit.open, round);
-      for (const ref of [input, gradient, output]) if (ref !== null) needed.add(ref.hash);
+      for (const { hash } of auditedRefs(work)) needed.add(hash);
     }
   }
   heldOf(state, round).wires.push(...refs.filter(({ hash }) => needed.has(hash)));
@@ -164,7 +169,6 @@ export function onStateChecked(
   const awaited = awaitedCheck(state, { node, round, step });
   if (awaited === null) return [];
   drop(state, { node, isVain: (each) => each.round === round && each.step === step });
-  const { parameters, replays } = awaited;
   if (way === null) {
     noteWithheld(state, { node, duty: "showing" });
     if (round === state.round) state.roundUnits.delete(node);
@@ -178,7 +182,7 @@ export function onStateChecked(
       `Cannot accept the parameters shown of step ${step} as the round's steps cannot lead there: ${excess}`;
     return blame(state, { node, fault: fault("badNumbers", detail) });
   }
-  for (const replay of replays) addRequest(audit, replayOf({ ...replay, parameters }));
+  for (const work of awaitedWork(awaited)) addRequest(audit, repetitionOf(work));
   const member = state.members.get(node);
   if (member === undefined || sketch === null) return [];
   const { stage, reach } = awaited;
@@ -219,11 +223,11 @@ function drop(
   const states = audit.awaited.get(node);
   if (states === undefined) return 0;
   const vain = states.filter(isVain);
-  for (const { replays, round } of vain) for (const _ of replays) closeOne(audit.open, round);
+  for (const each of vain) for (const _ of awaitedWork(each)) closeOne(audit.open, each.round);
   const left = states.filter((each) => !vain.includes(each));
   if (left.length === 0) audit.awaited.delete(node);
   else audit.awaited.set(node, left);
-  return vain.reduce((sum, { replays }) => sum + replays.length, 0);
+  return vain.reduce((sum, each) => sum + awaitedWork(each).length, 0);
 }
 
 /**

@@ -10,6 +10,7 @@ import { fault } from "../../fault.ts";
 import type { BlobRef, NodeId } from "../../ids.ts";
 import type { TaskFailed } from "../../protocol/message.ts";
 import { auditFirstStep, drawTasks, isAudited } from "../audit/auditing.ts";
+import { drawGradients } from "../audit/gradient_audits.ts";
 import { awaitStates, drawMiners } from "../audit/shown_states.ts";
 import { noteFirstLoss } from "../audit/evaluated_rounds.ts";
 import { blame, noteFulfilled } from "../members/blame.ts";
@@ -143,6 +144,7 @@ export function closeStep(state: OrchestratorState, nowMs: number): Orchestrator
   const keepsWires = isFirst ? isAudited(state) : shows.size > 0;
   const outcome = outcomeOf(state, { work, gradient, keepsWires, nowMs });
   const drawn = drawTasks(state, { outcome, of: shows });
+  const gradients = drawGradients(state, { work, of: isFirst && keepsWires ? work.contributors : drawn.keys() });
   const reach = state.roundRates;
   countStep(state, outcome);
   noteStep(state, { outcome, nowMs });
@@ -159,8 +161,8 @@ export function closeStep(state: OrchestratorState, nowMs: number): Orchestrator
   state.step += 1;
   if (!isFirst) outcome.wires = null; // those that an audit needs are held by it
   const unused = keepOutcome(state, { outcome, work });
-  effects.push(...releaseEffect(awaitStates(state, { drawn, step: outcome.step, reach, refs: unused })));
-  if (isFirst) effects.push(...auditFirstStep(state, outcome));
+  effects.push(...releaseEffect(awaitStates(state, { drawn, gradients, step: outcome.step, reach, refs: unused })));
+  if (isFirst) effects.push(...auditFirstStep(state, { outcome, gradients }));
   return effects;
 }
 

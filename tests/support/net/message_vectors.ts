@@ -51,6 +51,7 @@ export const nodeSamples: Samples<NodeMessage> = {
   mergeFailed: { type: "mergeFailed", round: 2, fault },
   evaluated: { type: "evaluated", request: 65_536, loss: 3.25, tokens: 4_294_967_296 },
   replayed: { type: "replayed", request: 1, innovationError: 0.001, equalShare: 1, lossError: null },
+  gradientRepeated: { type: "gradientRepeated", request: 1, squareSum: 0.5 },
   requestFailed: { type: "requestFailed", request: 1, fault },
   leaving: { type: "leaving", reason: "battery" },
 };
@@ -108,6 +109,20 @@ export const hubSamples: Samples<HubMessage> = {
     losses: [5.5],
     source,
   },
+  repeatGradient: {
+    type: "repeatGradient",
+    request: 4,
+    round: 1,
+    step: 7,
+    miner,
+    task,
+    stage: stageIndex(2),
+    direction: "turnaround",
+    first: 8,
+    isLast: true,
+    source,
+  },
+  gradientClaimed: { type: "gradientClaimed", request: 4, claimed: 0.5, least: 0.0000001 },
   reject: { type: "reject", fault },
   stop: { type: "stop", finished: true, reason: "all steps are done" },
 };

@@ -50,7 +50,7 @@ export class ScriptedOrchestrator {
       pipeline: { stages: 2, codec: "none" },
       outer: { learningRate: 1, momentum: 0 },
       ...overrides,
-      validate: { trialsPerRound: 0, ...overrides.validate }, // a test of trials says so
+      validate: { trialsPerRound: 0, gradientsPerRound: 0, ...overrides.validate }, // a test of these says so
     });
     const layersOfStages = splitLayers(config);
     this.stages = stageSpecs(config, layersOfStages);

@@ -1,0 +1,22 @@
+/** A request that its validator did not answer: another one gets it, or its subject ends without an answer. */
+
+import type { NodeId } from "../../ids.ts";
+import { inconclusive } from "../../score/verdict.ts";
+import type { OrchestratorEffect } from "../event.ts";
+import type { OrchestratorState } from "../state.ts";
+import { passOn } from "./audit_requests.ts";
+import { type AuditRequest, isProbe } from "./audit_state.ts";
+import { settleEvaluation } from "./evaluations.ts";
+import { endTrialRequest } from "./payload_trials.ts";
+import { actOnVerdict } from "./verdict_actions.ts";
+
+export function giveOn(
+  state: OrchestratorState,
+  { request, validator }: { request: AuditRequest; validator: NodeId },
+): OrchestratorEffect[] {
+  if (isProbe(request) || passOn(state, { request, validator })) return [];
+  if (request.type === "evaluate") return settleEvaluation(state, request);
+  if (request.type === "trial") return endTrialRequest(state, request);
+  const verdict = inconclusive(request.replay, `No validator could repeat ${request.replay.task}`);
+  return actOnVerdict(state, { verdict, validator: null });
+}

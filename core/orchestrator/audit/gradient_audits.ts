@@ -1,0 +1,143 @@
+/**
+ * Audits of whole gradients: the norm that a miner confirmed is computed again from all the tasks it confirmed.
+ *
+ * Outputs alone do not show whether a miner kept the gradients that went with them, and what it says of their norm decides how far
+ * everybody steps. So of the steps whose tasks are audited (auditing.ts, shown_states.ts), some are drawn for this too, when the
+ * miner's confirmation is in and nothing can be added to its gradient. A validator repeats the gradient tasks in the order in
+ * which the miner confirmed them and says the norm of their sum, without being told the claim: who repeats nothing cannot guess
+ * it. A difference beyond core/score/gradient_verdict.ts goes the way of a failed task: a second validator, then the referee.
+ *
+ * Only what can be repeated exactly is drawn: the gradient of a member that still has the assignment of all its tasks, whose
+ * wires are all there and none of them made twice. Out of scope: the parts of a request (gradient_parts.ts). Invariant: as in
+ * audit_state.ts, each gradient counts as open in its round.
+ */
+
+import { fault } from "../../fault.ts";
+import type { NodeId } from "../../ids.ts";
+import { nextBelow } from "../../prng.ts";
+import { present } from "../../assert.ts";
+import type { GradientRepeated } from "../../protocol/audit_messages.ts";
+import { judgeGradient, leastShare } from "../../score/gradient_verdict.ts";
+import { type OrchestratorEffect, reject, send } from "../event.ts";
+import { stepsOfRound } from "../merge/round_length.ts";
+import type { Member, OrchestratorState } from "../state.ts";
+import type { SealedGradient, StepWork } from "../step/step_state.ts";
+import { flowOf } from "../step/wiring.ts";
+import { passOn, sendRequest, takeRunning } from "./audit_requests.ts";
+import { closeRequest, type GradientReplay, type GradientTask, type RepetitionRequest } from "./audit_state.ts";
+import { giveOn } from "./giving_on.ts";
+import { askReferee } from "./referee.ts";
+import { actOnVerdict } from "./verdict_actions.ts";
+
+const fineness = 2 ** 24; // of the draw
+const mostTasks = 256; // of a gradient: what one repetition costs the hub
+
+/** Gradients of the closing step that validators recompute, of some of these miners. */
+export function drawGradients(
+  state: OrchestratorState,
+  { work, of }: { work: StepWork; of: Iterable<NodeId> },
+): Map<NodeId, GradientReplay> {
+  const drawn = new Map<NodeId, GradientReplay>();
+  const chance = chanceToRecompute(state);
+  if (chance === 0) return drawn;
+  for (const node of of) {
+    if (nextBelow(state.stream, fineness) >= chance * fineness) continue;
+    const replay = confirmedGradient(state, { work, node });
+    if (replay !== null) drawn.set(node, replay);
+  }
+  return drawn;
+}
+
+/** Of each audited step: the round's first one and, on average, `statesPerRound` later ones. */
+function chanceToRecompute(state: OrchestratorState): number {
+  const { gradientsPerRound, statesPerRound } = state.config.validate;
+  return gradientsPerRound / (1 + Math.min(statesPerRound, stepsOfRound(state) - 1));
+}
+
+/** What the member confirmed, if it can be repeated exactly; null otherwise. */
+function confirmedGradient(
+  state: OrchestratorState,
+  { work, node }: { work: StepWork; node: NodeId },
+): GradientReplay | null {
+  const member = state.members.get(node);
+  const sealed = work.sealed.get(node);
+  if (member === undefined || sealed === undefined || member.status !== "active") return null;
+  const { stage, stepTasks: [task] } = member;
+  if (stage === null || task === undefined || state.replaced.has(stage)) return null;
+  const tasks = gradientTasks(state, { work, member, sealed });
+  if (tasks === null) return null;
+  const usual = state.gradientSquares[stage] ?? 0; // of a mean over a replica's tasks
+  return {
+    round: state.round,
+    step: state.step,
+    miner: node,
+    task,
+    stage,
+    direction: present(work.credited.get(task), "a credited task is in the table").direction,
+    tasks,
+    squareSum: sealed.squareSum,
+    least: leastShare * usual * tasks.length ** 2,
+    parameters: null,
+  };
+}
+
+function gradientTasks(
+  state: OrchestratorState,
+  { work, member, sealed }: { work: StepWork; member: Member; sealed: SealedGradient },
+): GradientTask[] | null {
+  const { node, assignment, stepTasks } = member;
+  if (stepTasks.length !== sealed.tasks || stepTasks.length > mostTasks) return null;
+  const tasks: GradientTask[] = [];
+  for (const task of stepTasks) {
+    const item = present(work.credited.get(task), "a credited task is in the table");
+    const { microbatch, stage, direction } = item;
+    const { wires, gradients, isRemade } = flowOf(state, item);
+    const input = stage === 0 ? null : wires[stage - 1] ?? null;
+    const gradient = direction === "turnaround" ? null : gradients[stage + 1] ?? null;
+    const isWhole = (stage === 0 || input !== null) && (direction === "turnaround" || gradient !== null);
+    if (isRemade || !isWhole || item.doneBy !== node || item.doneIn !== assignment) return null;
+    tasks.push({ microbatch, input, gradient });
+  }
+  return tasks;
+}
+
+/** The answer to a part: the next part follows, or the comparison with what was confirmed. */
+export function onGradientRepeated(
+  state: OrchestratorState,
+  { member: { node }, member, message, nowMs }: { member: Member; message: GradientRepeated; nowMs: number },
+): OrchestratorEffect[] {
+  const running = state.audit.running.get(message.request);
+  const request = takeRunning(state, { member, request: message.request, nowMs });
+  if (request === null || running === undefined) return [];
+  const { squareSum } = message;
+  const done = running.first + running.tasks;
+  const isLast = request.type === "gradient" && done === request.replay.tasks.length;
+  if (request.type !== "gradient" || isLast !== (squareSum !== null)) {
+    const detail =
+      `Cannot accept the answer to request ${message.request} as only the last part of a gradient has a norm`;
+    return [...giveOn(state, { request, validator: node }), ...reject(node, fault("wrongPhase", detail))];
+  }
+  if (squareSum === null) return [sendRequest(state, { validator: node, request, first: done, nowMs })];
+  const { squareSum: claimed, least } = request.replay;
+  return [
+    send(node, { type: "gradientClaimed", request: message.request, claimed, least }),
+    ...judge(state, { request, found: squareSum, validator: node }),
+  ];
+}
+
+function judge(
+  state: OrchestratorState,
+  { request, found, validator }: {
+    request: Extract<RepetitionRequest, { type: "gradient" }>;
+    found: number;
+    validator: NodeId;
+  },
+): OrchestratorEffect[] {
+  const { replay, isSecond } = request;
+  const verdict = judgeGradient(replay, { claimed: replay.squareSum, found, least: replay.least });
+  if (verdict.type === "failed" && !isSecond) passOn(state, { request: { ...request, isSecond: true }, validator });
+  else closeRequest(state.audit, request);
+  const effects = actOnVerdict(state, { verdict, validator });
+  if (verdict.type === "failed") askReferee(state, { work: { type: "gradient", replay }, accuser: validator });
+  return effects;
+}

@@ -1,0 +1,53 @@
+/**
+ * What validators answer, and what they are told about pay and about the norm of a gradient that they repeated. Part of the unions
+ * of message.ts, where the requests are; a change needs a new PROTOCOL_VERSION, as there.
+ */
+
+import type { Fault } from "../fault.ts";
+import type { NodeId } from "../ids.ts";
+
+export interface Evaluated {
+  readonly type: "evaluated";
+  readonly request: number;
+  readonly loss: number; // mean nats per token
+  readonly tokens: number;
+}
+
+/** What a validator found when it repeated a task from the committed wires, with the round's parameters or those shown. */
+export interface Replayed {
+  readonly type: "replayed";
+  readonly request: number;
+  readonly innovationError: number; // ||y - y_ref|| / ||y_ref - y_lazy||
+  readonly equalShare: number; // share of output values that are equal to the last bit
+  readonly lossError: number | null; // turnaround: largest |loss - loss_ref| over the sequences
+}
+
+/** Answers every part of a `repeatGradient`. */
+export interface GradientRepeated {
+  readonly type: "gradientRepeated";
+  readonly request: number;
+  readonly squareSum: number | null; // of the plain sum over all the tasks; null: it was not the last part
+}
+
+export interface RequestFailed {
+  readonly type: "requestFailed";
+  readonly request: number;
+  readonly fault: Fault;
+}
+
+/** What the miner confirmed of the gradient that was repeated last: for the validator's own verdict. */
+export interface GradientClaimed {
+  readonly type: "gradientClaimed";
+  readonly request: number; // the last part's
+  readonly claimed: number; // squared norm
+  readonly least: number; // squared norm below which a difference means nothing: core/score/gradient_verdict.ts
+}
+
+/** What miners did in a merged round, in units of work (model/task_flops.ts); a large swarm's comes in parts. For validators. */
+export interface WorkReport {
+  readonly type: "workReport";
+  readonly round: number;
+  readonly miners: readonly NodeId[];
+  readonly units: readonly number[]; // one a miner
+  readonly expelled: readonly NodeId[]; // liars: they get nothing for earlier rounds either
+}

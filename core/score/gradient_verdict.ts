@@ -1,0 +1,47 @@
+/**
+ * What a repeated gradient says about the squared norm that its miner confirmed.
+ *
+ * Owns the tolerance and the rule, the same for the hub, every validator and whoever verifies the log. Out of scope: what follows
+ * from a verdict (verdict.ts), repeating a gradient.
+ *
+ * The wires that went into a gradient are given byte for byte, so only the arithmetic of two devices differs: by 1e-5 of the
+ * square at most. One percent is a thousand times that, and a lie of one percent moves everybody's step by half as much. Rounding
+ * is all that is left of a gradient whose parts cancel out, as neighbours could make a miner's; hence `least`, far below the
+ * stage's usual square, counts as the larger of two smaller ones.
+ */
+
+import type { AuditedTask, GradientSquares, RefereedRepetition, Verdict } from "./verdict.ts";
+
+export const gradientTolerance = 0.01; // of the larger square
+export const leastShare = 1e-6; // of the square that is usual in the stage: what counts as nothing
+
+/** The difference as a share of the larger square, 0 to 1. */
+export function gradientError({ claimed, found, least }: GradientSquares): number {
+  const difference = Math.abs(claimed - found);
+  return difference === 0 ? 0 : difference / Math.max(claimed, found, least);
+}
+
+/** Devices that differ in rounding are orders of magnitude below the tolerance, so all of an error is beyond it. */
+export function gradientRepetition(squares: GradientSquares): RefereedRepetition {
+  const error = gradientError(squares);
+  const equalShare = squares.claimed === squares.found ? 1 : 0;
+  return { innovationError: error, equalShare, lossError: null, beyondRounding: error, rounding: 0 };
+}
+
+/** `task`: the first one of the gradient. */
+export function judgeGradient({ round, miner, stage, task }: AuditedTask, squares: GradientSquares): Verdict {
+  const { innovationError, equalShare } = gradientRepetition(squares);
+  const passed = innovationError <= gradientTolerance;
+  const norm = (square: number) => Math.sqrt(square).toPrecision(4);
+  return {
+    type: passed ? "passed" : "failed",
+    ...{ round, miner, stage, task },
+    reason: `The norm of the gradient that ${task} began is ${norm(squares.found)}, and was confirmed as ` +
+      `${norm(squares.claimed)}; its square is off by ${
+        innovationError.toPrecision(3)
+      }, the tolerance is ${gradientTolerance}`,
+    score: passed ? 1 : 0,
+    action: passed ? "none" : "withholdPay",
+    evidence: { innovationError, equalShare, lossError: null, tolerance: gradientTolerance, gradient: squares },
+  };
+}

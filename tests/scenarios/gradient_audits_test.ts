@@ -1,0 +1,258 @@
+/** Gradients that validators recompute: what they are asked, what a false norm costs whom, and which ones are not asked for. */
+
+import { assert, assertEquals } from "@std/assert";
+import type { NodeId } from "../../core/ids.ts";
+import type { GradientReplay } from "../../core/orchestrator/audit/audit_state.ts";
+import type { RunRecord } from "../../core/protocol/record.ts";
+import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
+import type { TinyOverrides } from "../support/tiny_model.ts";
+
+const always = { gradientsPerRound: 1000, statesPerRound: 0, replaysPerMiner: 0, tolerance: 0.05 };
+
+/** Two stages of two replicas and two validators; every gradient is drawn. */
+function swarm({ microbatchesPerStep = 8, validate = {}, limits = {} }: {
+  microbatchesPerStep?: number;
+  validate?: TinyOverrides["validate"];
+  limits?: TinyOverrides["limits"];
+} = {}) {
+  const hub = new ScriptedOrchestrator({
+    validate: { ...always, ...validate },
+    train: { microbatchesPerStep, steps: 9, stepsPerRound: 3 },
+    swarm: { replicas: 2, validators: 2 },
+    limits: { leaseMs: 600_000, mergePhaseMs: 600_000, ...limits },
+  });
+  const judges = [hub.validator("validator-0"), hub.validator("validator-1")] as const;
+  const nodes = [0, 1, 2, 3].map((i) => hub.ready(`miner-${i}`));
+  for (const judge of judges) {
+    const { request } = hub.take(judge, "evaluate");
+    hub.tell(judge, { type: "evaluated", request, loss: 5, tokens: 64 });
+  }
+  return { hub, judges, nodes };
+}
+
+function trainStep(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): void {
+  hub.work(nodes);
+  for (const node of [...hub.state.work!.contributors]) hub.seal(node);
+}
+
+const isAsked = (hub: ScriptedOrchestrator, judge: NodeId) =>
+  hub.inbox(judge).some(({ type }) => type === "repeatGradient");
+
+/** Answers every part of one gradient; `squareOf` says what the validator finds. Returns the parts. */
+function repeat(hub: ScriptedOrchestrator, judge: NodeId, squareOf: (miner: NodeId) => number) {
+  const parts = [];
+  for (;;) {
+    const part = hub.take(judge, "repeatGradient");
+    parts.push(part);
+    hub.tell(judge, {
+      type: "gradientRepeated",
+      request: part.request,
+      squareSum: part.isLast ? squareOf(part.miner) : null,
+    });
+    if (part.isLast) return { parts, miner: part.miner, request: part.request };
+  }
+}
+
+/** Until this validator has said that a gradient is not what was confirmed; all others are (ScriptedOrchestrator.seal). */
+function accuse(hub: ScriptedOrchestrator, judge: NodeId, squareSum: number): NodeId {
+  let accused: NodeId | null = null;
+  while (accused === null) repeat(hub, judge, (miner) => (accused = miner, squareSum));
+  return accused;
+}
+
+const waiting = (hub: ScriptedOrchestrator): GradientReplay[] =>
+  [
+    ...[...hub.state.audit.queue.groups.values()].flatMap(({ requests }) => requests.map(({ request }) => request)),
+    ...[...hub.state.audit.running.values()].map(({ request }) => request),
+  ].flatMap((request) => request.type === "gradient" ? [request.replay] : []);
+
+const verdicts = (hub: ScriptedOrchestrator) =>
+  hub.records.filter((record): record is Extract<RunRecord, { type: "verdict" }> => record.type === "verdict");
+
+const refereed = (hub: ScriptedOrchestrator) => hub.effects.filter((effect) => effect.type === "refereeGradient");
+
+function rule(hub: ScriptedOrchestrator, squareSum: number | null): void {
+  const { task } = refereed(hub).at(-1)!;
+  hub.step({ type: "gradientRefereed", task, squareSum, detail: "no room" });
+}
+
+Deno.test("Gradient audits: exactly the confirmed tasks, in order, and the claim only after the answer", () => {
+  const { hub, judges: [judge], nodes } = swarm();
+  hub.work(nodes);
+  const confirmed = new Map([...hub.state.work!.contributors].map((node) => [node, hub.seal(node)]));
+  assertEquals(waiting(hub).map(({ miner }) => miner).toSorted(), [...confirmed.keys()].toSorted());
+  for (const { miner, task, tasks, squareSum, parameters } of waiting(hub)) {
+    const ids = confirmed.get(miner)!;
+    assertEquals([task, tasks.length, squareSum, parameters], [ids[0], ids.length, 1, null]);
+    const microbatches = ids.map((id) => Number(id.split(".")[0]!.replace(/\D/g, "")));
+    assertEquals(tasks.map(({ microbatch }) => Number(microbatch)), microbatches);
+  }
+  assertEquals(hub.inbox(judge).some(({ type }) => type === "gradientClaimed"), false);
+  const { request, miner } = repeat(hub, judge, () => 1.001);
+  const { request: told, claimed } = hub.take(judge, "gradientClaimed");
+  assertEquals([told, claimed], [request, 1]);
+  const [verdict] = verdicts(hub);
+  assertEquals([verdict?.miner, verdict?.passed, verdict?.gradient?.found], [miner, true, 1.001]);
+  assertEquals(refereed(hub).length, 0);
+});
+
+Deno.test("Gradient audits: more tasks than a message holds come in parts, the next after an answer", () => {
+  const { hub, judges: [judge], nodes } = swarm({ microbatchesPerStep: 40 });
+  trainStep(hub, nodes);
+  const { parts } = repeat(hub, judge, () => 1);
+  assert(parts.length > 2, `${parts.length} parts`);
+  assertEquals(parts.map(({ first }) => first), parts.map((_, i) => 8 * i));
+  assertEquals(parts.map(({ isLast }) => isLast), parts.map((_, i) => i === parts.length - 1));
+  assertEquals(new Set(parts.map(({ miner, task }) => `${miner} ${task}`)).size, 1);
+  assertEquals(verdicts(hub).length, 1);
+});
+
+Deno.test("Gradient audits: a part holds no more than a frame", () => {
+  const { hub, judges: [judge], nodes } = swarm({ limits: { frameBytes: 72 * 1024, headerBytes: 64 * 1024 } });
+  trainStep(hub, nodes);
+  const { parts } = repeat(hub, judge, () => 1);
+  assert(parts.length > 1 && parts[1]!.first < 8, JSON.stringify(parts.map(({ first }) => first)));
+});
+
+Deno.test("Gradient audits: a false norm is repeated by a second validator and the hub, which alone expels", () => {
+  const { hub, judges: [first, second], nodes } = swarm();
+  trainStep(hub, nodes);
+  const liar = accuse(hub, first, 1e-6);
+  assertEquals([hub.state.members.has(liar), refereed(hub).length], [true, 1], "a validator's word is no proof");
+  while (isAsked(hub, second)) repeat(hub, second, (miner) => miner === liar ? 1e-6 : 1);
+  assertEquals(verdicts(hub).filter(({ miner, passed }) => miner === liar && !passed).length, 2);
+  assertEquals([hub.state.members.has(liar), refereed(hub).length], [true, 1], "nor are two");
+  rule(hub, 1e-6);
+  assertEquals([hub.state.expelled.has(liar), hub.state.members.has(liar)], [true, false]);
+  assertEquals([hub.count("mergeRetaken"), hub.state.step], [0, 1], "it spoils no wires");
+  for (const node of nodes) assertEquals(hub.state.expelled.has(node), node === liar);
+});
+
+Deno.test("Gradient audits: a validator that says so falsely is blamed, and leaves after the third time", () => {
+  const { hub, judges: [liar, honest], nodes } = swarm();
+  trainStep(hub, nodes);
+  for (let i = 1; i <= 3; i++) {
+    if (!isAsked(hub, liar)) trainStep(hub, nodes);
+    accuse(hub, liar, 1000);
+    rule(hub, 1);
+    assertEquals([hub.count("blamed"), hub.state.members.has(liar)], [i, i < 3]);
+  }
+  assert([...nodes, honest].every((node) => hub.state.members.has(node)), "nobody else leaves");
+});
+
+Deno.test("Gradient audits: what the hub cannot repeat, or finds within rounding of nothing, costs nobody anything", () => {
+  for (const squareSum of [null, 1.008]) {
+    const { hub, judges: [judge], nodes } = swarm();
+    trainStep(hub, nodes);
+    const miner = accuse(hub, judge, 1.02);
+    rule(hub, squareSum);
+    assertEquals([hub.state.members.has(miner), hub.count("blamed")], [true, 0]);
+  }
+});
+
+Deno.test("Gradient audits: an unfinished answer, or one to something else, goes to another validator", () => {
+  const { hub, judges: [judge, other], nodes } = swarm({ microbatchesPerStep: 40 });
+  trainStep(hub, nodes);
+  const { request, miner } = hub.take(judge, "repeatGradient");
+  hub.tell(judge, { type: "gradientRepeated", request, squareSum: 1e9 }); // it has seen a third of the tasks
+  assertEquals([verdicts(hub).length, hub.state.members.has(miner)], [0, true]);
+  const seen: NodeId[] = [];
+  while (isAsked(hub, other)) seen.push(repeat(hub, other, () => 1).miner);
+  assert(seen.includes(miner), "the other one repeats it");
+  assertEquals(hub.take(judge, "reject").fault.code, "wrongPhase");
+});
+
+Deno.test("Gradient audits: a validator lost in the middle is followed by one that begins anew", () => {
+  const { hub, judges: [judge, other], nodes } = swarm({ microbatchesPerStep: 40 });
+  trainStep(hub, nodes);
+  const { request, miner } = hub.take(judge, "repeatGradient");
+  hub.tell(judge, { type: "gradientRepeated", request, squareSum: null });
+  assertEquals(hub.take(judge, "repeatGradient").first, 8);
+  hub.tell(judge, { type: "leaving", reason: "bye" });
+  const firsts: number[] = [];
+  while (isAsked(hub, other)) {
+    const done = repeat(hub, other, () => 1);
+    if (done.miner === miner) firsts.push(done.parts[0]!.first);
+  }
+  assertEquals(firsts, [0]);
+});
+
+Deno.test("Gradient audits: a member that left before its step closed is not asked about, whether or not it comes back", () => {
+  const { hub, nodes } = swarm();
+  hub.work(nodes);
+  const gone = [...hub.state.work!.contributors].find((node) => hub.state.members.get(node)!.stage === 0)!;
+  hub.seal(gone);
+  hub.tell(gone, { type: "leaving", reason: "bye" });
+  hub.inbox(gone).length = 0;
+  hub.ready(gone);
+  hub.work(nodes);
+  for (const node of [...hub.state.work!.contributors]) hub.seal(node);
+  assertEquals(hub.state.step, 1);
+  const kept = hub.state.outcomes.at(-1)!.gradients.filter(({ hasLeft }) => hasLeft);
+  assertEquals(kept.length, 1, "its tasks counted");
+  const asked = waiting(hub);
+  assert(
+    asked.length > 0 && asked.every(({ miner }) => miner !== gone),
+    JSON.stringify(asked.map(({ miner }) => miner)),
+  );
+});
+
+Deno.test("Gradient audits: gradients whose wires were lost, before or after they were drawn, are not asked for", () => {
+  const { hub, nodes } = swarm();
+  hub.work(nodes, { until: () => hub.state.work!.credited.size === 1 });
+  const flow = hub.state.work!.flows.find(({ items }) =>
+    items.some(({ status, direction }) => status === "done" && direction !== "forward")
+  )!;
+  const doer = flow.items.find(({ status, direction }) => status === "done" && direction !== "forward")!.doneBy;
+  hub.step({ type: "restarted", lost: flow.wires.filter((ref) => ref !== null) });
+  const step = hub.state.step;
+  for (const node of [...nodes]) {
+    const { stage, assignment, stepTasks } = hub.state.members.get(node)!;
+    hub.inbox(node).length = 0;
+    hub.step({ type: "nodeConnected", node, role: "miner", resumed: false });
+    const holding = { assignment, round: 0, step: null, tasks: [...stepTasks] };
+    hub.tell(node, {
+      type: "join",
+      role: "miner",
+      adapter: "test",
+      previousStage: stage,
+      holding,
+      listens: null,
+    });
+  }
+  hub.work(nodes);
+  for (const node of [...hub.state.work!.contributors]) hub.seal(node);
+  assertEquals(hub.state.step, step + 1);
+  const asked = waiting(hub);
+  assert(asked.length > 0 && asked.every(({ miner }) => miner !== doer), "the wire may have been made by another");
+  const lost = asked[0]!.tasks.flatMap(({ gradient, input }) => gradient ?? input ?? []);
+  hub.step({ type: "restarted", lost });
+  const needed = new Set(lost.map(({ hash }) => hash));
+  const uses = (replay: GradientReplay) =>
+    replay.tasks.some(({ input, gradient }) => needed.has(input?.hash as never) || needed.has(gradient?.hash as never));
+  assertEquals(waiting(hub).filter(uses).length, 0);
+  assertEquals([hub.count("blamed"), hub.state.expelled.size], [0, 0]);
+});
+
+Deno.test("Gradient audits: of a later step with the parameters that its miner showed", () => {
+  const validate = { statesPerRound: 1000, replaysPerMiner: 1 };
+  const { hub, nodes } = swarm({ validate });
+  trainStep(hub, nodes);
+  const before = new Set(waiting(hub));
+  trainStep(hub, nodes);
+  assertEquals(waiting(hub).filter((replay) => !before.has(replay)).length, 0, "not without the parameters");
+  const shown = nodes.find((node) => hub.state.audit.awaited.get(node)?.some(({ gradient }) => gradient !== null))!;
+  const { stage } = hub.state.members.get(shown)!;
+  const parameters = hub.blob(4 * hub.state.stageFloats[stage!]!);
+  hub.tell(shown, { type: "stateShown", step: 1, parameters });
+  const fine = { isFinite: true, squareSum: 1e-9, largest: 1e-9 };
+  hub.step({ type: "stateChecked", round: 0, step: 1, node: shown, way: fine, sketch: null });
+  const [replay] = waiting(hub).filter((each) => each.miner === shown && each.step === 1);
+  assertEquals(replay?.parameters, parameters);
+});
+
+Deno.test("Gradient audits: none where the setting is 0", () => {
+  const { hub, nodes } = swarm({ validate: { gradientsPerRound: 0 } });
+  trainStep(hub, nodes);
+  assertEquals(waiting(hub), []);
+});
