@@ -4,7 +4,8 @@
  * Owns: the two closed unions and what each message's raw segments are. Out of scope: bytes (net/frame), checks of untrusted
  * values (net/schema). A message that carries tensors names them only in its comment: segment i of the frame is the i-th listed
  * one, and the receiver hashes what it got. Bulk (parameters, payload slices) travels as blobs over HTTP and is named here by
- * BlobRef. What validators answer is in audit_messages.ts. Any change of a shape there or below, or of what a number means, needs a new PROTOCOL_VERSION.
+ * BlobRef. What validators answer is in audit_messages.ts. Any change of a shape there or below, or of what a number means, needs
+ * a new PROTOCOL_VERSION.
  */
 
 import type {

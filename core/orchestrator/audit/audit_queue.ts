@@ -1,10 +1,10 @@
 /**
  * The audits that wait for a validator, in order, indexed so that finding one for a given validator does not scan them all.
  *
- * Owns the order (passed-on requests first, then oldest first, then gradients) and the groups: requests of one round that the same validators
- * have tried are interchangeable to every other validator, so only the first of each group is examined. There are as many
- * groups as rounds with open audits, plus one for each set of validators that could not answer. Out of scope: which validator
- * is asked.
+ * Owns the order (passed-on requests first, then oldest first, then gradients) and the groups: requests of one round that the
+ * same validators have tried are interchangeable to every other validator, so only the first of each group is examined. There
+ * are as many groups as rounds with open audits, plus one for each set of validators that could not answer. Out of scope: which
+ * validator is asked.
  */
 
 import { assert } from "../../assert.ts";

@@ -150,7 +150,8 @@ function dropBacklog(state: OrchestratorState): OrchestratorEffect[] {
   const dropped = removeAudits(audit.queue, isOld);
   if (dropped.length === 0) return [];
   for (const request of dropped) closeRequest(audit, request);
-  const audits = dropped.filter((request) => request.type !== "trial" && !isPatient(request)).length; // these wait for idle validators
+  const isMissed = (request: AuditRequest) => request.type !== "trial" && !isPatient(request); // those wait for idle validators
+  const audits = dropped.filter(isMissed).length;
   if (audits === 0) return [];
   const isAlone = state.validators.size === 0;
   const isSaid = isAlone && audit.isAloneSaid;
