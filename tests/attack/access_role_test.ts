@@ -27,7 +27,7 @@ Deno.test("Role: a miner that joins as a validator gets no held-out text but the
   liar.close();
 });
 
-const validatorsOnly: readonly NodeMessage["type"][] = ["evaluated", "replayed", "requestFailed"];
+const validatorsOnly: readonly NodeMessage["type"][] = ["evaluated", "replayed", "gradientRepeated", "requestFailed"];
 const both: readonly NodeMessage["type"][] = ["join", "leaving"];
 
 function swarm(): { hub: ScriptedOrchestrator; miner: NodeId; validator: NodeId } {
