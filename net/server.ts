@@ -17,7 +17,7 @@ import { originOf } from "./links/crowd.ts";
 import { Door } from "./links/door.ts";
 import type { NetLimits } from "./limits.ts";
 import { joinSocket, type Socket, socketOptions } from "./links/socket_wire.ts";
-import { systemTimers, type Timers } from "./timers.ts";
+import { type Cancel, systemTimers, type Timers } from "./timers.ts";
 import type { Wire, WireHandler } from "./links/wire.ts";
 
 export interface ListenOptions {
@@ -47,8 +47,8 @@ export interface Listener {
 
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { host, limits, tls, timers = systemTimers } = options;
-  const { mostConnections, backlog } = boundsOf(options);
-  const door = new Door({ limits, timers, mostConnections });
+  const { backlog, mostOpen, ...bounds } = boundsOf(options);
+  const door = new Door({ limits, timers, ...bounds });
   const server = createServer(options, door);
   const sockets = new WebSocketServer({ ...socketOptions, noServer: true, maxPayload: limits.frameBytes });
   server.on("upgrade", (request: IncomingMessage, socket: TcpSocket, head: Buffer) => {
@@ -60,7 +60,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   });
   await bind(server, { ...options, backlog });
   const { port } = server.address() as AddressInfo;
-  const keeper = keepOpen({ server, door, port, options });
+  const keeper = keepOpen({ server, door, port, mostOpen, options });
   const shownHost = host.includes(":") ? `[${host}]` : host;
   return {
     url: `${tls === undefined ? "http" : "https"}://${shownHost}:${port}`,
@@ -94,14 +94,25 @@ function createServer({ fetch, limits, tls }: ListenOptions, door: Door): Server
   return server;
 }
 
+const restMs = 20;
 const noticeMs = 60_000;
 const againMs = 10_000;
 const anyHost: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1" };
 
-/** Reopens the port when it no longer accepts connections, and drops strangers when descriptors run out. */
+/**
+ * Reopens the port when it no longer accepts connections, and drops strangers when descriptors run out. Before they do, the port
+ * closes for a moment: the runtime accepts connections as long as any wait, dozens in a few milliseconds, and until then none
+ * that was closed gives back its descriptor.
+ */
 function keepOpen(
-  { server, door, port, options }: { server: Server; door: Door; port: number; options: ListenOptions },
-): DeafWatch {
+  { server, door, port, mostOpen, options }: {
+    server: Server;
+    door: Door;
+    port: number;
+    mostOpen: number;
+    options: ListenOptions;
+  },
+): Keeper {
   const { host, limits, onNotice, timers = systemTimers } = options;
   const toldAtMs = new Map<Verdict, number>();
   let failedAtMs = -Infinity;
@@ -111,8 +122,20 @@ function keepOpen(
     toldAtMs.set(verdict, nowMs);
     onNotice?.(text);
   };
+  // Waiting clients connect all at once, and each holds a descriptor for a moment, even if turned away.
+  const reopen = () => server.listen({ port, host, backlog: Math.ceil(door.mostStrangers / 8) });
+  let resume: Cancel | null = null; // the port is closed for a moment
+  const rest = () => {
+    if (resume !== null) return;
+    server.close();
+    resume = timers.after(restMs, () => {
+      resume = null;
+      reopen();
+    });
+  };
   const onVerdict = (verdict: Verdict) => {
     if (verdict === "hears") return door.ease();
+    if (resume !== null) return;
     const { connections } = door;
     const isAgain = timers.steadyMs() - failedAtMs < againMs; // deaf again: too many clients came back at once
     const gone = verdict === "exhausted" || isAgain ? door.shed() : 0;
@@ -125,8 +148,7 @@ function keepOpen(
       );
     }
     if (server.listening) server.close();
-    // Waiting clients connect all at once, and each holds a descriptor for a moment, even if turned away.
-    server.listen({ port, host, backlog: Math.ceil(door.mostStrangers / 8) });
+    reopen();
     tell(verdict, `Port ${port} no longer accepted connections and was reopened; nodes reconnect by themselves`);
   };
   const watch = new DeafWatch({
@@ -135,18 +157,48 @@ function keepOpen(
     timers,
     onVerdict,
   });
-  server.on("connection", () => watch.called());
+  server.on("connection", () => {
+    watch.called();
+    if (door.connections > mostOpen) rest();
+  });
   server.on("error", (error: Error) => tell("deaf", `Cannot reopen port ${port}: ${error.message}; still trying`));
-  return watch;
+  return {
+    close() {
+      watch.close();
+      resume?.();
+    },
+  };
 }
 
-/** Part of the descriptors is reserved for files and for waiting clients, which connect all at once and leave one by one. */
-function boundsOf({ descriptors = null }: ListenOptions): { mostConnections: number; backlog: number } {
-  if (descriptors === null) return { mostConnections: Infinity, backlog: longestBacklog };
+interface Keeper {
+  close(): void;
+}
+
+interface Bounds {
+  readonly mostConnections: number;
+  readonly mostTurnedAway: number; // beside these
+  readonly mostOpen: number; // of any kind, those that are being closed included: then no others are accepted for a moment
+  readonly backlog: number;
+}
+
+/**
+ * Part of the descriptors is reserved for files, for waiting clients, which connect all at once and leave one by one, and for
+ * those that wait to be told that there is no room.
+ */
+function boundsOf({ descriptors = null }: ListenOptions): Bounds {
+  if (descriptors === null) {
+    return { mostConnections: Infinity, mostTurnedAway: mostToldBusy, mostOpen: Infinity, backlog: longestBacklog };
+  }
   const reserve = Math.min(largestReserve, Math.ceil(descriptors / 2));
-  return { mostConnections: descriptors - reserve, backlog: Math.min(longestBacklog, Math.ceil(reserve / 4)) };
+  return {
+    mostConnections: descriptors - reserve,
+    mostTurnedAway: Math.min(mostToldBusy, Math.floor(reserve / 4)),
+    mostOpen: descriptors - Math.floor(reserve / 2),
+    backlog: Math.min(longestBacklog, Math.ceil(reserve / 4)),
+  };
 }
 
+const mostToldBusy = 64;
 const largestReserve = 2048;
 const longestBacklog = 511; // the runtime's own choice
 

@@ -38,8 +38,7 @@ function sayBusy(socket: Socket): void {
   socket.destroySoon();
 }
 
-/** For connections without room: how many may wait for that answer, and how long. */
-const mostTurnedAway = 64;
+/** How long a connection without room may wait for that answer. */
 const turnedAwayMs = 500;
 
 /** Even if there are very few descriptors. */
@@ -54,14 +53,17 @@ export class Door {
   readonly #strangers: Crowd<Caller>;
   readonly #callers = new Map<Socket, Caller>();
   readonly #mostConnections: number; // of strangers and nodes together
+  readonly #mostTurnedAway: number;
   #turnedAway = 0; // but not closed yet
   #mostStrangers: number; // below the limit after descriptors ran out
 
-  constructor(options: { limits: DoorLimits; timers: Timers; mostConnections: number }) {
-    const { limits, timers, mostConnections } = options;
+  /** `mostTurnedAway`: connections without room that may wait to be told so, beside `mostConnections`. */
+  constructor(options: { limits: DoorLimits; timers: Timers; mostConnections: number; mostTurnedAway: number }) {
+    const { limits, timers, mostConnections, mostTurnedAway } = options;
     this.#limits = limits;
     this.#timers = timers;
     this.#mostConnections = mostConnections;
+    this.#mostTurnedAway = mostTurnedAway;
     this.#mostStrangers = limits.strangers;
     this.#strangers = new Crowd({ most: limits.strangers, shortestMs: limits.crowdedMs });
   }
@@ -189,7 +191,7 @@ export class Door {
   #turnAway(caller: Caller): void {
     caller.isTurnedAway = true;
     const isShort = this.#mostStrangers < this.#limits.strangers; // of descriptors: an answer is not worth one
-    if (isShort || this.#turnedAway >= mostTurnedAway) return this.#close(caller);
+    if (isShort || this.#turnedAway >= this.#mostTurnedAway) return this.#close(caller);
     this.#turnedAway++;
     caller.socket.on("close", () => this.#turnedAway--);
     this.#waitFor(caller, turnedAwayMs);
