@@ -4,7 +4,8 @@
 
 import { assert } from "../../core/assert.ts";
 import type { BufferRange } from "../stage_ops.ts";
-import { type GemmKind, type GemmSettings, gemmSource, gemmTile } from "./generate/gemm.ts";
+import { gemmSource } from "./generate/gemm.ts";
+import { type GemmChoice, type GemmKind, gemmTile } from "./generate/gemm_settings.ts";
 import type { GpuDispatch, Kernels } from "./kernel.ts";
 
 export interface GemmOptions {
@@ -22,7 +23,7 @@ export interface GemmOptions {
 }
 
 export function gemm(
-  { kernels, settings }: { kernels: Kernels; settings: GemmSettings },
+  { kernels, choice }: { kernels: Kernels; choice: GemmChoice },
   kind: GemmKind,
   options: GemmOptions,
 ): GpuDispatch {
@@ -33,6 +34,7 @@ export function gemm(
     `Cannot multiply as columns ${columns}, depth ${depth} must divide by 4`,
   );
   assert(kind !== "weightGradient" || rows % 4 === 0, `Cannot multiply as rows ${rows} must divide by 4`);
+  const settings = choice[kind];
   const tile = gemmTile(settings);
   return kernels.dispatch({
     kernel: { label: `gemm ${kind}`, source: gemmSource(kind, settings) },

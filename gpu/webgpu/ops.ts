@@ -6,7 +6,7 @@
 import { attention, attentionBackward, rotate } from "./attention_ops.ts";
 import type { AttentionSizes } from "../attention_sizes.ts";
 import { gemm, type GemmOptions } from "./gemm_ops.ts";
-import { type GemmKind, type GemmSettings, hardwareGemm, softwareGemm } from "./generate/gemm.ts";
+import { type GemmChoice, type GemmKind, hardwareGemm, sameForAll, softwareGemm } from "./generate/gemm_settings.ts";
 import { bfloat16Decode, bfloat16Encode } from "./bfloat16_ops.ts";
 import { codesDecode, codesEncode } from "./codes_ops.ts";
 import { floatBits, type Kernels, type KernelSource } from "./kernel.ts";
@@ -40,13 +40,17 @@ import swigluBackward from "./wgsl/swiglu_backward.wgsl" with { type: "text" };
 
 /** Tuning for the adapter. Results are deterministic for one setting; only the GEMM's do not depend on it at all. */
 export interface KernelSettings {
-  readonly gemm: GemmSettings;
+  readonly gemm: GemmChoice;
   readonly attentionLanes: number;
   readonly rows: "perLane" | "perWorkgroup";
 }
 
-export const softwareKernels: KernelSettings = { gemm: softwareGemm, attentionLanes: 8, rows: "perLane" };
-export const hardwareKernels: KernelSettings = { gemm: hardwareGemm, attentionLanes: 64, rows: "perWorkgroup" };
+export const softwareKernels: KernelSettings = { gemm: sameForAll(softwareGemm), attentionLanes: 8, rows: "perLane" };
+export const hardwareKernels: KernelSettings = {
+  gemm: sameForAll(hardwareGemm),
+  attentionLanes: 64,
+  rows: "perWorkgroup",
+};
 
 const mapLanes = 32; // the workgroup size written in the element-wise kernels
 const rowsPerLaneGroup = 8; // ROW_GROUP of row_per_lane.wgsl
@@ -105,7 +109,7 @@ export class Ops implements StageOps {
   }
 
   #gemm(kind: GemmKind, options: GemmOptions): Dispatch {
-    return gemm({ kernels: this.kernels, settings: this.settings.gemm }, kind, options);
+    return gemm({ kernels: this.kernels, choice: this.settings.gemm }, kind, options);
   }
 
   rmsNorm(

@@ -6,7 +6,7 @@
 import type { MatrixSizes, OrthogonalOps, Polynomial } from "../optimizers/orthogonal_ops.ts";
 import type { BufferRange, Dispatch } from "../stage_ops.ts";
 import { gemm, type GemmOptions } from "./gemm_ops.ts";
-import type { GemmKind } from "./generate/gemm.ts";
+import type { GemmKind } from "./generate/gemm_settings.ts";
 import { floatBits } from "./kernel.ts";
 import type { Ops } from "./ops.ts";
 import descend from "./wgsl/muon/descend.wgsl" with { type: "text" };
@@ -98,7 +98,7 @@ export class GpuOrthogonalOps implements OrthogonalOps {
       bindings: kind === "forward" ? [...operands, a] : operands, // no residual: see Ops.linear
     };
     return [
-      gemm({ kernels, settings: settings.gemm }, kind, product),
+      gemm({ kernels, choice: settings.gemm }, kind, product),
       kernels.dispatch({
         kernel: { label: "mirror", source: mirror },
         bindings: [output],

@@ -13,7 +13,7 @@ import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
 import { StageBuffers } from "../../gpu/webgpu/buffers.ts";
 import type { StepOptions } from "../../gpu/compute.ts";
 import { type GpuDevice, openGpuDevice } from "../../gpu/webgpu/device.ts";
-import type { GemmKind } from "../../gpu/webgpu/generate/gemm.ts";
+import type { GemmKind } from "../../gpu/webgpu/generate/gemm_settings.ts";
 import { Kernels } from "../../gpu/webgpu/kernel.ts";
 import type { Dispatch } from "../../gpu/stage_ops.ts";
 import { hardwareKernels, Ops, softwareKernels } from "../../gpu/webgpu/ops.ts";

@@ -2,7 +2,13 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { StageBuffers } from "../../../gpu/webgpu/buffers.ts";
-import { type GemmKind, type GemmSettings, hardwareGemm, softwareGemm } from "../../../gpu/webgpu/generate/gemm.ts";
+import {
+  type GemmKind,
+  type GemmSettings,
+  hardwareGemm,
+  sameForAll,
+  softwareGemm,
+} from "../../../gpu/webgpu/generate/gemm_settings.ts";
 import { Ops, softwareKernels } from "../../../gpu/webgpu/ops.ts";
 import { type GpuSupport, gpuTest } from "../../support/gpu_adapter.ts";
 
@@ -70,7 +76,7 @@ function expected(test: Case): Float64Array {
 }
 
 async function computed({ gpu, kernels }: GpuSupport, test: Case, gemm: GemmSettings): Promise<Float32Array> {
-  const ops = new Ops(kernels, { ...softwareKernels, gemm });
+  const ops = new Ops(kernels, { ...softwareKernels, gemm: sameForAll(gemm) });
   const buffers = new StageBuffers(gpu);
   buffers.reserveStaging(1 << 16);
   const load = (name: string, values: Float32Array) => {
@@ -131,7 +137,8 @@ gpuTest("Gemm: every tile and family gives the same bits", async (support) => {
   const tiles: GemmSettings[] = [
     hardwareGemm,
     { family: "direct", lanes: 8, rows: 4, columnVectors: 1 },
-    { family: "shared", lanesX: 8, lanesY: 8, depth: 8 },
+    { family: "shared", lanesX: 8, lanesY: 8, depth: 8, rows: 4, columnVectors: 1 },
+    { family: "shared", lanesX: 16, lanesY: 4, depth: 8, rows: 8, columnVectors: 2 },
   ];
   for (const test of cases) {
     const first = await computed(support, test, softwareGemm);
