@@ -35,7 +35,7 @@ export function walletFolders(
 ): string[] {
   if (given.explicit !== undefined) return [given.explicit];
   const own = given.data === undefined ? [] : [`${given.data}/wallets`];
-  const homeless = own.length > 0 && !environment.get(homeVariable(environment)); // a service without HOME still has --data
+  const homeless = own.length > 0 && !hasHome(environment); // a service without HOME still has --data
   return homeless ? own : [...own, `${homeFolder(environment)}/.bittensor/wallets`];
 }
 
@@ -47,6 +47,8 @@ export function homeFolder(environment: Environment): string {
     next: "Pass the folders: --data DIR, and --wallet-path DIR if a wallet is used",
   });
 }
+
+export const hasHome = (environment: Environment): boolean => Boolean(environment.get(homeVariable(environment)));
 
 function homeVariable(environment: Environment): string {
   return environment.system === "windows" ? "USERPROFILE" : "HOME";

@@ -19,10 +19,13 @@ import type { StartHelpers } from "./cpu/threads/helper_messages.ts";
 import type { FitAdapter } from "./stage_fit.ts";
 import { planStage, type StagePlan } from "./stage_plan.ts";
 import { TooLittleMemoryError } from "./too_large.ts";
-import { type DeviceFacts, type GpuDevice, NoAdapterError, openGpuDevice } from "./webgpu/device.ts";
+import { type AdapterKind, type DeviceFacts, type GpuDevice, NoAdapterError, openGpuDevice } from "./webgpu/device.ts";
 import { measureGpuAdapter } from "./webgpu/gpu_adapter_speed.ts";
 import { measureGpuAttention, measureGpuGemm } from "./webgpu/gpu_speed.ts";
 import { Kernels } from "./webgpu/kernel.ts";
+import type { KernelSettings } from "./webgpu/ops.ts";
+import { type GemmTuning, tuneGemm, type TuneRequest } from "./webgpu/tuning/tune_gemm.ts";
+import { type TunedGemms, tunedKernels } from "./webgpu/tuning/tuned.ts";
 import { createWebGpuStage } from "./webgpu/webgpu_stage.ts";
 import type { DeviceRequest } from "./worker_protocol.ts";
 
@@ -36,6 +39,7 @@ export interface ComputeDevice {
   measureGemm(request: GemmRequest): Promise<GemmSpeed | null>;
   measureAttention(request: AttentionRequest): Promise<BatchSpeed | null>;
   measureAdapter(budgetMs: number): Promise<AdapterSpeed | null>;
+  tune(request: TuneRequest): Promise<GemmTuning | null>; // null: its kernels have no settings
 }
 
 const probeMs = 250; // of each candidate
@@ -47,41 +51,47 @@ interface Threads {
 }
 
 export async function openDevice(
-  { device, isShared, threads }: DeviceRequest,
+  { device, isShared, threads, tuned }: DeviceRequest,
   start: StartHelpers,
 ): Promise<ComputeDevice> {
   const own: Threads = { threads, start };
+  const onGpu = (gpu: GpuDevice, kind?: AdapterKind) => gpuDevice(gpu, { settings: tunedKernels(gpu, tuned), kind });
   switch (device) {
     case "reference":
       return await referenceDevice();
     case "cpu":
       return cpuDevice(own, null);
     case "webgpu":
-      return gpuDevice(await openGpuDevice(), null);
+      return onGpu(await openGpuDevice());
     case "gpu":
-      return gpuDevice(await openGpuDevice({ kind: "hardware" }), null);
+      return onGpu(await openGpuDevice({ kind: "hardware" }), "hardware");
     case "software":
-      return gpuDevice(await openGpuDevice({ kind: "software" }), null);
+      return onGpu(await openGpuDevice({ kind: "software" }), "software");
     case "auto":
-      return await fastestDevice(own, { isShared });
+      return await fastestDevice(own, { isShared, tuned });
     default:
       return unreachable(device);
   }
 }
 
-async function fastestDevice(own: Threads, { isShared }: { isShared: boolean }): Promise<ComputeDevice> {
+async function fastestDevice(
+  own: Threads,
+  { isShared, tuned }: { isShared: boolean; tuned: TunedGemms },
+): Promise<ComputeDevice> {
   const gpu = await adapterIfAny();
   if (gpu === null) return cpuDevice(own, "no GPU was found");
-  if (!gpu.adapter.isSoftware) return gpuDevice(gpu, null);
+  const settings = tunedKernels(gpu, tuned);
+  if (!gpu.adapter.isSoftware) return gpuDevice(gpu, { settings });
   const [ours, software] = [
     await measureCpuGemm({ budgetMs: probeMs }, own),
-    await measureGpuGemm(gpu, { budgetMs: probeMs }),
+    await measureGpuGemm({ gpu, settings }, { budgetMs: probeMs }),
   ];
   const speed = (of: GemmSpeed) => isShared ? of.flopsPerCpuSecond : of.flopsPerSecond;
   const unit = isShared ? "GFLOP per CPU second" : "GFLOP/s";
   const text = (of: GemmSpeed) => (speed(of) / 1e9).toFixed(1);
   if (speed(software) > speed(ours)) {
-    return gpuDevice(gpu, `${text(software)} ${unit}, the processor itself ${text(ours)}; no GPU was found`);
+    const reason = `${text(software)} ${unit}, the processor itself ${text(ours)}; no GPU was found`;
+    return gpuDevice(gpu, { settings, reason });
   }
   return cpuDevice(own, `${text(ours)} ${unit}, ${gpu.adapter.name} ${text(software)}; no GPU was found`);
 }
@@ -95,7 +105,14 @@ async function adapterIfAny(): Promise<GpuDevice | null> {
   }
 }
 
-function gpuDevice(gpu: GpuDevice, reason: string | null): ComputeDevice {
+function gpuDevice(
+  gpu: GpuDevice,
+  { settings, reason = null, kind }: {
+    settings: KernelSettings;
+    reason?: string | null;
+    kind?: AdapterKind | undefined;
+  },
+): ComputeDevice {
   const kernels = new Kernels(gpu);
   return {
     adapter: gpu.adapter,
@@ -105,12 +122,26 @@ function gpuDevice(gpu: GpuDevice, reason: string | null): ComputeDevice {
     createStage: async (spec, options) => {
       const adapter = { limits: gpu.device.limits, isSoftware: gpu.adapter.isSoftware };
       const { recomputes } = await fittingPlan(spec, adapter, options);
-      return await createWebGpuStage(gpu, spec, { kernels, ...options, recomputes });
+      return await createWebGpuStage(gpu, spec, { kernels, settings, ...options, recomputes });
     },
-    measureGemm: (request) => measureGpuGemm(gpu, request),
-    measureAttention: (request) => measureGpuAttention(gpu, request),
+    measureGemm: (request) => measureGpuGemm({ gpu, settings }, request),
+    measureAttention: (request) => measureGpuAttention({ gpu, settings }, request),
     measureAdapter: (budgetMs) => measureGpuAdapter(gpu, budgetMs),
+    tune: (request) => tuneAdapter(gpu, { kind, request }),
   };
+}
+
+/** On a device of its own, which has timestamps if the adapter does. */
+async function tuneAdapter(
+  { adapter }: GpuDevice,
+  { kind, request }: { kind: AdapterKind | undefined; request: TuneRequest },
+): Promise<GemmTuning> {
+  const gpu = await openGpuDevice({ timestamps: true, kind: kind ?? (adapter.isSoftware ? "software" : "hardware") });
+  try {
+    return await tuneGemm(gpu, request);
+  } finally {
+    await gpu.whileWorking(gpu.device.queue.onSubmittedWorkDone()); // left at rest: see ComputeWorker.finish
+  }
 }
 
 function cpuDevice(own: Threads, reason: string | null): ComputeDevice {
@@ -127,6 +158,7 @@ function cpuDevice(own: Threads, reason: string | null): ComputeDevice {
     measureGemm: (request) => measureCpuGemm(request, own),
     measureAttention: (request) => measureCpuAttention(request, own),
     measureAdapter: (budgetMs) => measureCpuAdapter(budgetMs),
+    tune: () => Promise.resolve(null),
   };
 }
 
@@ -150,5 +182,6 @@ async function referenceDevice(): Promise<ComputeDevice> {
     measureGemm: () => Promise.resolve(null),
     measureAttention: () => Promise.resolve(null),
     measureAdapter: () => Promise.resolve(null),
+    tune: () => Promise.resolve(null),
   };
 }

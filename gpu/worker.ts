@@ -81,6 +81,8 @@ async function perform(request: Exclude<ComputeRequest, { type: "helpersStarted"
       return { type: "finished", id, result: await openedDevice().measureAttention(request) };
     case "measureAdapter":
       return { type: "finished", id, result: await openedDevice().measureAdapter(request.budgetMs) };
+    case "tune":
+      return { type: "finished", id, result: await openedDevice().tune(request) };
     case "rest":
       return { type: "finished", id, result: null };
     default:

@@ -18,6 +18,8 @@ import type { BatchSpeed } from "./speed/batch_speed.ts";
 import type { GemmRequest, GemmSpeed } from "./speed/gemm_speed.ts";
 import { VectorTable } from "./vector_table.ts";
 import { OutOfMemoryError } from "./cpu/memory.ts";
+import type { GemmTuning, TuneRequest } from "./webgpu/tuning/tune_gemm.ts";
+import type { TunedGemms } from "./webgpu/tuning/tuned.ts";
 import { TooLargeError, TooLittleMemoryError } from "./too_large.ts";
 import type {
   ComputeRequest,
@@ -77,6 +79,8 @@ export interface ComputeWorker {
   measureAttention(request: AttentionRequest): Promise<BatchSpeed | null>;
   /** What the device can do at most. Null of the reference. */
   measureAdapter(budgetMs: number): Promise<AdapterSpeed | null>;
+  /** The fastest settings of its matrix products. Null of devices whose kernels have none. */
+  tune(request: TuneRequest): Promise<GemmTuning | null>;
   /**
    * Lets calls in flight finish and refuses later ones: the way out for a process that is about to exit. Measured on llvmpipe:
    * of 112 processes that terminated the worker or destroyed its device just before exit 12 ended with a segmentation fault in
@@ -87,13 +91,18 @@ export interface ComputeWorker {
   close(): void;
 }
 
-/** `threads`: of the processor, if it becomes the device. @default 1 */
+/** `threads`: of the processor, if it becomes the device. @default 1. `tuned`: by adapter. @default none */
 export async function openComputeWorker(
-  { device, isShared = false, threads = 1 }: { device: DeviceChoice; isShared?: boolean; threads?: number },
+  { device, isShared = false, threads = 1, tuned = {} }: {
+    device: DeviceChoice;
+    isShared?: boolean;
+    threads?: number;
+    tuned?: TunedGemms;
+  },
 ): Promise<ComputeWorker> {
   const link = new WorkerLink();
   try {
-    const { adapter, reason, threads: own } = await link.openDevice({ device, isShared, threads });
+    const { adapter, reason, threads: own } = await link.openDevice({ device, isShared, threads, tuned });
     let opened = 0;
     return {
       adapter,
@@ -114,6 +123,7 @@ export async function openComputeWorker(
       measureAttention: (request) =>
         link.measure({ type: "measureAttention", ...request }) as Promise<BatchSpeed | null>,
       measureAdapter: (budgetMs) => link.measure({ type: "measureAdapter", budgetMs }) as Promise<AdapterSpeed | null>,
+      tune: (request) => link.measure({ type: "tune", ...request }) as Promise<GemmTuning | null>,
       finish: () => link.finish(),
       close: () => link.stop("the compute worker was closed"),
     };
@@ -176,7 +186,7 @@ class WorkerLink implements StageLink {
   }
 
   /** What the worker answers to the request of this type. */
-  measure(request: Extract<Unnumbered<ComputeRequest>, { type: `measure${string}` }>): Promise<unknown> {
+  measure(request: Extract<Unnumbered<ComputeRequest>, { type: `measure${string}` | "tune" }>): Promise<unknown> {
     return this.#request(request);
   }
 

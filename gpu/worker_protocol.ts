@@ -8,6 +8,8 @@ import type { AdapterDescription, StageCompute, StageOptions } from "./compute.t
 import type { HelperOrder } from "./cpu/threads/helper_messages.ts";
 import type { AttentionRequest } from "./speed/attention_speed.ts";
 import type { GemmRequest } from "./speed/gemm_speed.ts";
+import type { TunedGemms } from "./webgpu/tuning/tuned.ts";
+import type { TuneRequest } from "./webgpu/tuning/tune_gemm.ts";
 
 /** `webgpu` is any adapter, `gpu` a real one, `software` one that runs on the processor; what `auto` takes: devices.ts. */
 export const deviceChoices = ["auto", "gpu", "cpu", "software", "webgpu", "reference"] as const;
@@ -17,6 +19,7 @@ export interface DeviceRequest {
   readonly device: DeviceChoice;
   readonly isShared: boolean; // several nodes compute on this machine, so CPU time counts, not the clock
   readonly threads: number; // of the processor, if it is the device
+  readonly tuned: TunedGemms; // what was measured on this machine before
 }
 
 /** The methods of `StageCompute` that travel; `close` has its own message. */
@@ -45,6 +48,7 @@ export type ComputeRequest =
   | ({ readonly type: "measureGemm"; readonly id: number } & GemmRequest) // GemmSpeed, or null
   | ({ readonly type: "measureAttention"; readonly id: number } & AttentionRequest) // BatchSpeed, or null
   | { readonly type: "measureAdapter"; readonly id: number; readonly budgetMs: number } // AdapterSpeed, or null
+  | ({ readonly type: "tune"; readonly id: number } & TuneRequest) // GemmTuning, or null
   | { readonly type: "rest"; readonly id: number } // answered when everything before it is done
   /** Answers `startHelpers`, out of turn: the request that needs them waits. Problem null: they are ready. */
   | { readonly type: "helpersStarted"; readonly id: number; readonly problem: string | null };

@@ -6,6 +6,7 @@
  */
 
 import type { Command, CommandContext } from "../command.ts";
+import { UsageError } from "../output/errors.ts";
 import { deviceOption, memoryOption, threadsOption, tlsAuthorityOption } from "../options/node_options.ts";
 
 /** A new benchmark is one line here and one folder or file in cli/bench. */
@@ -34,6 +35,7 @@ export const command: Command = {
     "a pipeline, and how it handles ten thousand miners for ten minutes.",
   examples: [
     "iota bench",
+    "iota bench --tune",
     "iota bench --memory 8GiB --orchestrator wss://hub.example:9009",
     "iota bench step --size tiny",
     "iota bench gemm --device cpu --peers jax-js",
@@ -78,6 +80,12 @@ export const command: Command = {
       doc: "other libraries to measure beside ours, from a checkout: all, none, or names with commas",
     },
     {
+      name: "tune",
+      kind: "boolean",
+      doc:
+        "alone: find the fastest kernels of this adapter, for the model of --size (100m on a GPU), and keep them in the data folder",
+    },
+    {
       name: "seconds",
       kind: "float",
       placeholder: "S",
@@ -93,6 +101,10 @@ export const command: Command = {
     const [name, part] = context.positionals;
     if (name === "peer") return await (await import("../bench/peer.ts")).runPeer(part ?? "");
     if (name === "compile") return await (await import("../bench/compute/adapter_bench.ts")).runCompile(part ?? "auto");
+    if (context.options.flag("tune")) {
+      if (name === undefined) return await (await import("../bench/compute/tune_bench.ts")).runTune(context);
+      throw new UsageError(`Cannot tune with bench ${name} as --tune stands alone`, { next: "iota bench --tune" });
+    }
     if (name === undefined) return await (await import("../bench/compute/worth_bench.ts")).runWorthBench(context);
     const run = Object.hasOwn(benchmarks, name) ? benchmarks[name] : undefined;
     if (run === undefined) {

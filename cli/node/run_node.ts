@@ -24,6 +24,7 @@ import { type BlobAccess, blobAccess } from "../roles/blob_access.ts";
 import { remoteStore } from "../roles/stores.ts";
 import { LastingDevice } from "../roles/lasting_device.ts";
 import { deviceText, openDevice, sameDevice } from "../roles/open_device.ts";
+import { readTuning } from "../roles/tuning_file.ts";
 import { HubPin } from "./hub_pin.ts";
 import { hubTrust } from "./hub_trust.ts";
 import { type NodeWallet, withWallet } from "./link_errors.ts";
@@ -118,14 +119,15 @@ export async function openNode(
 }
 
 /** The device of `--device`, opened again when it is lost. */
-async function openLastingDevice({ options, output }: CommandContext, signer: HotkeyPair): Promise<LastingDevice> {
-  const memoryBytes = byteOption("memory", options.text("memory"));
-  const threads = options.number("threads");
-  const worker = await openDevice(options.text("device"), { memoryBytes, threads });
+async function openLastingDevice(context: CommandContext, signer: HotkeyPair): Promise<LastingDevice> {
+  const { options, output } = context;
+  const tuned = await readTuning(context.dataFolder());
+  const how = { memoryBytes: byteOption("memory", options.text("memory")), threads: options.number("threads"), tuned };
+  const worker = await openDevice(options.text("device"), how);
   output.event({ type: "device", ...worker.adapter });
   output.line(`${signer.address} on ${deviceText(worker)}`);
   return new LastingDevice(worker, {
-    reopen: () => openDevice(sameDevice(worker), { memoryBytes, threads }),
+    reopen: () => openDevice(sameDevice(worker), how),
     timers: systemTimers,
     onLoss: ({ reason, losses }) => {
       output.event({ type: "deviceLost", reason, losses });

@@ -3,6 +3,7 @@
  */
 
 import { ComputeError, type ComputeWorker, openComputeWorker } from "../../gpu/worker_client.ts";
+import type { TunedGemms } from "../../gpu/webgpu/tuning/tuned.ts";
 import { type DeviceChoice, deviceChoices } from "../../gpu/worker_protocol.ts";
 import { UserError } from "../output/errors.ts";
 
@@ -17,15 +18,16 @@ export interface DeviceOptions {
   readonly isShared?: boolean; // several nodes will compute on this machine
   readonly threads?: number | undefined; // of the processor. @default one for each core
   readonly memoryBytes?: number | null; // what each stage may take; null: all there is
+  readonly tuned?: TunedGemms; // of this machine's adapters (tuning_file.ts). @default none
 }
 
 export async function openDevice(
   choice: string | undefined,
-  { isShared = false, threads = threadsOf(1), memoryBytes = null }: DeviceOptions = {},
+  { isShared = false, threads = threadsOf(1), memoryBytes = null, tuned = {} }: DeviceOptions = {},
 ): Promise<ComputeWorker> {
   const device = deviceChoice(choice);
   try {
-    const worker = await openComputeWorker({ device, isShared, threads });
+    const worker = await openComputeWorker({ device, isShared, threads, tuned });
     if (memoryBytes === null) return worker;
     return { ...worker, openStage: (spec, options) => worker.openStage(spec, { ...options, memoryBytes }) };
   } catch (error) {

@@ -11,6 +11,7 @@ import { mustBeCorpus } from "../data/corpus.ts";
 import { UsageError } from "../output/errors.ts";
 import type { Paint } from "../output/paint.ts";
 import { byteOption } from "../options/byte_text.ts";
+import { dataFolder, hasHome } from "../paths.ts";
 import { datedFolder } from "../run_folder.ts";
 import { shellWords } from "../shell_words.ts";
 import { shortAddress } from "../screen/format.ts";
@@ -20,6 +21,7 @@ import { planRun, type RunPlan, sayChanges, sayOver } from "../orchestrate/plan_
 import { makeRunFolder, mustHaveText } from "../orchestrate/prepare_run.ts";
 import { sampleRun } from "../generate/run_generate.ts";
 import { deviceText, openDevice, sameDevice, threadsOf } from "../roles/open_device.ts";
+import { readTuning, shareTuning } from "../roles/tuning_file.ts";
 import { saveSummary, sessionFields } from "../orchestrate/run_summary.ts";
 import { linksGrammar, type LinkShape, parseLinks } from "../chaos/link_shape.ts";
 import type { AttackName } from "../redteam/attack_names.ts";
@@ -46,6 +48,7 @@ export async function runSwarm(context: CommandContext): Promise<number> {
   else if (!runPlan.folder.isResumed) await mustBeCorpus(runPlan.config.data.corpus); // nor is a folder made
   await tryPort(context.options.number("port") ?? 0);
   await makeRunFolder(runPlan);
+  await shareTuning(usersFolder(context), folder);
   sayChanges(context, runPlan.changes);
   worker.close(); // only now, as a process that ends right after this may crash in the driver (ComputeWorker.finish)
   const memory = context.options.text("memory");
@@ -99,12 +102,19 @@ function givenAttackers({ options }: CommandContext): readonly AttackName[] {
   });
 }
 
+/** What was tuned on this machine is there, whatever --data says; a service without a home has only that. */
+function usersFolder(context: CommandContext): string {
+  const { environment } = context;
+  return hasHome(environment) ? dataFolder(environment) : context.dataFolder();
+}
+
 /** Opens the device of all nodes, and leaves it at rest. */
 async function preflight(context: CommandContext, { config, folder: { isResumed } }: RunPlan): Promise<ComputeWorker> {
   const { pipeline, swarm } = config;
   const nodes = pipeline.stages * swarm.replicas + swarm.validators;
   const threads = context.options.number("threads") ?? threadsOf(nodes);
-  const worker = await openDevice(context.options.text("device"), { isShared: true, threads });
+  const tuned = await readTuning(usersFolder(context));
+  const worker = await openDevice(context.options.text("device"), { isShared: true, threads, tuned });
   context.output.line(`Computes on ${deviceText(worker)}`);
   try {
     const given = byteOption("memory", context.options.text("memory"));

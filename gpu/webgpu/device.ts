@@ -62,6 +62,8 @@ export interface OpenGpuOptions {
   readonly gpu?: Pick<GPU, "requestAdapter"> | undefined;
   /** Any other kind of adapter is refused. @default any */
   readonly kind?: AdapterKind;
+  /** With timestamps, if the adapter has them. @default without */
+  readonly timestamps?: boolean;
   /** Called once, when the device stops working. */
   readonly onFailure?: (failure: GpuFailure) => void;
 }
@@ -155,7 +157,10 @@ export async function openGpuDevice(options: OpenGpuOptions = {}): Promise<GpuDe
   if (options.kind === "hardware" && isFallbackAdapter) throw new NoAdapterError(onlySoftware(name));
   const requiredLimits: Record<string, number> = {};
   for (const name of raisedLimits) requiredLimits[name] = adapter.limits[name];
-  const device = await adapter.requestDevice({ requiredLimits }).catch((error) => {
+  const requiredFeatures = ["timestamp-query" as const].filter((name) =>
+    options.timestamps && adapter.features.has(name)
+  );
+  const device = await adapter.requestDevice({ requiredLimits, requiredFeatures }).catch((error) => {
     throw new NoAdapterError(noDevice(name, error instanceof Error ? error.message : String(error)));
   });
   return new GpuDevice(device, {

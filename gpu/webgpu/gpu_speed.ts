@@ -12,27 +12,39 @@ import type { Dispatch } from "../stage_ops.ts";
 import { StageBuffers } from "./buffers.ts";
 import type { GpuDevice } from "./device.ts";
 import { Kernels } from "./kernel.ts";
-import { hardwareKernels, Ops, softwareKernels } from "./ops.ts";
+import { type KernelSettings, Ops } from "./ops.ts";
 
 const softwareWidth = 512; // one product takes llvmpipe some 10 ms
 const hardwareWidth = 2048; // enough workgroups for the largest GPUs; three matrices take 48 MiB
 
-export function measureGpuGemm(gpu: GpuDevice, { budgetMs, task }: GemmRequest): Promise<GemmSpeed> {
+/** A device, and the settings of its kernels. */
+export interface GpuWithSettings {
+  readonly gpu: GpuDevice;
+  readonly settings: KernelSettings;
+}
+
+export function measureGpuGemm(
+  { gpu, settings }: GpuWithSettings,
+  { budgetMs, task }: GemmRequest,
+): Promise<GemmSpeed> {
   const width = gpu.adapter.isSoftware ? softwareWidth : hardwareWidth;
   const square = { kind: "forward", rows: width, inWidth: width, outWidth: width } as const;
-  return onPlace(gpu, (place) => measureGemm(place, { task: task ?? square, budgetMs }));
+  return onPlace({ gpu, settings }, (place) => measureGemm(place, { task: task ?? square, budgetMs }));
 }
 
-export function measureGpuAttention(gpu: GpuDevice, request: AttentionRequest): Promise<BatchSpeed> {
-  return onPlace(gpu, (place) => measureAttention(place, request));
+export function measureGpuAttention(on: GpuWithSettings, request: AttentionRequest): Promise<BatchSpeed> {
+  return onPlace(on, (place) => measureAttention(place, request));
 }
 
-async function onPlace<T>(gpu: GpuDevice, measure: (place: KernelPlace) => Promise<T>): Promise<T> {
+async function onPlace<T>(
+  { gpu, settings }: GpuWithSettings,
+  measure: (place: KernelPlace) => Promise<T>,
+): Promise<T> {
   const kernels = new Kernels(gpu);
   const buffers = new StageBuffers(gpu);
   try {
     return await measure({
-      ops: new Ops(kernels, gpu.adapter.isSoftware ? softwareKernels : hardwareKernels),
+      ops: new Ops(kernels, settings),
       buffers,
       warmUp: () => kernels.warmUp(),
       run: async (program: readonly Dispatch[], times: number) => {

@@ -139,6 +139,12 @@ export class Kernels {
 /** All of the program's dispatches must be of the encoder's device. */
 export function encodeProgram(encoder: GPUCommandEncoder, program: readonly Dispatch[]): void {
   const pass = encoder.beginComputePass();
+  encodeInto(pass, program);
+  pass.end();
+}
+
+/** The same, in a pass that is open. */
+export function encodeInto(pass: GPUComputePassEncoder, program: readonly Dispatch[]): void {
   let current: GPUComputePipeline | null = null;
   for (const { pipeline, bindGroup, workgroups: [x, y, z] } of program as readonly GpuDispatch[]) {
     if (pipeline !== current) pass.setPipeline(pipeline);
@@ -146,7 +152,6 @@ export function encodeProgram(encoder: GPUCommandEncoder, program: readonly Disp
     pass.setBindGroup(0, bindGroup);
     pass.dispatchWorkgroups(x, y, z);
   }
-  pass.end();
 }
 
 const offsetMultiple = 256; // what every adapter allows

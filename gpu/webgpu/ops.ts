@@ -6,7 +6,7 @@
 import { attention, attentionBackward, rotate } from "./attention_ops.ts";
 import type { AttentionSizes } from "../attention_sizes.ts";
 import { gemm, type GemmOptions } from "./gemm_ops.ts";
-import { type GemmChoice, type GemmKind, hardwareGemm, sameForAll, softwareGemm } from "./generate/gemm_settings.ts";
+import { type GemmChoice, type GemmKind, hardwareGemm, softwareGemm } from "./generate/gemm_settings.ts";
 import { bfloat16Decode, bfloat16Encode } from "./bfloat16_ops.ts";
 import { codesDecode, codesEncode } from "./codes_ops.ts";
 import { floatBits, type Kernels, type KernelSource } from "./kernel.ts";
@@ -45,12 +45,16 @@ export interface KernelSettings {
   readonly rows: "perLane" | "perWorkgroup";
 }
 
-export const softwareKernels: KernelSettings = { gemm: sameForAll(softwareGemm), attentionLanes: 8, rows: "perLane" };
+export const softwareKernels: KernelSettings = { gemm: softwareGemm, attentionLanes: 8, rows: "perLane" };
 export const hardwareKernels: KernelSettings = {
-  gemm: sameForAll(hardwareGemm),
+  gemm: hardwareGemm,
   attentionLanes: 64,
   rows: "perWorkgroup",
 };
+
+/** What an adapter's kernels use unless it was tuned. */
+export const kernelsFor = ({ isSoftware }: { isSoftware: boolean }): KernelSettings =>
+  isSoftware ? softwareKernels : hardwareKernels;
 
 const mapLanes = 32; // the workgroup size written in the element-wise kernels
 const rowsPerLaneGroup = 8; // ROW_GROUP of row_per_lane.wgsl

@@ -8,7 +8,7 @@ import type { AdapterDescription, StageCompute, StageOptions } from "../compute.
 import { type GpuDevice, GpuFailure } from "./device.ts";
 import { TooLittleMemoryError } from "../too_large.ts";
 import { encodeProgram, Kernels } from "./kernel.ts";
-import { hardwareKernels, type KernelSettings, Ops, softwareKernels } from "./ops.ts";
+import { type KernelSettings, kernelsFor, Ops } from "./ops.ts";
 import { buildGradientNorm } from "./optimizers/gradient_norm.ts";
 import type { GradientNorm, Update, VectorParts } from "../stage_vectors.ts";
 import { updates } from "./optimizers/updates.ts";
@@ -19,7 +19,7 @@ import type { BufferRange, Dispatch } from "../stage_ops.ts";
 export interface WebGpuStageOptions extends StageOptions {
   /** Shared by the stages of one device, so that each shader is compiled once. @default a new one */
   readonly kernels?: Kernels;
-  /** @default by adapter: softwareKernels or hardwareKernels */
+  /** @default by adapter (kernelsFor) */
   readonly settings?: KernelSettings;
 }
 
@@ -42,7 +42,7 @@ class WebGpuStageDevice implements StageDevice {
   readonly #building: BuildScope;
 
   constructor(gpu: GpuDevice, options: WebGpuStageOptions) {
-    const settings = options.settings ?? (gpu.adapter.isSoftware ? softwareKernels : hardwareKernels);
+    const settings = options.settings ?? kernelsFor(gpu.adapter);
     this.adapter = gpu.adapter;
     this.buffers = new StageBuffers(gpu, { partBytes: options.partBytes });
     this.ops = new Ops(options.kernels ?? new Kernels(gpu), settings);

@@ -9,6 +9,7 @@ import type { AdapterSpeed } from "../../../gpu/speed/adapter_speed.ts";
 import type { ComputeWorker } from "../../../gpu/worker_client.ts";
 import type { CommandContext } from "../../command.ts";
 import { deviceText, openDevice } from "../../roles/open_device.ts";
+import { readTuning } from "../../roles/tuning_file.ts";
 import { type Contender, holdContest } from "./contest.ts";
 import { chosenLibraries, startLibraries } from "./libraries.ts";
 import { type Clock, SpeedTable } from "./speed_table.ts";
@@ -58,7 +59,10 @@ export async function inArena(context: CommandContext, use: (arena: Arena) => Pr
   const { output, options } = context;
   const names = chosenLibraries(options.text("peers") ?? "all");
   const signal = context.interruption();
-  const worker = await openDevice(options.text("device"), { threads: options.number("threads") ?? 1 });
+  const worker = await openDevice(options.text("device"), {
+    threads: options.number("threads") ?? 1,
+    tuned: await readTuning(context.dataFolder()),
+  });
   output.line(`Computes on ${deviceText(worker)}`);
   const { device, name: adapter, isSoftware } = worker.adapter;
   const libraries = await startLibraries(device === "reference" ? [] : names, {

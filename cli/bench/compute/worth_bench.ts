@@ -13,6 +13,7 @@ import { byteOption } from "../../options/byte_text.ts";
 import { UserError } from "../../output/errors.ts";
 import { fitAdapterOf, type Memory } from "../../roles/model_fit.ts";
 import { deviceText, openDevice } from "../../roles/open_device.ts";
+import { readTuning } from "../../roles/tuning_file.ts";
 import { byteSize, decimal } from "../../screen/format.ts";
 import { type SizeWorth, worthOfSizes } from "./size_worth.ts";
 
@@ -21,7 +22,10 @@ const hubDeadlineMs = 5000;
 export async function runWorthBench(context: CommandContext): Promise<number> {
   const { output, options } = context;
   const signal = context.interruption();
-  const worker = await openDevice(options.text("device"), { threads: options.number("threads") });
+  const worker = await openDevice(options.text("device"), {
+    threads: options.number("threads"),
+    tuned: await readTuning(context.dataFolder()),
+  });
   output.line(`Computes on ${deviceText(worker)}`);
   try {
     const adapter = await fitAdapterOf(worker);

@@ -32,17 +32,25 @@ export interface SharedGemm {
 /** One setting for each product. */
 export type GemmChoice = Readonly<Record<GemmKind, GemmSettings>>;
 
-export const softwareGemm: GemmSettings = { family: "direct", lanes: 8, rows: 8, columnVectors: 2 };
-export const hardwareGemm: GemmSettings = {
-  ...{ family: "shared", lanesX: 8, lanesY: 8, depth: 16 },
-  ...{ rows: 4, columnVectors: 1 },
-};
-
 export const sameForAll = (settings: GemmSettings): GemmChoice => ({
   forward: settings,
   inputGradient: settings,
   weightGradient: settings,
 });
+
+const eightRows: GemmSettings = { family: "direct", lanes: 8, rows: 8, columnVectors: 2 };
+const sixteenRows: GemmSettings = { ...eightRows, rows: 16 };
+
+/** Measured on llvmpipe (tests/bench/LOG.md). */
+export const softwareGemm: GemmChoice = { forward: eightRows, inputGradient: sixteenRows, weightGradient: sixteenRows };
+
+const smallTiles: GemmSettings = {
+  ...{ family: "shared", lanesX: 8, lanesY: 8, depth: 16 },
+  ...{ rows: 4, columnVectors: 1 },
+};
+
+/** Works everywhere; what is fastest differs from GPU to GPU (../tuning). */
+export const hardwareGemm: GemmChoice = sameForAll(smallTiles);
 
 export interface GemmTile {
   readonly rows: number; // outputs per workgroup

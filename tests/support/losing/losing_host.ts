@@ -65,6 +65,7 @@ export function losingWorker(isLost: (call: StageCall) => boolean): ComputeWorke
     measureGemm: () => Promise.resolve(null),
     measureAttention: () => Promise.resolve(null),
     measureAdapter: () => Promise.resolve(null),
+    tune: () => Promise.resolve(null),
     finish: () => Promise.resolve(),
     close: () => {},
   };

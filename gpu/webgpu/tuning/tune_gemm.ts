@@ -1,0 +1,68 @@
+/**
+ * Finds the fastest setting of each matrix product for given shapes on this adapter.
+ *
+ * Owns: the shapes' products and how long they take. How the best is chosen: fastest_exact.ts. Out of scope: keeping the result
+ * (the caller), attention.
+ */
+
+import type { LinearSizes } from "../../stage_ops.ts";
+import type { GpuDevice } from "../device.ts";
+import { type GemmChoice, type GemmKind, gemmKinds, type GemmSettings } from "../generate/gemm_settings.ts";
+import { type Fastest, fastestExact } from "./fastest_exact.ts";
+import { gemmCandidates } from "./gemm_candidates.ts";
+import { openProducts, type Product } from "./gemm_products.ts";
+import { Stopwatch } from "./stopwatch.ts";
+
+export interface TuneRequest {
+  readonly shapes: readonly LinearSizes[]; // y = x Wᵀ of each
+}
+
+export interface TunedProduct extends Fastest<GemmSettings> {
+  readonly kind: GemmKind;
+}
+
+export interface GemmTuning {
+  readonly products: readonly TunedProduct[];
+  readonly isOnDevice: boolean; // timed by the device's own timestamps
+}
+
+export const choiceOf = ({ products }: GemmTuning): GemmChoice =>
+  Object.fromEntries(products.map(({ kind, best }) => [kind, best])) as GemmChoice;
+
+const oddShape: LinearSizes = { rows: 84, inWidth: 76, outWidth: 108 }; // fills no tile
+const runs = 3;
+const shortestMs = 4; // of a run, so that the timer's grain does not count
+
+export async function tuneGemm(gpu: GpuDevice, { shapes }: TuneRequest): Promise<GemmTuning> {
+  const room = { isSoftware: gpu.adapter.isSoftware, limits: gpu.device.limits };
+  const stopwatch = new Stopwatch(gpu);
+  const measured = shapes.map((sizes) => openProducts(gpu, sizes));
+  const all = [...measured, openProducts(gpu, oddShape)];
+  try {
+    const products: TunedProduct[] = [];
+    for (const kind of gemmKinds) {
+      const fastest = await fastestExact(gemmCandidates(kind, room), {
+        places: measured.length,
+        milliseconds: async (settings, place) => {
+          return await shortest(stopwatch, await measured[place]!.built({ kind, settings }));
+        },
+        isExact: async (settings) => {
+          for (const product of all) if (!await product.isExact({ kind, settings })) return false;
+          return true;
+        },
+      });
+      products.push({ kind, ...fastest });
+    }
+    return { products, isOnDevice: stopwatch.isOnDevice };
+  } finally {
+    stopwatch.close();
+    for (const each of all) each.close();
+  }
+}
+
+async function shortest(stopwatch: Stopwatch, program: Product): Promise<number> {
+  let best = await stopwatch.milliseconds(program, 1);
+  const times = Math.max(1, Math.ceil(shortestMs / Math.max(0.01, best)));
+  for (let i = 0; i < runs; i++) best = Math.min(best, await stopwatch.milliseconds(program, times));
+  return best;
+}
