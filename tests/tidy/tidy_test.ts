@@ -28,6 +28,7 @@ const EMPTY_NAMES = ["utils", "util", "helpers", "helper", "types", "index", "mo
 const ENTRY_POINTS = [
   ...["cli/main.ts", "tests/tidy/floor_plan_plugin.ts"],
   ...["tests/bench/libraries/main.ts", "tests/support/losing/losing_iota.ts", "tests/browser/screenshots.ts"],
+  "tests/support/browser/hashed_steps_worker.ts",
 ];
 
 /** Pinned for a package that asks for them (a peer; a version whose parts can all be fetched) and for .ci/pack. */
