@@ -9,6 +9,7 @@ import { heldSegments } from "../../core/orchestrator/merge/rounds.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import { HubJournal, type RecoveredRun, type StateJournal } from "../../cli/hub/journal/hub_journal.ts";
 import { hashOf } from "../../net/blobs/blob_hash.ts";
+import { withMemoryFolder } from "../support/scratch_folder.ts";
 import { LocalSwarm } from "../support/swarm/local_swarm.ts";
 import { tinyConfig } from "../support/tiny_model.ts";
 
@@ -51,17 +52,8 @@ function mergedHashes(records: readonly RunRecord[]): string[] {
   );
 }
 
-/** Thousands of restarts: in memory where the system has such a folder, since syncing each entry is not under test here. */
-const inMemory = await Deno.stat("/dev/shm").then(() => ({ dir: "/dev/shm" }), () => ({}));
-
-async function withJournal<T>(body: (path: string) => Promise<T>): Promise<T> {
-  const folder = await Deno.makeTempDir({ prefix: "iota-journal-", ...inMemory });
-  try {
-    return await body(`${folder}/journal.db`);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-}
+const withJournal = <T>(body: (path: string) => Promise<T>): Promise<T> =>
+  withMemoryFolder((folder) => body(`${folder}/journal.db`));
 
 /** Runs to the end with one crash; null when the run was over before it. */
 function runWithCrash(options: { at: number; isDurable: boolean }): Promise<LocalSwarm | null> {

@@ -6,13 +6,13 @@ import { parameterTable, stageSpecs } from "../../../core/model/spec.ts";
 import { openOrchestrator } from "../../../core/orchestrator/state.ts";
 import { JournalError } from "../../../cli/journal/journal_error.ts";
 import { HubJournal } from "../../../cli/hub/journal/hub_journal.ts";
-import { withScratchFolder } from "../../support/scratch_folder.ts";
+import { withMemoryFolder } from "../../support/scratch_folder.ts";
 import { tinyConfig } from "../../support/tiny_model.ts";
 
 const identity = { run: "local", program: "test", config: "test" };
 
 Deno.test("Hub journal: a batch whose snapshot finds no room is in the file once, however often it is offered", () =>
-  withScratchFolder((folder) => {
+  withMemoryFolder((folder) => {
     const config = tinyConfig();
     const layersOfStages = splitLayers(config);
     const stages = stageSpecs(config, layersOfStages);

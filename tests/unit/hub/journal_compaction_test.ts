@@ -14,7 +14,7 @@ import type { OrchestratorEvent } from "../../../core/orchestrator/event.ts";
 import { orchestrator } from "../../../core/orchestrator/machine.ts";
 import type { OrchestratorState } from "../../../core/orchestrator/state.ts";
 import { bytes, entries, identity, maxBytes, open, text, textsOf } from "../../support/swarm/journal_samples.ts";
-import { withScratchFolder } from "../../support/scratch_folder.ts";
+import { withMemoryFolder } from "../../support/scratch_folder.ts";
 
 const miners = 80;
 const due = 5_000; // events: then a snapshot is due
@@ -45,7 +45,7 @@ function live(
 }
 
 Deno.test("Journal compaction: the replayed state has the bytes of the live one, and later events stay behind it", () =>
-  withScratchFolder(async (folder) => {
+  withMemoryFolder(async (folder) => {
     const path = `${folder}/journal.db`;
     const warnings: string[] = [];
     const compacted = Promise.withResolvers<number>();
@@ -74,7 +74,7 @@ Deno.test("Journal compaction: the replayed state has the bytes of the live one,
 const sameBytes = (a: Uint8Array, b: Uint8Array) => a.length === b.length && a.every((byte, i) => byte === b[i]);
 
 Deno.test("Journal compaction: a history that does not replay is said, and the live state is written instead", () =>
-  withScratchFolder(async (folder) => {
+  withMemoryFolder(async (folder) => {
     const path = `${folder}/journal.db`;
     const warned = Promise.withResolvers<string>();
     const { journal } = await ThreadedHubJournal.open({ path, identity, maxBytes, warn: warned.resolve });
@@ -96,7 +96,7 @@ Deno.test("Journal compaction: a history that does not replay is said, and the l
 
 Deno.test("Journal compaction: entries that come while it runs, and a kill at any moment of it, lose nothing", async () => {
   for (const moment of ["before", "during", "after"] as const) {
-    await withScratchFolder(async (folder) => {
+    await withMemoryFolder(async (folder) => {
       const path = `${folder}/journal.db`;
       const sent: FromJournal["type"][] = [];
       const replayed = Promise.withResolvers<Uint8Array>();

@@ -6,7 +6,7 @@ import { pageBytes } from "../../../cli/journal/journal_file.ts";
 import { JournalError } from "../../../cli/journal/journal_error.ts";
 import { keyOf, nextBelow, openStream } from "../../../core/prng.ts";
 import { append, bytes, entries, failure, open, text, textsOf } from "../../support/swarm/journal_samples.ts";
-import { withScratchFolder } from "../../support/scratch_folder.ts";
+import { withMemoryFolder } from "../../support/scratch_folder.ts";
 
 function tamper(path: string, sql: string): void {
   const db = new DatabaseSync(path);
@@ -15,7 +15,7 @@ function tamper(path: string, sql: string): void {
 }
 
 Deno.test("Journal: a damaged entry and everything behind it are cut off with a sentence", async () => {
-  await withScratchFolder((folder) => {
+  await withMemoryFolder((folder) => {
     const path = `${folder}/journal.db`;
     const damages = [
       { sql: "update entries set event = x'00' where sequence = 8", left: 2 },
@@ -59,7 +59,7 @@ function writeTen(path: string): void {
 }
 
 Deno.test("Journal: last entries that are gone without a trace are missed, and said", async () => {
-  await withScratchFolder((folder) => {
+  await withMemoryFolder((folder) => {
     const damages = [
       { sql: "delete from entries where sequence > 8", left: 3, why: "2 entries after it are missing" },
       { sql: "delete from entries", left: 0, why: "5 entries after it are missing" },
@@ -85,7 +85,7 @@ Deno.test("Journal: last entries that are gone without a trace are missed, and s
 });
 
 Deno.test("Journal: a snapshot with another sequence number or chain is torn", async () => {
-  await withScratchFolder((folder) => {
+  await withMemoryFolder((folder) => {
     const changes = ["sequence = sequence + 1", "sequence = 0", "sequence = null", "chain = chain + 1", "chain = null"];
     for (const [index, change] of changes.entries()) {
       const path = `${folder}/${index}.db`;
@@ -98,7 +98,7 @@ Deno.test("Journal: a snapshot with another sequence number or chain is torn", a
 });
 
 Deno.test("Journal: a tail is cut only from a file that SQLite finds intact; a broken one stays unchanged", async () => {
-  await withScratchFolder(async (folder) => {
+  await withMemoryFolder(async (folder) => {
     const path = `${folder}/journal.db`;
     const { journal } = open(path);
     journal.snapshot(bytes("state"));
@@ -122,7 +122,7 @@ Deno.test("Journal: a tail is cut only from a file that SQLite finds intact; a b
 });
 
 Deno.test("Journal: a file that lost its beginning is refused while its log is there", async () => {
-  await withScratchFolder(async (folder) => {
+  await withMemoryFolder(async (folder) => {
     const path = `${folder}/journal.db`;
     await Deno.writeFile(`${path}-wal`, new Uint8Array(5000));
     for (const lose of [() => Deno.writeFile(path, new Uint8Array()), () => Deno.remove(path)]) {
@@ -134,7 +134,7 @@ Deno.test("Journal: a file that lost its beginning is refused while its log is t
 });
 
 Deno.test("Journal: entries without a snapshot, or a state without its identity, are not a journal", async () => {
-  await withScratchFolder((folder) => {
+  await withMemoryFolder((folder) => {
     const path = `${folder}/journal.db`;
     const { journal } = open(path);
     journal.snapshot(bytes("state"));
@@ -152,7 +152,7 @@ Deno.test("Journal: entries without a snapshot, or a state without its identity,
 });
 
 Deno.test("Journal: a torn snapshot cannot be trusted", async () => {
-  await withScratchFolder((folder) => {
+  await withMemoryFolder((folder) => {
     const path = `${folder}/journal.db`;
     const { journal } = open(path);
     journal.snapshot(bytes("state"));
@@ -164,7 +164,7 @@ Deno.test("Journal: a torn snapshot cannot be trusted", async () => {
 });
 
 Deno.test("Journal: flipped and cut bytes give a prefix of the truth or a refusal, never anything else", async () => {
-  await withScratchFolder(async (folder) => {
+  await withMemoryFolder(async (folder) => {
     const path = `${folder}/whole.db`;
     const { journal } = open(path);
     append(journal, 0, 20);
@@ -203,7 +203,7 @@ Deno.test("Journal: flipped and cut bytes give a prefix of the truth or a refusa
 });
 
 Deno.test("Journal: one of V8's bytes, as earlier versions wrote, is refused by its format", async () => {
-  await withScratchFolder((folder) => {
+  await withMemoryFolder((folder) => {
     const path = `${folder}/journal.db`;
     writeTen(path);
     tamper(path, "update meta set value = 'iota-journal-4' where key = 'format'");

@@ -5,7 +5,7 @@ import { JournalError } from "../../../cli/journal/journal_error.ts";
 import { epochPath } from "../../../cli/journal/journal_epoch.ts";
 import { HubJournal } from "../../../cli/hub/journal/hub_journal.ts";
 import { append, bytes, failure, identity, maxBytes, open, textsOf } from "../../support/swarm/journal_samples.ts";
-import { withScratchFolder } from "../../support/scratch_folder.ts";
+import { withMemoryFolder } from "../../support/scratch_folder.ts";
 
 const root = new URL("../../../", import.meta.url);
 const other = `
@@ -36,7 +36,7 @@ const filesOf = (path: string) =>
 
 for (const end of ["close", "die"] as const) {
   Deno.test(`Journal: taken over by a process that then ${end === "close" ? "closes" : "dies"}, it writes nothing more`, () =>
-    withScratchFolder(async (folder) => {
+    withMemoryFolder(async (folder) => {
       const path = `${folder}/journal.db`;
       const { journal } = open(path);
       journal.snapshot(bytes("state"));
@@ -63,7 +63,7 @@ for (const end of ["close", "die"] as const) {
 }
 
 Deno.test("Journal: every opening has a higher epoch, one behind the file is no way back, one that is gone fences", () =>
-  withScratchFolder(async (folder) => {
+  withMemoryFolder(async (folder) => {
     const path = `${folder}/journal.db`;
     const epoch = () => Deno.readTextFileSync(epochPath(path)).trim();
     const found: string[] = [];
@@ -101,7 +101,7 @@ const threaded = `
 `;
 
 Deno.test("Journal: taken over while a thread writes it, nothing is written to its end, not even when the process exits", () =>
-  withScratchFolder(async (folder) => {
+  withMemoryFolder(async (folder) => {
     const path = `${folder}/journal.db`;
     await Deno.writeTextFile(`${path}.ts`, threaded);
     const config = new URL("deno.json", root).pathname;
@@ -122,7 +122,7 @@ Deno.test("Journal: taken over while a thread writes it, nothing is written to i
   }));
 
 Deno.test("Hub journal: a fenced one leaves its mark alone", () =>
-  withScratchFolder(async (folder) => {
+  withMemoryFolder(async (folder) => {
     const path = `${folder}/journal.db`;
     const { journal } = HubJournal.open({ path, identity, maxBytes });
     await Deno.writeTextFile(epochPath(path), "2\n");

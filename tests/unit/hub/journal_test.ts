@@ -14,10 +14,10 @@ import {
   textsOf,
 } from "../../support/swarm/journal_samples.ts";
 import { killAfterLines } from "../../support/process/killed_program.ts";
-import { withScratchFolder } from "../../support/scratch_folder.ts";
+import { withMemoryFolder } from "../../support/scratch_folder.ts";
 
 Deno.test("Journal: a new one is empty; entries and snapshot are there when it is opened again", async () => {
-  await withScratchFolder((folder) => {
+  await withMemoryFolder((folder) => {
     const path = `${folder}/journal.db`;
     const { journal, recovered } = open(path);
     assertEquals([recovered.snapshot, recovered.entries.length, recovered.cut], [null, 0, null]);
@@ -36,7 +36,7 @@ Deno.test("Journal: a new one is empty; entries and snapshot are there when it i
 });
 
 Deno.test("Journal: another run, version or configuration is refused by name", async () => {
-  await withScratchFolder((folder) => {
+  await withMemoryFolder((folder) => {
     const path = `${folder}/journal.db`;
     open(path).journal.close();
     for (const changed of [{ run: "other" }, { program: "2.0.0" }, { config: "def" }]) {
@@ -49,7 +49,7 @@ Deno.test("Journal: another run, version or configuration is refused by name", a
 });
 
 Deno.test("Journal: a second process, and a file that is not a journal, are refused with a message", async () => {
-  await withScratchFolder(async (folder) => {
+  await withMemoryFolder(async (folder) => {
     const path = `${folder}/journal.db`;
     const { journal } = open(path);
     const locked = failure(() => open(path));
@@ -68,7 +68,7 @@ Deno.test("Journal: a second process, and a file that is not a journal, are refu
 });
 
 Deno.test("Journal: a batch that does not fit is not partly written, and earlier entries stay", async () => {
-  await withScratchFolder((folder) => {
+  await withMemoryFolder((folder) => {
     const path = `${folder}/journal.db`;
     const { journal } = open(path, { maxBytes: 200_000 });
     journal.snapshot(bytes("state"));
@@ -86,7 +86,7 @@ Deno.test("Journal: a batch that does not fit is not partly written, and earlier
 });
 
 Deno.test("Journal: a snapshot is due after so many entries or bytes, and not before", async () => {
-  await withScratchFolder((folder) => {
+  await withMemoryFolder((folder) => {
     const { journal } = open(`${folder}/journal.db`);
     journal.snapshot(bytes("state"));
     append(journal, 0, 4095);
@@ -100,7 +100,7 @@ Deno.test("Journal: a snapshot is due after so many entries or bytes, and not be
 });
 
 Deno.test("Journal: a large state waits for as many bytes, and for 32,768 entries at most", async () => {
-  await withScratchFolder((folder) => {
+  await withMemoryFolder((folder) => {
     const { journal } = open(`${folder}/journal.db`);
     const state = new Uint8Array(60_000);
     journal.snapshot(state);
@@ -135,7 +135,7 @@ const writer = `
 
 Deno.test("Journal: whatever moment SIGKILL comes, every acknowledged batch is whole and no half one is there", async () => {
   for (const lines of [1, 7, 40, 333]) {
-    await withScratchFolder(async (folder) => {
+    await withMemoryFolder(async (folder) => {
       const path = `${folder}/journal.db`;
       const program = `${folder}/writer.ts`;
       const root = new URL("../../../", import.meta.url);
@@ -152,7 +152,7 @@ Deno.test("Journal: whatever moment SIGKILL comes, every acknowledged batch is w
 });
 
 Deno.test("Journal: every batch is synced to the medium before it is acknowledged", async () => {
-  await withScratchFolder((folder) => {
+  await withMemoryFolder((folder) => {
     const db = openJournalFile({ path: `${folder}/journal.db`, identity, maxBytes });
     assertEquals(db.prepare("pragma synchronous").get()?.["synchronous"], 2, "full");
     db.close();

@@ -9,7 +9,7 @@ import { LedgerLog, type LedgerLogOptions, openLedgerLog } from "../../../cli/le
 import { type VerifiedLedger, verifyLedger } from "../../../cli/ledger/verify_ledger.ts";
 import { diskWithRoom } from "../../support/disk_with_room.ts";
 import { ManualTimers } from "../../support/net/manual_timers.ts";
-import { withScratchFolder } from "../../support/scratch_folder.ts";
+import { withMemoryFolder } from "../../support/scratch_folder.ts";
 
 const hub = keyOf(1);
 const [left, right] = [nodeId("5Left"), nodeId("5Right")];
@@ -89,7 +89,7 @@ const typeOf = (line: string): string => {
 
 /** Changes a written log of three rounds and asks for its first wrong line. */
 async function wrongAfter(change: (lines: string[], folder: string) => number | Promise<number>): Promise<void> {
-  await withScratchFolder(async (folder) => {
+  await withMemoryFolder(async (folder) => {
     await write(folder, { to: 3 });
     assertEquals((await verified(folder)).wrong, null);
     const lines = linesIn(folder);
@@ -126,7 +126,7 @@ function replaceEntry(lines: string[], at: number, change: (entry: Record<string
 }
 
 Deno.test("Ledger: a run's log is verified line by line, and all its scores are computed again", () =>
-  withScratchFolder(async (folder) => {
+  withMemoryFolder(async (folder) => {
     await write(folder, { to: 3 });
     const found = await verified(folder);
     assertEquals(
@@ -139,7 +139,7 @@ Deno.test("Ledger: a run's log is verified line by line, and all its scores are 
   }));
 
 Deno.test("Ledger: a flipped bit is found at its line, wherever it is", () =>
-  withScratchFolder(async (folder) => {
+  withMemoryFolder(async (folder) => {
     await write(folder, { to: 1 });
     const bytes = await Deno.readFile(pathIn(folder));
     for (let at = 0; at < bytes.length; at += 7) {
@@ -224,7 +224,7 @@ Deno.test("Ledger: another key's signature is found at its line", () =>
   }));
 
 Deno.test("Ledger: a report may give half of the pay, or that of the last steps, and nothing else", () =>
-  withScratchFolder(async (folder) => {
+  withMemoryFolder(async (folder) => {
     for (
       const [units, halved, isRight] of [
         [[18, 9], [], true],
@@ -248,7 +248,7 @@ Deno.test("Ledger: a report may give half of the pay, or that of the last steps,
   }));
 
 Deno.test("Ledger: a killed process leaves whole lines, and the next one goes on with what the journal makes again", () =>
-  withScratchFolder(async (folder) => {
+  withMemoryFolder(async (folder) => {
     const { log, timers } = await openLog(folder);
     log.begin({ step: 0, round: 0, isJournaled: false });
     const entries = entriesOf({ to: 2 });
@@ -270,7 +270,7 @@ Deno.test("Ledger: a killed process leaves whole lines, and the next one goes on
   }));
 
 Deno.test("Ledger: a round whose steps are lost with a process is counted as unproven, and no later one is", () =>
-  withScratchFolder(async (folder) => {
+  withMemoryFolder(async (folder) => {
     const { log, timers } = await openLog(folder);
     log.begin({ step: 0, round: 0, isJournaled: false });
     log.take(stepEntry(0));
@@ -284,7 +284,7 @@ Deno.test("Ledger: a round whose steps are lost with a process is counted as unp
   }));
 
 Deno.test("Ledger: full files are kept beside it up to a bound, and what they carry on is checked", () =>
-  withScratchFolder(async (folder) => {
+  withMemoryFolder(async (folder) => {
     const options = { fileBytes: 4000 };
     for (let round = 0; round < 12; round++) await write(folder, { from: round, to: round + 1 }, options);
     const found = await verified(folder);
@@ -301,7 +301,7 @@ Deno.test("Ledger: full files are kept beside it up to a bound, and what they ca
   }));
 
 Deno.test("Ledger: lines that a full disk refuses are counted, and the log goes on after them", () =>
-  withScratchFolder(async (folder) => {
+  withMemoryFolder(async (folder) => {
     const room = { bytes: 3000 };
     const { log, timers, warnings } = await openLog(folder, { disk: diskWithRoom(room) });
     log.begin({ step: 0, round: 0, isJournaled: false });
@@ -322,7 +322,7 @@ Deno.test("Ledger: lines that a full disk refuses are counted, and the log goes 
   }));
 
 Deno.test("Ledger: a process whose run another one has taken over writes nothing more", () =>
-  withScratchFolder(async (folder) => {
+  withMemoryFolder(async (folder) => {
     const { log, timers } = await openLog(folder);
     log.begin({ step: 0, round: 0, isJournaled: false });
     timers.advance(100);

@@ -12,7 +12,7 @@ import { parameterTable, stageSpecs } from "../../../core/model/spec.ts";
 import { orchestrator } from "../../../core/orchestrator/machine.ts";
 import { openOrchestrator } from "../../../core/orchestrator/state.ts";
 import { keyOf, nextBelow, openStream } from "../../../core/prng.ts";
-import { withScratchFolder } from "../../support/scratch_folder.ts";
+import { withMemoryFolder } from "../../support/scratch_folder.ts";
 import { tinyConfig } from "../../support/tiny_model.ts";
 
 const config = tinyConfig({});
@@ -56,13 +56,13 @@ async function live(folder: string, isCheckpointed: boolean): Promise<void> {
 }
 
 Deno.test("Recovery: an untouched journal gives back the run, and a folder without one begins a new one", async () => {
-  await withScratchFolder(async (folder) => {
+  await withMemoryFolder(async (folder) => {
     await live(folder, false);
     const { journal, recovered, warnings } = await open(folder);
     assertEquals([recovered?.events, recovered?.nowMs, warnings], [connections, connections + 1, []]);
     journal.close();
   });
-  await withScratchFolder(async (folder) => {
+  await withMemoryFolder(async (folder) => {
     const { journal, recovered, warnings } = await open(folder);
     assertEquals([recovered, warnings], [null, []]);
     journal.close();
@@ -82,7 +82,7 @@ Deno.test("Recovery: an empty journal of a run that had begun is put aside with 
     },
   ];
   for (const empty of empties) {
-    await withScratchFolder(async (folder) => {
+    await withMemoryFolder(async (folder) => {
       await live(folder, false);
       await empty(`${folder}/journal.db`);
       const { journal, recovered, warnings } = await open(folder);
@@ -99,7 +99,7 @@ Deno.test("Recovery: an empty journal of a run that had begun is put aside with 
 
 Deno.test("Recovery: a damaged epoch costs nothing, as the journal's file keeps the number too", async () => {
   for (const text of ["", "banana", "-3", "99999999999999999999", "\0".repeat(4096)]) {
-    await withScratchFolder(async (folder) => {
+    await withMemoryFolder(async (folder) => {
       await live(folder, false);
       await Deno.writeTextFile(`${folder}/journal.db.epoch`, text);
       const { journal, recovered, warnings } = await open(folder);
@@ -111,7 +111,7 @@ Deno.test("Recovery: a damaged epoch costs nothing, as the journal's file keeps 
 });
 
 Deno.test("Recovery: a journal that another process takes over while it is opened stays that process's", async () => {
-  await withScratchFolder(async (folder) => {
+  await withMemoryFolder(async (folder) => {
     await live(folder, false);
     const before = await Deno.readFile(`${folder}/journal.db`);
     const takenOver = () => {
@@ -128,7 +128,7 @@ Deno.test("Recovery: flipped, cut, zeroed and deleted bytes never lose anything 
   let whole = 0;
   let said = 0;
   for (let seed = 1; seed <= 80; seed++) {
-    await withScratchFolder(async (folder) => {
+    await withMemoryFolder(async (folder) => {
       const stream = openStream(keyOf(seed, "journal files"));
       await live(folder, true);
       const path = `${folder}/journal.db`;

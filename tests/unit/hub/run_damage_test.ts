@@ -9,7 +9,7 @@ import { UserError } from "../../../cli/output/errors.ts";
 import { exists } from "../../../cli/run_folder.ts";
 import { keyOf, nextBelow, openStream, type Stream } from "../../../core/prng.ts";
 import { copyFolder, leaveRun, reopen } from "../../support/swarm/damaged_run.ts";
-import { withScratchFolder } from "../../support/scratch_folder.ts";
+import { withMemoryFolder } from "../../support/scratch_folder.ts";
 import { tinyConfig } from "../../support/tiny_model.ts";
 
 const config = tinyConfig({
@@ -25,7 +25,7 @@ async function withRun(
   options: { config?: typeof config; until?: { round: number; step: number } } = {},
 ): Promise<void> {
   const { until = { round: 2, step: 5 } } = options;
-  await withScratchFolder(async (root) => {
+  await withMemoryFolder(async (root) => {
     const left = await leaveRun({
       config: options.config ?? config,
       folder: `${root}/run`,

@@ -5,20 +5,20 @@ import { saveWires, takeWires } from "../../../cli/hub/saved_wires.ts";
 import { wiresFile } from "../../../cli/run_folder.ts";
 import { keyOf, nextBelow, openStream } from "../../../core/prng.ts";
 import { hashOf } from "../../../net/blobs/blob_hash.ts";
-import { withScratchFolder } from "../../support/scratch_folder.ts";
+import { withMemoryFolder } from "../../support/scratch_folder.ts";
 
 const wires = [1, 700, 40_000].map((length) => Uint8Array.from({ length }, (_, i) => (i * 7 + length) % 256));
 const byHash = new Map(wires.map((bytes) => [hashOf(bytes), bytes]));
 
 Deno.test("Saved wires: they come back once, by their names", () =>
-  withScratchFolder(async (folder) => {
+  withMemoryFolder(async (folder) => {
     await saveWires(folder, wires);
     assertEquals(await takeWires(folder), byHash);
     assertEquals((await takeWires(folder)).size, 0, "they are of one life");
   }));
 
 Deno.test("Saved wires: without any there is no file, and an old one goes", () =>
-  withScratchFolder(async (folder) => {
+  withMemoryFolder(async (folder) => {
     await saveWires(folder, wires);
     await saveWires(folder, []);
     assertEquals([...Deno.readDirSync(folder)], []);
@@ -26,7 +26,7 @@ Deno.test("Saved wires: without any there is no file, and an old one goes", () =
   }));
 
 Deno.test("Saved wires: of a damaged file only what is whole is named as it was, and nothing throws", () =>
-  withScratchFolder(async (folder) => {
+  withMemoryFolder(async (folder) => {
     await saveWires(folder, wires);
     const path = `${folder}/${wiresFile}`;
     const whole = await Deno.readFile(path);
