@@ -20,7 +20,7 @@ import { VectorTable } from "./vector_table.ts";
 import { OutOfMemoryError } from "./cpu/memory.ts";
 import type { GemmTuning, TuneRequest } from "./webgpu/tuning/tune_gemm.ts";
 import type { TunedGemms } from "./webgpu/tuning/tuned.ts";
-import { TooLargeError, TooLittleMemoryError } from "./too_large.ts";
+import { TooLargeError, TooLittleMemoryError } from "./fit/too_large.ts";
 import type {
   ComputeRequest,
   ComputeResponse,

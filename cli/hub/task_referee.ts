@@ -1,19 +1,22 @@
 /**
  * Repeats a task or a gradient that a validator found wrong, on the processor, as a validator does (validator_host.ts).
  *
- * Its device is opened for the first one, again if it stopped, and closed with the run; a stage is closed as soon as the task is repeated, so a hub's
- * memory is its own again. What the hub cannot compute is an answer, never a failure of the run: a stage that takes more
- * than `mostBytes`, a blob that is gone, a machine without room. Out of scope: what follows (core/orchestrator/audit/referee.ts).
+ * Its device is opened for the first one, again if it stopped, and closed with the run; a stage is closed as soon as the task
+ * is repeated, so a hub's memory is its own again. A stage that takes more than `mostBytes` is computed layer by layer
+ * (gpu/fit/layered_stage.ts). What the hub cannot compute is an answer, never a failure of the run: a stage too large even so, a
+ * blob that is gone, a machine without room. Out of scope: what follows (core/orchestrator/audit/referee.ts).
  */
 
 import type { RunConfig } from "../../core/config/config.ts";
 import { present } from "../../core/assert.ts";
 import type { OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
+import { layerSpecs } from "../../core/model/layer_specs.ts";
 import type { StageSpec } from "../../core/model/spec.ts";
 import type { ValidatorResult } from "../../core/validator/event.ts";
 import { type GradientWork, gradientWork, type ReplayWork, replayWork } from "../../core/validator/replay_work.ts";
 import type { BlobRef, StageIndex } from "../../core/ids.ts";
-import { bytesOfCpuStage } from "../../gpu/cpu/cpu_stage.ts";
+import { LayeredStage } from "../../gpu/fit/layered_stage.ts";
+import { planStage } from "../../gpu/fit/stage_plan.ts";
 import { type Segment, segmentBytes } from "../../net/messages/frame.ts";
 import { ComputeError } from "../../gpu/worker_client.ts";
 import { ValidatorHost } from "../node/validator_host.ts";
@@ -30,9 +33,10 @@ export interface TaskRefereeOptions {
   readonly layersOfStages: readonly number[];
   readonly blobs: BlobAccess;
   readonly openReferee: () => Promise<ComputeHost>;
+  readonly mostBytes?: number; // of a stage, or of a layer of a larger one. @default 4 GiB
 }
 
-const mostBytes = 4 * 2 ** 30; // of a stage with a gradient and the work of one task
+const usualBytes = 4 * 2 ** 30; // of a stage with a gradient and the work of one task: what the processor can address
 
 export class TaskReferee {
   readonly #options: TaskRefereeOptions;
@@ -86,16 +90,33 @@ export class TaskReferee {
     },
   ): Promise<ValidatorResult> {
     const { config, stages, layersOfStages, blobs } = this.#options;
-    const bytes = await bytesOfCpuStage(present(stages[stage], "the task's stage"), { optimizer: null });
-    if (bytes > mostBytes) throw new Error(`stage ${stage} takes ${bytes} bytes; at most ${mostBytes} are given to it`);
+    const isWhole = await this.#holds(present(stages[stage], "the task's stage"));
     const segments = byteSegments();
     const refs = contents.map((content) => segments.hold(segmentBytes(content)));
-    const host = new ValidatorHost({ device: await this.#opened(), blobs, segments });
+    const work = workOf(refs);
+    const device = await this.#opened();
+    const keepsGradients = work.type === "gradient";
+    const host = new ValidatorHost({
+      device: isWhole ? device : layerByLayer(device, { keepsGradients }),
+      ...{ blobs, segments },
+    });
     try {
-      return await host.perform({ config, layersOfStages, work: workOf(refs) });
+      return await host.perform({ config, layersOfStages, work });
     } finally {
       host.close();
     }
+  }
+
+  /** False: each of its layers alone. Throws if one of them is too large. */
+  async #holds(spec: StageSpec): Promise<boolean> {
+    const { mostBytes: memoryBytes = usualBytes } = this.#options;
+    const planOf = (part: StageSpec) => planStage(part, "cpu", { optimizer: null, memoryBytes });
+    if ((await planOf(spec)).fits) return true;
+    const tooLarge = (await Promise.all(layerSpecs(spec).map((layer) => planOf(layer.spec)))).find(({ fits }) => !fits);
+    if (tooLarge === undefined) return false;
+    const { bytes, problem } = tooLarge;
+    const why = problem?.message ?? `it takes ${bytes} bytes, and at most ${memoryBytes} are given to it`;
+    throw new Error(`a layer of stage ${spec.index} is too large: ${why}`);
   }
 
   #opened(): Promise<ComputeHost> {
@@ -106,3 +127,13 @@ export class TaskReferee {
     });
   }
 }
+
+/** The same device for stages that it cannot hold whole. */
+const layerByLayer = (device: ComputeHost, { keepsGradients }: { keepsGradients: boolean }): ComputeHost => ({
+  adapter: device.adapter,
+  openStage: (spec, options) => {
+    const open = (layer: StageSpec) => device.openStage(layer, options);
+    return Promise.resolve(new LayeredStage(spec, { adapter: device.adapter, open, keepsGradients }));
+  },
+  finish: () => device.finish(),
+});

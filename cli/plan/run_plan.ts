@@ -1,15 +1,15 @@
 /**
  * `iota plan`: every stage of a run's model on paper, as lines and as a summary, and what to change where one does not fit.
  *
- * Out of scope: the figures themselves (gpu/stage_plan.ts), and the search for a change that fits (cli/roles/model_fit.ts).
+ * Out of scope: the figures themselves (gpu/fit/stage_plan.ts), and the search for a change that fits (cli/roles/model_fit.ts).
  */
 
 import type { RunConfig } from "../../core/config/config.ts";
 import { wireBytes } from "../../core/codec/wire.ts";
 import type { StageSpec } from "../../core/model/spec.ts";
 import { stageWires } from "../../core/model/stage_wires.ts";
-import type { FitAdapter } from "../../gpu/stage_fit.ts";
-import type { StagePlan } from "../../gpu/stage_plan.ts";
+import type { FitAdapter } from "../../gpu/fit/stage_fit.ts";
+import type { StagePlan } from "../../gpu/fit/stage_plan.ts";
 import type { CommandContext } from "../command.ts";
 import { byteOption } from "../options/byte_text.ts";
 import { resolveRun } from "../options/run_options.ts";

@@ -1,7 +1,7 @@
 /**
  * Whether an adapter can hold the stages of a model, and what to change where it cannot.
  *
- * Owns: planning every kind of stage (gpu/stage_plan.ts), the words for what does not fit, and the search for a change
+ * Owns: planning every kind of stage (gpu/fit/stage_plan.ts), the words for what does not fit, and the search for a change
  * that fits when tried. Out of scope: the memory of a GPU, which WebGPU does not reveal. A software adapter has the machine's.
  */
 
@@ -11,9 +11,9 @@ import { sizeNames } from "../../core/config/size.ts";
 import { optimizerOf } from "../../core/train/optimizers.ts";
 import { type StageSpec, stageSpecs } from "../../core/model/spec.ts";
 import { splitLayers } from "../../core/model/stages.ts";
-import type { FitAdapter } from "../../gpu/stage_fit.ts";
-import { planStage, type StagePlan } from "../../gpu/stage_plan.ts";
-import { TooLargeError } from "../../gpu/too_large.ts";
+import type { FitAdapter } from "../../gpu/fit/stage_fit.ts";
+import { planStage, type StagePlan } from "../../gpu/fit/stage_plan.ts";
+import { TooLargeError } from "../../gpu/fit/too_large.ts";
 import type { ComputeWorker } from "../../gpu/worker_client.ts";
 import { UserError } from "../output/errors.ts";
 import { byteSize, plural } from "../screen/format.ts";

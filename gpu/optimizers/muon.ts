@@ -15,7 +15,7 @@ import { present } from "../../core/assert.ts";
 import { type Matrix, muonMatrices, muonNumbers } from "../../core/train/muon.ts";
 import type { StepOptions } from "../compute.ts";
 import { type BufferRange, type DeviceBuffers, type Dispatch, partOf, type StageOps } from "../stage_ops.ts";
-import { TooLargeError } from "../too_large.ts";
+import { TooLargeError } from "../fit/too_large.ts";
 import type { Update, VectorParts } from "../stage_vectors.ts";
 import { numbersLength, type OrthogonalOps } from "./orthogonal_ops.ts";
 

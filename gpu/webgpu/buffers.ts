@@ -9,7 +9,7 @@
 import { assert } from "../../core/assert.ts";
 import type { GpuDevice } from "./device.ts";
 import type { BufferRange, DeviceBuffers } from "../stage_ops.ts";
-import { TooLargeError } from "../too_large.ts";
+import { TooLargeError } from "../fit/too_large.ts";
 
 /** The buffer of a range of a GPU's. */
 export function gpuBuffer({ buffer }: BufferRange): GPUBuffer {

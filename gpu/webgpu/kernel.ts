@@ -10,7 +10,7 @@ import { assert } from "../../core/assert.ts";
 import { gpuBuffer } from "./buffers.ts";
 import type { GpuDevice } from "./device.ts";
 import type { BufferRange, Dispatch } from "../stage_ops.ts";
-import { TooLargeError } from "../too_large.ts";
+import { TooLargeError } from "../fit/too_large.ts";
 
 export interface GpuDispatch extends Dispatch {
   readonly pipeline: GPUComputePipeline;

@@ -6,7 +6,7 @@ import { gpuBuffer, StageBuffers } from "./buffers.ts";
 import { BuildScope } from "./build_scope.ts";
 import type { AdapterDescription, StageCompute, StageOptions } from "../compute.ts";
 import { type GpuDevice, GpuFailure } from "./device.ts";
-import { TooLittleMemoryError } from "../too_large.ts";
+import { TooLittleMemoryError } from "../fit/too_large.ts";
 import { encodeProgram, Kernels } from "./kernel.ts";
 import { type KernelSettings, kernelsFor, Ops } from "./ops.ts";
 import { buildGradientNorm } from "./optimizers/gradient_norm.ts";

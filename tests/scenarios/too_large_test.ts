@@ -5,7 +5,7 @@ import type { MinerRecord } from "../../core/miner/event.ts";
 import { UserError } from "../../cli/output/errors.ts";
 import type { ComputeHost } from "../../cli/roles/compute_host.ts";
 import { OutOfMemoryError } from "../../gpu/cpu/memory.ts";
-import { TooLargeError, TooLittleMemoryError } from "../../gpu/too_large.ts";
+import { TooLargeError, TooLittleMemoryError } from "../../gpu/fit/too_large.ts";
 import { ComputeError } from "../../gpu/worker_client.ts";
 import { LocalSwarm, referenceHost } from "../support/swarm/local_swarm.ts";
 import { assertWhole, configOf, patience, recordsOf } from "../support/swarm/whole_run.ts";

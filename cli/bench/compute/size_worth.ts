@@ -3,7 +3,7 @@
  *
  * The head stage of small sizes is measured: microbatches forward and backward, as a miner computes them. Larger ones are
  * estimated from the FLOPs of their slowest stage at the speed of the largest that was measured; products of larger matrices
- * are rather faster. Out of scope: the plan itself (gpu/stage_plan.ts).
+ * are rather faster. Out of scope: the plan itself (gpu/fit/stage_plan.ts).
  */
 
 import { wireBytes } from "../../../core/codec/wire.ts";
@@ -15,7 +15,7 @@ import { parameterTable, type StageSpec } from "../../../core/model/spec.ts";
 import { stageWires } from "../../../core/model/stage_wires.ts";
 import { stageFlopsPerToken } from "../../../core/model/stages.ts";
 import { optimizerOf } from "../../../core/train/optimizers.ts";
-import type { FitAdapter } from "../../../gpu/stage_fit.ts";
+import type { FitAdapter } from "../../../gpu/fit/stage_fit.ts";
 import type { ComputeWorker } from "../../../gpu/worker_client.ts";
 import { fitModel, type Memory, planModel } from "../../roles/model_fit.ts";
 

@@ -6,10 +6,11 @@ import { parameterTable, type StageSpec, stageSpecs } from "../../../core/model/
 import { splitLayers } from "../../../core/model/stages.ts";
 import { muonMatrices } from "../../../core/train/muon.ts";
 import { type DeviceLimits, GpuDevice } from "../../../gpu/webgpu/device.ts";
+import { kernelsFor } from "../../../gpu/webgpu/ops.ts";
 import { measureGpuGemm } from "../../../gpu/webgpu/gpu_speed.ts";
 import { createWebGpuStage } from "../../../gpu/webgpu/webgpu_stage.ts";
-import { fitStage } from "../../../gpu/stage_fit.ts";
-import { TooLargeError } from "../../../gpu/too_large.ts";
+import { fitStage } from "../../../gpu/fit/stage_fit.ts";
+import { TooLargeError } from "../../../gpu/fit/too_large.ts";
 import { openComputeWorker } from "../../../gpu/worker_client.ts";
 import { gpuTest } from "../../support/gpu_adapter.ts";
 
@@ -90,7 +91,9 @@ gpuTest("Stage fit: paper asks for the bytes that the real device is asked for",
 });
 
 gpuTest("Gemm speed: a short budget gives a rate of the whole product", async ({ gpu }) => {
-  const { flopsPerSecond, width, measuredMs } = await measureGpuGemm(gpu, { budgetMs: 50 });
+  const { flopsPerSecond, width, measuredMs } = await measureGpuGemm({ gpu, settings: kernelsFor(gpu.adapter) }, {
+    budgetMs: 50,
+  });
   assert(flopsPerSecond > 0 && Number.isFinite(flopsPerSecond));
   assert(flopsPerSecond * measuredMs / 1000 >= 2 * width ** 3 * 0.99, "at least one whole product was measured");
 });

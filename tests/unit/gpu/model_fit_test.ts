@@ -34,6 +34,7 @@ function workerWith(isSoftware: boolean): ComputeWorker {
     measureGemm: unused,
     measureAttention: unused,
     measureAdapter: unused,
+    tune: unused,
     finish: () => Promise.resolve(),
     close: () => {},
   };

@@ -70,7 +70,8 @@ Deno.test("Tuning: only settings within an adapter's limits are candidates, the 
   }
 });
 
-gpuTest("Tuning: what was kept is used on its adapter, unless it exceeds the adapter's limits", ({ gpu }) => {
+gpuTest("Tuning: what was kept is used on its adapter, unless it exceeds the adapter's limits", async ({ gpu }) => {
+  await Promise.resolve();
   const { name } = gpu.adapter;
   const gemm = sameForAll({ family: "direct", lanes: 8, rows: 4, columnVectors: 1 });
   const standard = kernelsFor(gpu.adapter);

@@ -5,12 +5,14 @@ import { type RefereeTask, TaskReferee, type TaskRefereeOptions } from "../../..
 import { decodeWire, encodeWire } from "../../../core/codec/wire.ts";
 import { microbatchId, stageIndex, taskId } from "../../../core/ids.ts";
 import { initialParameters } from "../../../core/model/initial.ts";
+import { layerSpecs } from "../../../core/model/layer_specs.ts";
 import { judgeAsReferee } from "../../../core/score/verdict.ts";
-import { parameterTable, stageSpecs } from "../../../core/model/spec.ts";
+import { parameterTable, type StageSpec, stageSpecs } from "../../../core/model/spec.ts";
 import { splitLayers } from "../../../core/model/stages.ts";
 import { stageWires, taskOutput } from "../../../core/model/stage_wires.ts";
 import type { OrchestratorEvent } from "../../../core/orchestrator/event.ts";
-import { createCpuStage } from "../../../gpu/cpu/cpu_stage.ts";
+import { cpuAdapter, createCpuStage } from "../../../gpu/cpu/cpu_stage.ts";
+import { planStage } from "../../../gpu/fit/stage_plan.ts";
 import { createReferenceStage } from "../../../gpu/reference/stage.ts";
 import { ComputeError } from "../../../gpu/worker_client.ts";
 import { countingBatches, referenceHost } from "../../support/swarm/local_swarm.ts";
@@ -64,6 +66,31 @@ Deno.test("Task referee: an honest output is right to rounding, one of the wrong
   assert(liar.innovationError > 1.5, JSON.stringify(liar));
 });
 
+Deno.test("Task referee: a stage that it cannot hold is repeated layer by layer, to the same result", async () => {
+  const layered = tinyConfig({ model: { layers: 6 } });
+  const layers = [2, 2, 2];
+  const large = { config: layered, stages: stageSpecs(layered, layers), layersOfStages: layers };
+  const spec = large.stages[0]!;
+  const compute = await createCpuStage(spec);
+  await compute.loadParameters(initialParameters(parameterTable(spec), layered.seed));
+  const { inputs } = countingBatches(layered).tokensOf(microbatch);
+  const wire = await compute.forward({ type: "tokens", tokens: inputs });
+  const contents = [new Uint8Array(inputs.buffer), wire];
+  const opened: number[] = [];
+  const openStage = (stage: StageSpec) => {
+    opened.push(stage.layerCount);
+    return createCpuStage(stage, { optimizer: null });
+  };
+  const openReferee = () => Promise.resolve({ adapter: cpuAdapter, openStage, finish: () => Promise.resolve() });
+  const whole = answerOf(await refereeWith({ ...large, openReferee }).repeat(task, contents)).found!;
+  const plans = await Promise.all(layerSpecs(spec).map((layer) => planStage(layer.spec, "cpu", { optimizer: null })));
+  const referee = refereeWith({ ...large, openReferee, mostBytes: Math.max(...plans.map(({ bytes }) => bytes)) });
+  assertEquals(answerOf(await referee.repeat(task, contents)).found, whole);
+  assertEquals(opened, [2, 1, 1]);
+  const tooSmall = answerOf(await refereeWith({ ...large, openReferee, mostBytes: 1000 }).repeat(task, contents));
+  assertMatch(tooSmall.detail, /a layer of stage 0 is too large: it takes \d+ bytes, and at most 1000/);
+});
+
 Deno.test("Task referee: what it cannot repeat is an answer, never a failure of the run", async () => {
   const { tokens, wire } = await made();
   const why = async (referee: TaskReferee, work: RefereeTask, contents: readonly Uint8Array[]) => {
@@ -77,9 +104,12 @@ Deno.test("Task referee: what it cannot repeat is an answer, never a failure of 
   const noDevice = refereeWith({ openReferee: () => Promise.reject(new Error("no device")) });
   assertMatch(await why(noDevice, task, [tokens, wire]), /no device/);
   assertMatch(await why(refereeWith(), task, [tokens, wire.subarray(4)]), /bytes/);
-  const large = tinyConfig({ model: { width: 4096, ffnWidth: 16_384, layers: 24, heads: 32, kvHeads: 32 } });
+  const large = tinyConfig({ model: { width: 8192, vocabSize: 131_072, heads: 64, kvHeads: 64 } }); // 4 GiB of embeddings
   const tooLarge = { config: large, stages: stageSpecs(large, splitLayers(large)), layersOfStages: splitLayers(large) };
-  assertMatch(await why(refereeWith(tooLarge), task, [tokens, wire]), /takes \d+ bytes|memory/i);
+  assertMatch(
+    await why(refereeWith(tooLarge), task, [tokens, wire]),
+    /a layer of stage 0 is too large: .*Cannot allocate/,
+  );
   const closed = refereeWith();
   closed.close();
   assertMatch(await why(closed, task, [tokens, wire]), /is ending/);

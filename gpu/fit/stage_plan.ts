@@ -5,10 +5,10 @@
  * Both are built on paper by the production code (stage_fit.ts). Out of scope: what a GPU has free, which WebGPU does not say.
  */
 
-import { parameterTable, type StageSpec } from "../core/model/spec.ts";
-import type { StageOptions } from "./compute.ts";
+import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
+import type { StageOptions } from "../compute.ts";
 import { type FitAdapter, fitStage } from "./stage_fit.ts";
-import { VectorTable } from "./vector_table.ts";
+import { VectorTable } from "../vector_table.ts";
 
 export interface StageParts {
   readonly parameters: number;

@@ -2,11 +2,11 @@
  * Whether a stage fits a device, and what it takes there: built by the production code on paper, where nothing is computed.
  */
 
-import type { StageSpec } from "../core/model/spec.ts";
-import type { StageOptions } from "./compute.ts";
-import { bytesOfCpuStage } from "./cpu/cpu_stage.ts";
-import { OutOfMemoryError } from "./cpu/memory.ts";
-import { fitGpuStage, type GpuLimits } from "./webgpu/gpu_fit.ts";
+import type { StageSpec } from "../../core/model/spec.ts";
+import type { StageOptions } from "../compute.ts";
+import { bytesOfCpuStage } from "../cpu/cpu_stage.ts";
+import { OutOfMemoryError } from "../cpu/memory.ts";
+import { fitGpuStage, type GpuLimits } from "../webgpu/gpu_fit.ts";
 
 /** The adapter of a GPU, or the processor. */
 export type FitAdapter = GpuLimits | "cpu";
