@@ -106,7 +106,9 @@ function roundText(earnings: RoundEarnings): string {
     ...(unpaidSteps > 0 ? [`${times(unpaidSteps, "step")} without pay`] : []),
     ...(isHalved ? ["half withheld, as it let a duty of the merge pass"] : []),
     ...(quality < 1 ? [`${(100 * quality).toFixed(0)} % of them counted, by the last trial of its payload`] : []),
-    ...(credited < dueOf(earnings) ? [`of ${amount(earned)}, as work was lost before the merge`] : []),
+    ...(credited < dueOf(earnings)
+      ? [`of ${amount(earned)}, as the rest is in no merge, or forfeited with a second duty of a merge`]
+      : []),
   ];
   const after = score === null || shareOfScores === null
     ? ""

@@ -29,6 +29,7 @@ const mostWithheld = {
 const confirmedPardon = 1 / 4; // of such a lapse, for one in time: confirming every second one is too few
 
 const mostLapses = 3; // rounds
+const unpaidLapses = 2; // otherwise work that is in no merge would earn half, as long as the node keeps its place
 const roundPardon = 1 / 4; // of a lapse, for a round without one: one bad round in six is tolerated indefinitely
 
 const mostRefused = 2048; // messages of one node in a round
@@ -101,6 +102,7 @@ function noteLapse(state: OrchestratorState, node: NodeId): void {
   if (standing.lapsedRound === state.round) return;
   standing.lapsedRound = state.round;
   standing.lapses += 1;
+  if (standing.lapses >= unpaidLapses) state.roundUnits.delete(node); // a first one costs half: audit/work_report.ts
   if (standing.lapses < mostLapses) return;
   standing.lapses -= 1;
   sendToRest(state, node);

@@ -78,7 +78,7 @@ Deno.test("History: advice names what is held against a node, and nothing if not
   assertEquals(adviceTo(quick, short), ["A payload that improves the model"]);
   const text = historyText(historyOf(quick, short)).join("\n");
   assertStringIncludes(text, "25 % of them counted, by the last trial of its payload");
-  assert(!text.includes("work was lost before the merge"), text);
+  assert(!text.includes("the rest is in no merge"), text);
   assertEquals(adviceTo(quick, [failed(first, quick, 0), ...round(0)]), ["Correct outputs"]);
   assertEquals(adviceTo(quick, [...round(0), ...round(1, { expelled: [quick] })]), ["Nothing in this run"]);
 });
