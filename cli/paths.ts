@@ -48,7 +48,14 @@ export function homeFolder(environment: Environment): string {
   });
 }
 
-export const hasHome = (environment: Environment): boolean => Boolean(environment.get(homeVariable(environment)));
+/** In a data folder: cli/roles/tuning_file.ts. */
+export const tuningName = "tuning.json";
+
+/** The user's own data folder, where what was tuned on this machine is, whatever --data says; null: there is no home. */
+export const tuningFolder = (environment: Environment): string | null =>
+  hasHome(environment) ? dataFolder(environment) : null;
+
+const hasHome = (environment: Environment): boolean => Boolean(environment.get(homeVariable(environment)));
 
 function homeVariable(environment: Environment): string {
   return environment.system === "windows" ? "USERPROFILE" : "HOME";

@@ -87,7 +87,7 @@ export const command: Command = {
   ],
   configures: "run",
   rights: {
-    read: ["data", "corpus"],
+    read: ["data", "corpus", "tuning"],
     write: ["data"],
     net: "loopback",
     run: ["self"],

@@ -5,7 +5,7 @@
 
 import { resolve } from "node:path";
 import type { OptionValues } from "../command.ts";
-import { type Environment, walletFolders } from "../paths.ts";
+import { type Environment, tuningFolder, tuningName, walletFolders } from "../paths.ts";
 import type { HeldRights, Place, Rights } from "./rights.ts";
 
 const nothing: HeldRights = { read: [], write: [], net: [], run: [], env: [], sys: [], needsSensors: false };
@@ -48,6 +48,10 @@ function pathsOf(place: Place, question: RightsQuestion): string[] {
       return [resolve(dataFolder())];
     case "corpus":
       return corpus === null ? [] : [resolve(corpus)];
+    case "tuning": {
+      const folder = tuningFolder(environment);
+      return folder === null ? [] : [resolve(folder, tuningName)];
+    }
     case "program":
       return [...programFolders];
     case "hotkeys": {

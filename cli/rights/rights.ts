@@ -8,9 +8,9 @@
 
 /**
  * A place on disk by purpose: the data folder, the signing wallet's hotkeys, the program itself, the training text
- * (wherever it was set), the path that an option names, or the log and its rotated files.
+ * (wherever it was set), what was tuned on this machine, the path that an option names, or the log and its rotated files.
  */
-export type Place = "data" | "hotkeys" | "program" | "corpus" | "log" | `--${string}`;
+export type Place = "data" | "hotkeys" | "program" | "corpus" | "tuning" | "log" | `--${string}`;
 
 export type SystemFact = "cpus" | "loadavg" | "hostname" | "networkInterfaces" | "systemMemoryInfo";
 

@@ -11,8 +11,7 @@ import { gemmGeneration } from "../../gpu/webgpu/generate/gemm.ts";
 import type { GemmChoice } from "../../gpu/webgpu/generate/gemm_settings.ts";
 import type { TunedGemms } from "../../gpu/webgpu/tuning/tuned.ts";
 import { readIfPresent, realDisk, writeAtomically } from "../data/disk.ts";
-
-const name = "tuning.json";
+import { tuningName } from "../paths.ts";
 
 const lanes = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1024));
 const fours = v.pipe(v.number(), v.integer(), v.minValue(4), v.maxValue(64), v.multipleOf(4));
@@ -36,7 +35,7 @@ const current = () => ({ runtime: Deno.version.deno, generation: gemmGeneration 
 
 /** By adapter; none if nothing was tuned, or by another version. */
 export async function readTuning(folder: string): Promise<TunedGemms> {
-  const bytes = await readIfPresent(`${folder}/${name}`);
+  const bytes = await readIfPresent(`${folder}/${tuningName}`);
   if (bytes === null) return {};
   const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), shape), new TextDecoder().decode(bytes));
   if (!parsed.success) return {};
@@ -60,7 +59,7 @@ export async function shareTuning(from: string, to: string): Promise<void> {
 }
 
 async function write(folder: string, gemms: TunedGemms): Promise<string> {
-  const path = `${folder}/${name}`;
+  const path = `${folder}/${tuningName}`;
   await realDisk.createFolder(folder);
   const text = `${JSON.stringify({ ...current(), gemms }, null, 2)}\n`;
   await writeAtomically(path, { disk: realDisk, chunks: [new TextEncoder().encode(text)] });

@@ -11,7 +11,7 @@ import { mustBeCorpus } from "../data/corpus.ts";
 import { UsageError } from "../output/errors.ts";
 import type { Paint } from "../output/paint.ts";
 import { byteOption } from "../options/byte_text.ts";
-import { dataFolder, hasHome } from "../paths.ts";
+import { tuningFolder } from "../paths.ts";
 import { datedFolder } from "../run_folder.ts";
 import { shellWords } from "../shell_words.ts";
 import { shortAddress } from "../screen/format.ts";
@@ -102,11 +102,7 @@ function givenAttackers({ options }: CommandContext): readonly AttackName[] {
   });
 }
 
-/** What was tuned on this machine is there, whatever --data says; a service without a home has only that. */
-function usersFolder(context: CommandContext): string {
-  const { environment } = context;
-  return hasHome(environment) ? dataFolder(environment) : context.dataFolder();
-}
+const usersFolder = (context: CommandContext): string => tuningFolder(context.environment) ?? context.dataFolder();
 
 /** Opens the device of all nodes, and leaves it at rest. */
 async function preflight(context: CommandContext, { config, folder: { isResumed } }: RunPlan): Promise<ComputeWorker> {
