@@ -1,6 +1,10 @@
 /** What `iota bench --tune` keeps, and what is made of a file that somebody else wrote. */
 
 import { assertEquals } from "@std/assert";
+import type { OptionValues } from "../../../cli/command.ts";
+import { command as swarm } from "../../../cli/commands/swarm.ts";
+import type { Environment } from "../../../cli/paths.ts";
+import { resolveRights } from "../../../cli/rights/resolve_rights.ts";
 import { keepTuning, readTuning, shareTuning } from "../../../cli/roles/tuning_file.ts";
 import { type GemmSettings, sameForAll } from "../../../gpu/webgpu/generate/gemm_settings.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
@@ -37,3 +41,23 @@ Deno.test("Tuning file: damaged, of another version or with absurd numbers it co
       assertEquals(await readTuning(folder), {}, `${from} became ${to}`);
     }
   }));
+
+Deno.test("Tuning file: a swarm in any folder may read the user's, and needs none where there is no home", () => {
+  const readBy = (home: string | undefined) => {
+    const environment: Environment = { system: "linux", get: (name) => name === "HOME" ? home : undefined };
+    const options: OptionValues = {
+      text: () => undefined,
+      number: () => undefined,
+      flag: () => false,
+      given: () => false,
+    };
+    const about = { declares: () => false, dataFolder: () => "/runs/own", corpus: null };
+    const { read } = resolveRights({
+      ...{ rights: swarm.rights, options, environment, ...about },
+      ...{ programFolders: [], executable: "iota" },
+    });
+    return read;
+  };
+  assertEquals(readBy("/home/ann"), ["/runs/own", "/home/ann/.local/share/iota/tuning.json"]);
+  assertEquals(readBy(undefined), ["/runs/own"]);
+});
