@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import { unreachable } from "../../core/assert.ts";
 import { version } from "../version.ts";
-import { refusalShape, snapshotShape, spanShape } from "./public_shape.ts";
+import { pathwayShape, refusalShape, snapshotShape, spanShape } from "./public_shape.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -93,6 +93,18 @@ export function openApi(): string {
           },
         },
       },
+      "/api/v1/pathway": {
+        get: {
+          summary: "One microbatch's way through the pipeline: which miner did each task, and when",
+          parameters: [{ name: "microbatch", in: "query", required: true, schema: { type: "integer", minimum: 0 } }],
+          responses: {
+            "200": answer("Its finished tasks", "Pathway"),
+            "400": answer("Not the number of a microbatch", "Refusal"),
+            "404": answer("The log holds no task of it", "Refusal"),
+            ...refused,
+          },
+        },
+      },
       "/events": {
         get: {
           summary: "The run as server-sent events: `snapshot`, then `changes` with the parts that changed",
@@ -103,6 +115,7 @@ export function openApi(): string {
     components: {
       schemas: {
         Run: jsonSchema(snapshotShape),
+        Pathway: jsonSchema(pathwayShape),
         Span: { anyOf: [jsonSchema(spanShape), { type: "null" }] },
         Refusal: jsonSchema(refusalShape),
       },

@@ -1,9 +1,10 @@
 /**
- * `/api/v1/history` and `/api/v1/past?at=SEQUENCE` at a port: the span of a run's log, and the run as it was after one record.
+ * `/api/v1/history`, `/api/v1/past?at=SEQUENCE` and `/api/v1/pathway?microbatch=NUMBER` at a port: the span of a run's log, the run
+ * as it was after one record, and one microbatch's way through the pipeline.
  *
- * Owns: how much strangers may ask. A question costs the fold of some records and an answer up to a snapshot's bytes, so a few wait
- * at once, and all answers together take at most `bytesPerSecond`; whoever comes too early is told when to come back. Out of scope:
- * reading the log (cli/history).
+ * Owns: how much strangers may ask. A question costs the fold of some records, or a look at the whole log, and an answer up to a
+ * snapshot's bytes. So a few wait at once, and all answers together take at most `bytesPerSecond`, a search counting as `searchBytes`;
+ * whoever comes too early is told when to come back. Out of scope: reading the log (cli/history).
  */
 
 import { defaultNetLimits } from "../../net/limits.ts";
@@ -16,6 +17,7 @@ import type { ConsumerContext, ProjectionConsumer } from "../projection/consumer
 const mostWaiting = 8;
 const hubBytesPerSecond = 2 ** 20;
 const savedMs = 2_000; // of a rate that may be spent at once
+const searchBytes = 2 ** 17;
 const longestMs = defaultNetLimits.helloMs - 2_000; // the port gives a stranger's request `helloMs`
 
 /** A process without a record log has no past to show, and says so with `null`. */
@@ -31,7 +33,7 @@ export function pastPages(
 ): Readonly<Record<string, HubPage>> {
   let waiting = 0;
   let paidUntilMs = -Infinity; // steady
-  const answered = async (json: () => Promise<string | null>): Promise<Response> => {
+  const answered = async (json: () => Promise<string | null>, { lacks = noRecord, leastBytes = 0 } = {}) => {
     const nowMs = timers.steadyMs();
     if (waiting >= mostWaiting || paidUntilMs > nowMs + savedMs) {
       return refusal("limitExceeded", "Cannot show the past now as too many ask for it; try again in a second");
@@ -39,8 +41,9 @@ export function pastPages(
     waiting += 1;
     try {
       const text = await withinTime(json(), timers);
-      if (text === null) return refusal("missing", "Cannot show the past as the run's record log must hold a record");
-      paidUntilMs = Math.max(paidUntilMs, nowMs) + (text.length * 1_000) / bytesPerSecond;
+      const bytes = Math.max(text?.length ?? 0, leastBytes);
+      paidUntilMs = Math.max(paidUntilMs, nowMs) + (bytes * 1_000) / bytesPerSecond;
+      if (text === null) return refusal("missing", lacks);
       return new Response(text, { headers });
     } catch {
       return refusal("storage", "Cannot show the past as the run's record log cannot be read now");
@@ -51,11 +54,28 @@ export function pastPages(
   return {
     "/api/v1/history": () => answered(() => past.span()),
     "/api/v1/past": (request) => {
-      const sequence = Number(/[?&]at=(\d+)(?:&|$)/.exec(request.url)?.[1] ?? NaN);
-      if (Number.isSafeInteger(sequence)) return answered(() => past.at(sequence));
+      const sequence = numberIn(request, "at");
+      if (sequence !== null) return answered(() => past.at(sequence));
       return refusal("badRequest", "Cannot show this moment as 'at' must be the whole number of a record");
     },
+    "/api/v1/pathway": (request) => {
+      const microbatch = numberIn(request, "microbatch");
+      if (microbatch === null) {
+        return refusal("badRequest", "Cannot show this microbatch as 'microbatch' must be a whole number");
+      }
+      const lacks = `Cannot show microbatch ${microbatch} as the run's record log must hold a finished task of it`;
+      return answered(() => past.pathway(microbatch), { lacks, leastBytes: searchBytes });
+    },
   };
+}
+
+const noRecord = "Cannot show the past as the run's record log must hold a record";
+
+/** Null unless the query names a whole number. */
+function numberIn({ url }: Request, name: string): number | null {
+  const text = new URL(url).searchParams.get(name) ?? "";
+  const value = /^\d+$/.test(text) ? Number(text) : NaN;
+  return Number.isSafeInteger(value) ? value : null;
 }
 
 async function withinTime(answer: Promise<string | null>, timers: Timers): Promise<string | null> {

@@ -8,6 +8,7 @@
 
 import { presentNodes, remainingMs, type RunView, tokensPerSecond } from "../../core/view/view.ts";
 import type { ConductView, HeldOutPoint, NodeView, StageView, VerdictView, WireCost } from "../../core/view/view.ts";
+import type { PathwayHop, PathwayView } from "../../core/view/pathways.ts";
 import { printable } from "../screen/format.ts";
 import { type PublicNews, publicNews } from "./public_news.ts";
 
@@ -23,6 +24,13 @@ export interface PublicMember {
 
 /** What a member did besides its tasks; apart from the rest because it changes seldom. */
 export type PublicConduct = Readonly<ConductView>;
+
+/** A microbatch's way through the pipeline. */
+export interface PublicPathway {
+  readonly microbatch: number;
+  readonly step: number | null; // in which it counted, from 1; null: that step is open
+  readonly hops: readonly Readonly<PathwayHop>[]; // in the order in which they finished
+}
 
 export interface PublicRun {
   readonly name: string;
@@ -53,6 +61,7 @@ export interface PublicRun {
   readonly wire: WireCost | null; // bytes per token
   readonly lastMerge: RunView["lastMerge"];
   readonly agreement: RunView["agreement"];
+  readonly pathways: readonly PublicPathway[]; // some of the last closed step
   readonly verdicts: { readonly passed: number; readonly failed: number; readonly last: VerdictView | null };
   readonly news: readonly PublicNews[];
 }
@@ -106,10 +115,20 @@ function publicRun(view: RunView, nowMs: number): PublicRun {
     heldOut,
     stages,
     memberCount: presentNodes(view).length,
-    ...{ reLeases, wire, lastMerge, agreement, verdicts },
+    ...{ reLeases, wire, lastMerge, agreement },
+    pathways: view.pathways.closed.map(publicPathway),
+    verdicts,
     news: news.map(publicNews),
   };
 }
+
+export const publicPathway = ({ microbatch, step, hops }: PathwayView): PublicPathway => ({
+  microbatch,
+  step,
+  hops: hops.map(({ node, stage, direction, attempt, sentMs, tookMs, computeMs }) => (
+    { node, stage, direction, attempt, sentMs, tookMs, computeMs }
+  )),
+});
 
 /** To six digits, which halves the curve's bytes. */
 const rounded = (value: number | null): number | null => value === null ? null : Number(value.toPrecision(6));

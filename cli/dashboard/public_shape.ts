@@ -8,7 +8,7 @@
 import * as v from "valibot";
 import type { NodeId } from "../../core/ids.ts";
 import type { PublicSpan } from "../history/past.ts";
-import type { RunSnapshot } from "./public_run.ts";
+import type { PublicPathway, RunSnapshot } from "./public_run.ts";
 
 const described = <Schema extends v.GenericSchema>(schema: Schema, text: string) => v.pipe(schema, v.description(text));
 
@@ -32,6 +32,23 @@ const audit = v.strictObject({
   innovationError: maybe,
   tolerance: maybe,
   lossError: maybe,
+});
+
+export const pathwayShape = v.strictObject({
+  microbatch: count,
+  step: described(maybe, "in which it counted, from 1; null: that step is open"),
+  hops: described(
+    v.array(v.strictObject({
+      node: v.string(),
+      stage: count,
+      direction: v.picklist(["forward", "turnaround", "backward"]),
+      attempt: described(count, "0: the first"),
+      sentMs: described(count, "milliseconds after the step was opened"),
+      tookMs: described(count, "from sending the task to its result, in milliseconds"),
+      computeMs: described(count, "of these, on the device, by the miner's word"),
+    })),
+    "finished tasks, in the order in which they finished",
+  ),
 });
 
 const run = v.strictObject({
@@ -76,6 +93,7 @@ const run = v.strictObject({
     v.array(v.strictObject({ round: count, stages: v.array(v.nullable(v.boolean())) })),
     "whether the replicas of each stage had the same parameters after the latest merges; null: one replica",
   ),
+  pathways: described(v.array(pathwayShape), "some of the last closed step, evenly over its data"),
   verdicts: v.strictObject({ passed: count, failed: count, last: v.nullable(audit) }),
   news: v.array(v.strictObject({ atMs: wallClock, level: v.picklist(["info", "warn"]), text: v.string() })),
 });
@@ -133,4 +151,5 @@ type Same<A, B> = A extends B ? B extends A ? true : never : never;
 export const shapesAreTheTypes: readonly [
   Same<Plain<v.InferOutput<typeof snapshotShape>>, Plain<RunSnapshot>>,
   Same<Plain<v.InferOutput<typeof spanShape>>, Plain<PublicSpan>>,
-] = [true, true];
+  Same<Plain<v.InferOutput<typeof pathwayShape>>, Plain<PublicPathway>>,
+] = [true, true, true];

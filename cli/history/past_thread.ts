@@ -8,10 +8,13 @@
 import type { Cancel, Timers } from "../../net/timers.ts";
 import type { Past } from "./past.ts";
 
-export interface PastQuestion {
-  readonly folder: string;
-  readonly sequence: number | null; // null: the span
-}
+export type PastQuestion =
+  & { readonly folder: string }
+  & (
+    | { readonly about: "span" }
+    | { readonly about: "moment"; readonly sequence: number }
+    | { readonly about: "pathway"; readonly microbatch: number }
+  );
 
 export type PastAnswer = { readonly json: string | null } | { readonly problem: string };
 
@@ -30,11 +33,15 @@ export class PastThread implements Past {
   }
 
   async span(): Promise<string> {
-    return await this.#ask(null) ?? "null";
+    return await this.#ask({ folder: this.#folder, about: "span" }) ?? "null";
   }
 
   at(sequence: number): Promise<string | null> {
-    return this.#ask(sequence);
+    return this.#ask({ folder: this.#folder, about: "moment", sequence });
+  }
+
+  pathway(microbatch: number): Promise<string | null> {
+    return this.#ask({ folder: this.#folder, about: "pathway", microbatch });
   }
 
   close(): void {
@@ -44,11 +51,11 @@ export class PastThread implements Past {
     this.#fail("this process is ending");
   }
 
-  #ask(sequence: number | null): Promise<string | null> {
+  #ask(question: PastQuestion): Promise<string | null> {
     const answer = Promise.withResolvers<string | null>();
     this.#answered.push(answer);
     this.#worker ??= this.#open();
-    this.#worker.postMessage({ folder: this.#folder, sequence } satisfies PastQuestion);
+    this.#worker.postMessage(question);
     this.#idle?.();
     this.#idle = this.#timers.after(idleMs, () => this.close());
     return answer.promise;

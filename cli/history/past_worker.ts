@@ -10,11 +10,22 @@ const scope = self as unknown as {
 
 let past: Past | null = null;
 
-scope.onmessage = async ({ data: { folder, sequence } }) => {
-  past ??= pastOf(folder);
+scope.onmessage = async ({ data }) => {
+  past ??= pastOf(data.folder);
   try {
-    scope.postMessage({ json: sequence === null ? await past.span() : await past.at(sequence) });
+    scope.postMessage({ json: await answerTo(past, data) });
   } catch (error) {
     scope.postMessage({ problem: error instanceof Error ? error.message : String(error) });
   }
 };
+
+function answerTo(past: Past, question: PastQuestion): Promise<string | null> {
+  switch (question.about) {
+    case "span":
+      return past.span();
+    case "moment":
+      return past.at(question.sequence);
+    case "pathway":
+      return past.pathway(question.microbatch);
+  }
+}

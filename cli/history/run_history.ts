@@ -84,6 +84,14 @@ export class RunHistory {
     });
   }
 
+  /** Each line that the log holds now, oldest first; null: one that is too long. */
+  eachLine(onLine: (text: string | null) => void): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#refresh();
+      for (const { file } of this.#files.files) await readLines(file, 0, (text) => onLine(text));
+    });
+  }
+
   /** The newest moment that was read; its view changes with the next `refresh`. */
   get newest(): ViewMoment {
     const { view, sequence, atMs, isDoubtful } = this.#fold;

@@ -5,22 +5,24 @@
  */
 
 import { newConduct } from "../../core/view/fold_conduct.ts";
+import { noPathways } from "../../core/view/pathways.ts";
 import { fold } from "../../core/view/fold.ts";
 import type { RunView } from "../../core/view/view.ts";
 import type { StampedRecord } from "../../core/view/view_record.ts";
 
 /** Of a view that was written before they existed. */
-const newFields: Pick<RunView, "unserved" | "heldOut" | "roundStarts" | "agreement"> = {
+const newFields: () => Pick<RunView, "unserved" | "heldOut" | "roundStarts" | "agreement" | "pathways"> = () => ({
   unserved: [],
   heldOut: [],
   roundStarts: [],
   agreement: [],
-};
+  pathways: noPathways(),
+});
 
 /** A view from a log, with what later versions added. Whether it is one is for `viewProblem` to say. */
 export function wholeView(view: RunView): RunView {
   for (const node of Object.values(view.nodes ?? {})) if (isObject(node)) node.conduct ??= newConduct();
-  return { ...newFields, ...view };
+  return { ...newFields(), ...view };
 }
 
 const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;

@@ -7,6 +7,20 @@ const numberOrNull = v.nullable(v.number());
 const direction = v.picklist(["forward", "backward"]);
 const roundLoss = v.object({ round: v.number(), loss: v.number() });
 
+const pathway = v.object({
+  microbatch: v.number(),
+  step: numberOrNull,
+  hops: v.array(v.object({
+    node: v.string(),
+    stage: v.number(),
+    direction: v.picklist(["forward", "turnaround", "backward"]),
+    attempt: v.number(),
+    sentMs: v.number(),
+    tookMs: v.number(),
+    computeMs: v.number(),
+  })),
+});
+
 const viewShape = v.object(
   {
     facts: v.object({
@@ -62,6 +76,7 @@ const viewShape = v.object(
     nodeCount: v.number(),
     hops: v.record(v.string(), v.object({ stage: v.number(), direction })),
     hopCount: v.number(),
+    pathways: v.object({ stride: v.number(), begun: v.number(), open: v.array(pathway), closed: v.array(pathway) }),
     losses: v.object({
       values: v.array(numberOrNull),
       stride: v.number(),

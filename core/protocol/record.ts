@@ -36,6 +36,9 @@ export type RunRecord =
     stage: StageIndex;
     direction: Direction;
     microbatch: MicrobatchId;
+    sentMs?: number; // after the step was opened; these three are left out by earlier versions
+    tookMs?: number; // from sending it to its result
+    computeMs?: number; // of these, on the device, by the miner's word
   }
   | {
     type: "stepClosed";

@@ -9,6 +9,7 @@
 import { noteConduct } from "./fold_conduct.ts";
 import { forgetFlight, moveMicrobatch } from "./fold_flight.ts";
 import { forgetHeldOutAfter, noteHeldOut, noteRoundStart } from "./fold_held_out.ts";
+import { closePathways, forgetOpenPathways, noteHop } from "./fold_pathways.ts";
 import { changeNode, forgetLost, nodeOf, takeUpNodes } from "./fold_nodes.ts";
 import { pushSeries } from "./series.ts";
 import { type NewsRecord, newsTypes, type RunView, stagesOf } from "./view.ts";
@@ -56,6 +57,7 @@ function change(view: RunView, record: ViewRecord, atMs: number): void {
       return stepClosed(view, record, atMs);
     case "rewound":
       view.step = record.toStep;
+      forgetOpenPathways(view.pathways);
       return forgetHeldOutAfter(view, record.toStep);
     case "mergeRetaken":
       return mergeRetaken(view, record);
@@ -125,6 +127,7 @@ function opened(view: RunView, { facts, startedAtMs, step }: RecordOf<"opened">)
   };
   Object.assign(view, { ...begun, stepAtStart: 0, trainingSinceMs: null, recentSteps: [], news: [] });
   forgetFlight(view);
+  forgetOpenPathways(view.pathways);
   takeUpNodes(view, []);
 }
 
@@ -147,6 +150,7 @@ function measured(view: RunView, record: RecordOf<"wire" | "chain">): void {
 function runStarted(view: RunView, { step, round }: RecordOf<"runStarted">, atMs: number): void {
   Object.assign(view, { phase: "training", step, stepAtStart: step, round });
   forgetFlight(view); // of an orchestrator that was killed
+  forgetOpenPathways(view.pathways);
   restartPace(view, atMs);
 }
 
@@ -167,6 +171,7 @@ function taskFinished(view: RunView, record: RecordOf<"taskFinished">): void {
   const node = nodeOf(view, record.node);
   if (node !== null) node.tasks += 1;
   moveMicrobatch(view, record);
+  noteHop(view, record);
 }
 
 function stepClosed(view: RunView, record: RecordOf<"stepClosed">, atMs: number): void {
@@ -177,12 +182,14 @@ function stepClosed(view: RunView, record: RecordOf<"stepClosed">, atMs: number)
   view.lossLast = loss ?? view.lossLast;
   pushSeries(view.losses, loss);
   view.recentSteps = [...view.recentSteps, { tokens, closedAtMs: atMs }].slice(-recentStepCount - 1);
+  closePathways(view, step);
   forgetFlight(view);
 }
 
 function mergeRetaken(view: RunView, { step, round }: RecordOf<"mergeRetaken">): void {
   Object.assign(view, { phase: "training", step, round });
   for (const stage of view.stages) stage.merge = null;
+  forgetOpenPathways(view.pathways);
   forgetHeldOutAfter(view, step);
 }
 

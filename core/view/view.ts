@@ -8,6 +8,7 @@
 
 import type { NodeId } from "../ids.ts";
 import type { Role } from "../protocol/message.ts";
+import { noPathways, type PathwaysView } from "./pathways.ts";
 import { emptySeries, type Series } from "./series.ts";
 import type { RecordOf, RunFacts, ViewPhase } from "./view_record.ts";
 
@@ -129,6 +130,7 @@ export interface RunView {
   nodeCount: number; // entries of `nodes`
   hops: Record<number, Hop>; // by microbatch, of the open step
   hopCount: number; // entries of `hops`
+  pathways: PathwaysView;
   losses: Series;
   lossFirst: number | null;
   lossLast: number | null;
@@ -174,6 +176,7 @@ export function emptyView(facts: RunFacts = noFacts, startedAtMs = 0): RunView {
     nodeCount: 0,
     hops: {},
     hopCount: 0,
+    pathways: noPathways(),
     losses: emptySeries(),
     lossFirst: null,
     lossLast: null,

@@ -28,14 +28,17 @@ function tellSample(run: LivePage, steps: number, from = 0): void {
 }
 
 /** The page of a run with a past. */
-async function withRun(options: PageOptions, body: (run: LivePage, page: Page) => Promise<void>): Promise<void> {
+async function withRun(
+  options: PageOptions,
+  body: (run: LivePage, page: Page, problems: string[]) => Promise<void>,
+): Promise<void> {
   await withScratchFolder(async (folder) => {
     await withLivePage({ folder }, async (run) => {
       tellSample(run, 20);
       await withPage(run.url, options, async ({ page, problems }) => {
         await shows(page, "step 20 of 40");
         await page.waitForSelector("#time:not([hidden])");
-        await body(run, page);
+        await body(run, page, problems);
         assertEquals(problems, []);
       });
     });
@@ -146,6 +149,36 @@ testWhere(noChromium, "Browser: a member has a page of its own, by link and by a
     await shows(page, "No member of this address");
     await page.locator("#close").press("Enter");
     await page.waitForSelector("#member", { state: "hidden" });
+  });
+});
+
+testWhere(noChromium, "Browser: a microbatch's way is shown, the slowest first, any other from the log", async () => {
+  await withRun({}, async (run, page, problems) => {
+    const text = () => page.locator("#way-text").innerText();
+    const links = page.locator("#sampled a");
+    assertEquals(await links.count(), 4); // all of the step
+    assertMatch(await text(), /^Microbatch \d+ in step 20, 5 tasks done /);
+    await links.first().press("Enter");
+    await shows(page, "Microbatch 76 in step 20");
+    assertEquals(await page.locator("#tasks tr").count(), 5);
+    assertEquals(await page.locator("#way .device").count(), 5);
+    assertMatch(
+      await page.locator("#tasks tr").nth(2).innerText(),
+      /^2 turnaround\s+5\w+…\w+\s+[\d.]+ ms\s+30 ms\s+23 ms$/,
+    );
+    await page.locator("#microbatch").fill("5");
+    await page.locator("#microbatch").press("Enter");
+    await shows(page, "Microbatch 5 in step 2,");
+    await page.locator("#microbatch").fill("5000");
+    await page.locator("#microbatch").press("Enter");
+    await shows(page, "the run's record log must hold a finished task of it");
+    tellSample(run, 21, 20);
+    await shows(page, "step 21 of 40");
+    await page.goto(`${run.url}#microbatch=80`);
+    await shows(page, "Microbatch 80 in step 21");
+    await page.locator("#tasks a").first().press("Enter");
+    await page.waitForSelector("#member:not([hidden])");
+    assert(problems.splice(0).every((problem) => problem.includes("404"))); // of the microbatch that is not in the log
   });
 });
 

@@ -57,6 +57,7 @@ const makers: Makers = {
     stage: stage(pick),
     direction: directions[pick(3)]!,
     microbatch: microbatchId(pick(50)),
+    ...(flag(pick) ? {} : { sentMs: number(pick), tookMs: number(pick), computeMs: number(pick) }),
   }),
   stepClosed: (pick) => ({
     ...{ step: count(pick), steps: 40, round: count(pick), loss: number(pick), learningRate: 0.001 },

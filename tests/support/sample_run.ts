@@ -70,6 +70,7 @@ function addStep(step: number, add: Add): void {
     const alone = stage === 1 && step > lossStep; // the other one is gone
     return sampleMiners[stage * replicas + (alone ? 0 : microbatch % replicas)]!;
   };
+  let sentMs = 0;
   const finish = (microbatch: number, stage: number, direction: "forward" | "turnaround" | "backward") =>
     add({
       type: "taskFinished",
@@ -78,6 +79,9 @@ function addStep(step: number, add: Add): void {
       stage: stageIndex(stage),
       direction,
       microbatch: microbatchId(microbatch),
+      sentMs: sentMs += 45,
+      tookMs: 20 + 5 * stage + 3 * (microbatch % 4),
+      computeMs: 15 + 4 * stage,
     }, 20);
   for (let i = 0; i < 4; i++) {
     const microbatch = (step - 1) * 4 + i;

@@ -8,6 +8,7 @@
 import { decimal } from "../../screen/format.ts";
 import type { PublicRun } from "../public_run.ts";
 import { placeOn, rangeOf, ticksOf } from "./axis.ts";
+import { draw } from "./svg.ts";
 
 export interface Point {
   readonly step: number;
@@ -18,7 +19,6 @@ const height = 240; // pixels
 const left = 48;
 const top = 10;
 const bottom = height - 24;
-const svgNames = "http://www.w3.org/2000/svg";
 
 type Curves = Pick<PublicRun, "losses" | "heldOut" | "step">;
 
@@ -38,7 +38,7 @@ export function drawLoss(chart: Element, run: Curves): void {
   chart.setAttribute("viewBox", `0 0 ${width} ${height}`);
   if (steps === null || losses === null) {
     chart.setAttribute("aria-label", "No loss yet: the first step is not closed");
-    draw(chart, "text", { x: left, y: height / 2 }).textContent = "The curve begins after the first step";
+    draw(chart, "text", { x: left, y: height / 2 }, "The curve begins after the first step");
     return;
   }
   const stepRange = { low: 0, high: Math.max(1, run.step) };
@@ -46,10 +46,10 @@ export function drawLoss(chart: Element, run: Curves): void {
   const y = placeOn(losses, { from: bottom, to: top });
   for (const loss of ticksOf(losses, 5)) {
     draw(chart, "line", { class: "grid", x1: left, x2: right, y1: y(loss), y2: y(loss) });
-    draw(chart, "text", { x: left - 6, y: y(loss) + 4, "text-anchor": "end" }).textContent = decimal(loss);
+    draw(chart, "text", { x: left - 6, y: y(loss) + 4, "text-anchor": "end" }, decimal(loss));
   }
   for (const step of ticksOf(stepRange, width / 100)) {
-    draw(chart, "text", { x: x(step), y: height - 6, "text-anchor": "middle" }).textContent = decimal(step);
+    draw(chart, "text", { x: x(step), y: height - 6, "text-anchor": "middle" }, decimal(step));
   }
   const inside = train.filter(({ step }) => step >= 0);
   draw(chart, "path", { class: "line", d: pathOf(inside, { x, y }) });
@@ -82,11 +82,4 @@ export function pathOf(points: readonly Point[], { x, y }: Places): string {
     isDrawing = true;
     return `${command}${x(step).toFixed(1)} ${y(loss).toFixed(1)}`;
   }).join("");
-}
-
-function draw(parent: Element, name: string, attributes: Readonly<Record<string, string | number>>): Element {
-  const element = document.createElementNS(svgNames, name);
-  for (const [attribute, value] of Object.entries(attributes)) element.setAttribute(attribute, String(value));
-  parent.append(element);
-  return element;
 }

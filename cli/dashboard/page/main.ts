@@ -9,11 +9,13 @@ import { showAgreement } from "./agreement.ts";
 import { showMember } from "./member_page.ts";
 import { showMembers } from "./members.ts";
 import { recordedPast, recordingHere, servedPast } from "./past.ts";
+import { PathwayPanel, servedPathway } from "./pathway.ts";
 import { showPipeline } from "./pipeline.ts";
 import { showSummary } from "./summary.ts";
 import { TimeTravel } from "./time_travel.ts";
 
 let state: RunSnapshot | null = null;
+let pathways: PathwayPanel | null = null;
 let isDrawing = false; // in the next frame
 
 function draw(): void {
@@ -22,6 +24,7 @@ function draw(): void {
   showSummary(state.run);
   drawLoss(byId("loss"), state.run);
   showPipeline(byId("stages"), state);
+  pathways?.show(state);
   showAgreement(state.run);
   showMember(state);
   showMembers(byId("members"), byId("more"), state);
@@ -50,6 +53,7 @@ async function open(): Promise<void> {
   addEventListener("hashchange", drawSoon);
   byId("find").addEventListener("input", drawSoon);
   const recording = await recordingHere();
+  pathways = new PathwayPanel({ ask: recording === null ? servedPathway : null, drawSoon });
   if (recording === null) return follow();
   const past = recordedPast(recording);
   const newest = await past.at(recording.span.last);

@@ -88,18 +88,33 @@ export function onTaskDone(
   const output = segments[0] ?? null;
   const settled = settleRefusals(state, { item, doer: member.node, result });
   const { unused, effects } = acceptResult(state, { item, held, member, output, losses: message.losses, nowMs });
-  const { stage, direction, microbatch } = item;
+  const { stage, direction } = item;
   const wire = { node: member.node, scale };
   if (output !== null) noteWire(present(state.scales.stages[stage], "every stage has scales"), { direction, wire });
   noteFulfilled(state, { node: member.node, duty: "tasks" });
   const compared = output === null || unused.length > 0 ? [] : compareMakings(state, { item, last: output });
   return [
-    record({ type: "taskFinished", task: message.task, node: member.node, stage, direction, microbatch }),
+    finished(state, { item, held, computeMs: message.computeMs, nowMs }),
     ...settled,
     ...effects,
     ...compared,
     ...releaseEffect(unused),
   ];
+}
+
+function finished(
+  { work }: OrchestratorState,
+  { item, held, computeMs, nowMs }: { item: WorkItem; held: Lease; computeMs: number; nowMs: number },
+): OrchestratorEffect {
+  const { stage, direction, microbatch } = item;
+  const { task, node, leasedMs } = held;
+  const tookMs = Math.round(nowMs - leasedMs);
+  return record({
+    ...{ type: "taskFinished", task, node, stage, direction, microbatch },
+    sentMs: Math.round(leasedMs - present(work, "an open step").startedMs),
+    tookMs,
+    computeMs: Math.min(tookMs, Math.round(computeMs)),
+  });
 }
 
 function noteTaskFault(

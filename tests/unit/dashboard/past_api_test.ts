@@ -49,10 +49,24 @@ Deno.test("Past API: bytes are rationed, and whoever comes too early is told whe
   });
 });
 
+Deno.test("Past API: a search costs more than its answer, so that nobody has the log searched all the time", async () => {
+  await withScratchFolder(async (folder) => {
+    await recordRun(folder, { steps: 2 });
+    const history = new RunHistory(folder);
+    const timers = new ManualTimers();
+    const pages = pastPages(openPast(history), { timers, bytesPerSecond: 2 ** 17 });
+    const search = async (microbatch: number) => (await ask(pages, `/api/v1/pathway?microbatch=${microbatch}`)).status;
+    assertEquals([await search(3), await search(99), await search(4), await search(5)], [200, 404, 200, 503]);
+    timers.advance(1_000);
+    assertEquals(await search(5), 200);
+    await history.close();
+  });
+});
+
 Deno.test("Past API: of many questions at once a few wait, and an answer that takes too long is given up", async () => {
   const timers = new ManualTimers();
   const never = Promise.withResolvers<string>();
-  const slow = { span: () => never.promise, at: () => never.promise, close: () => {} };
+  const slow = { span: () => never.promise, at: () => never.promise, pathway: () => never.promise, close: () => {} };
   const pages = pastPages(slow, { timers, bytesPerSecond: 1_000 });
   const answers = Array.from({ length: 40 }, (_, i) => ask(pages, `/api/v1/past?at=${i}`));
   timers.advance(10_000);
@@ -70,6 +84,8 @@ Deno.test("Past API: what is no moment is refused with the reason, and a process
       assertEquals(response.status, 400, at);
     }
     assertMatch((await (await ask(pages, "/api/v1/past?at=3")).json()).detail, /must hold a record/);
+    assertEquals((await ask(pages, "/api/v1/pathway?microbatch=-1")).status, 400);
+    assertMatch((await (await ask(pages, "/api/v1/pathway?microbatch=3")).json()).detail, /a finished task of it/);
     await history.close();
   });
   const run = servedRun();
