@@ -12,6 +12,7 @@ import type { ProjectionConsumer } from "../projection/consumer.ts";
 import format from "../screen/format.ts" with { type: "text" };
 import pageStyle from "./page/dashboard.css" with { type: "text" };
 import pageDocument from "./page/index.html" with { type: "text" };
+import account from "./page/account.ts" with { type: "text" };
 import address from "./page/address.ts" with { type: "text" };
 import agreement from "./page/agreement.ts" with { type: "text" };
 import axis from "./page/axis.ts" with { type: "text" };
@@ -29,11 +30,13 @@ import runState from "./page/run_state.ts" with { type: "text" };
 import summary from "./page/summary.ts" with { type: "text" };
 import svg from "./page/svg.ts" with { type: "text" };
 import timeTravel from "./page/time_travel.ts" with { type: "text" };
+import validators from "./page/validators.ts" with { type: "text" };
 import way from "./page/way.ts" with { type: "text" };
 
 /** By path under `/program/`, which is the path in `cli`, so that relative imports hold. */
 export const pageModules: Readonly<Record<string, string>> = {
   "screen/format.ts": format,
+  "dashboard/page/account.ts": account,
   "dashboard/page/address.ts": address,
   "dashboard/page/agreement.ts": agreement,
   "dashboard/page/axis.ts": axis,
@@ -51,6 +54,7 @@ export const pageModules: Readonly<Record<string, string>> = {
   "dashboard/page/summary.ts": summary,
   "dashboard/page/svg.ts": svg,
   "dashboard/page/time_travel.ts": timeTravel,
+  "dashboard/page/validators.ts": validators,
   "dashboard/page/way.ts": way,
 };
 

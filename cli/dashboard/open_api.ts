@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import { unreachable } from "../../core/assert.ts";
 import { version } from "../version.ts";
-import { pathwayShape, refusalShape, snapshotShape, spanShape } from "./public_shape.ts";
+import { accountShape, pathwayShape, refusalShape, snapshotShape, spanShape } from "./public_shape.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -57,14 +57,66 @@ function bare(shape: Shape): Json {
   }
 }
 
+const answer = (description: string, name: string): Json => ({
+  description,
+  content: { "application/json": { schema: { $ref: `#/components/schemas/${name}` } } },
+});
+
+const refused = { "503": answer("Too many ask; come back after Retry-After seconds", "Refusal") };
+
+const paths: Json = {
+  "/api/v1/run": { get: { summary: "The run now", responses: { "200": answer("The run", "Run") } } },
+  "/api/v1/history": {
+    get: {
+      summary: "The part of the run's past that can be shown; null where none is kept",
+      responses: { "200": answer("The span", "Span"), ...refused },
+    },
+  },
+  "/api/v1/past": {
+    get: {
+      summary: "The run as it was after one record",
+      parameters: [{ name: "at", in: "query", required: true, schema: { type: "integer", minimum: 0 } }],
+      responses: {
+        "200": answer("The run then", "Run"),
+        "400": answer("Not the number of a record", "Refusal"),
+        "404": answer("The log holds no record", "Refusal"),
+        ...refused,
+      },
+    },
+  },
+  "/api/v1/pathway": {
+    get: {
+      summary: "One microbatch's way through the pipeline: which miner did each task, and when",
+      parameters: [{ name: "microbatch", in: "query", required: true, schema: { type: "integer", minimum: 0 } }],
+      responses: {
+        "200": answer("Its finished tasks", "Pathway"),
+        "400": answer("Not the number of a microbatch", "Refusal"),
+        "404": answer("The log holds no task of it", "Refusal"),
+        ...refused,
+      },
+    },
+  },
+  "/api/v1/member": {
+    get: {
+      summary:
+        "What the signed log says of one member, what it earned and why, its weights on the chain; null if it is not named",
+      parameters: [{ name: "node", in: "query", required: true, schema: { type: "string" } }],
+      responses: {
+        "200": answer("Its account", "Account"),
+        "400": answer("Not an address", "Refusal"),
+        ...refused,
+      },
+    },
+  },
+  "/events": {
+    get: {
+      summary: "The run as server-sent events: `snapshot`, then `changes` with the parts that changed",
+      responses: { "200": { description: "Events", content: { "text/event-stream": {} } }, ...refused },
+    },
+  },
+};
+
 export function openApi(): string {
-  const answer = (description: string, name: string) => ({
-    description,
-    content: { "application/json": { schema: { $ref: `#/components/schemas/${name}` } } },
-  });
-  const refused = {
-    "503": answer("Too many ask; come back after Retry-After seconds", "Refusal"),
-  };
   return JSON.stringify({
     openapi: "3.1.0",
     info: {
@@ -73,48 +125,11 @@ export function openApi(): string {
       description:
         "Read-only. Field names stay within version 1; new ones may appear. Numbers not measured yet are null.",
     },
-    paths: {
-      "/api/v1/run": { get: { summary: "The run now", responses: { "200": answer("The run", "Run") } } },
-      "/api/v1/history": {
-        get: {
-          summary: "The part of the run's past that can be shown; null where none is kept",
-          responses: { "200": answer("The span", "Span"), ...refused },
-        },
-      },
-      "/api/v1/past": {
-        get: {
-          summary: "The run as it was after one record",
-          parameters: [{ name: "at", in: "query", required: true, schema: { type: "integer", minimum: 0 } }],
-          responses: {
-            "200": answer("The run then", "Run"),
-            "400": answer("Not the number of a record", "Refusal"),
-            "404": answer("The log holds no record", "Refusal"),
-            ...refused,
-          },
-        },
-      },
-      "/api/v1/pathway": {
-        get: {
-          summary: "One microbatch's way through the pipeline: which miner did each task, and when",
-          parameters: [{ name: "microbatch", in: "query", required: true, schema: { type: "integer", minimum: 0 } }],
-          responses: {
-            "200": answer("Its finished tasks", "Pathway"),
-            "400": answer("Not the number of a microbatch", "Refusal"),
-            "404": answer("The log holds no task of it", "Refusal"),
-            ...refused,
-          },
-        },
-      },
-      "/events": {
-        get: {
-          summary: "The run as server-sent events: `snapshot`, then `changes` with the parts that changed",
-          responses: { "200": { description: "Events", content: { "text/event-stream": {} } }, ...refused },
-        },
-      },
-    },
+    paths,
     components: {
       schemas: {
         Run: jsonSchema(snapshotShape),
+        Account: { anyOf: [jsonSchema(accountShape), { type: "null" }] },
         Pathway: jsonSchema(pathwayShape),
         Span: { anyOf: [jsonSchema(spanShape), { type: "null" }] },
         Refusal: jsonSchema(refusalShape),

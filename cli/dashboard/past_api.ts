@@ -1,10 +1,11 @@
 /**
- * `/api/v1/history`, `/api/v1/past?at=SEQUENCE` and `/api/v1/pathway?microbatch=NUMBER` at a port: the span of a run's log, the run
- * as it was after one record, and one microbatch's way through the pipeline.
+ * What a port answers from a run's logs: `/api/v1/history`, the span of its records; `/api/v1/past?at=SEQUENCE`, the run as it was
+ * after one record; `/api/v1/pathway?microbatch=NUMBER`, one microbatch's way; `/api/v1/member?node=ADDRESS`, what the signed log says
+ * of one member.
  *
- * Owns: how much strangers may ask. A question costs the fold of some records, or a look at the whole log, and an answer up to a
- * snapshot's bytes. So a few wait at once, and all answers together take at most `bytesPerSecond`, a search counting as `searchBytes`;
- * whoever comes too early is told when to come back. Out of scope: reading the log (cli/history).
+ * Owns: how much strangers may ask. A question costs the fold of some records, or reading a whole log, and an answer up to a
+ * snapshot's bytes. So a few wait at once, and all answers together take at most `bytesPerSecond`, where one that reads a log counts
+ * as more than its bytes; whoever comes too early is told when to come back. Out of scope: reading the logs (cli/history).
  */
 
 import { defaultNetLimits } from "../../net/limits.ts";
@@ -18,6 +19,8 @@ const mostWaiting = 8;
 const hubBytesPerSecond = 2 ** 20;
 const savedMs = 2_000; // of a rate that may be spent at once
 const searchBytes = 2 ** 17;
+const accountBytes = 2 ** 19;
+const longestAddress = 64; // characters
 const longestMs = defaultNetLimits.helloMs - 2_000; // the port gives a stranger's request `helloMs`
 
 /** A process without a record log has no past to show, and says so with `null`. */
@@ -65,6 +68,13 @@ export function pastPages(
       }
       const lacks = `Cannot show microbatch ${microbatch} as the run's record log must hold a finished task of it`;
       return answered(() => past.pathway(microbatch), { lacks, leastBytes: searchBytes });
+    },
+    "/api/v1/member": (request) => {
+      const node = new URL(request.url).searchParams.get("node") ?? "";
+      if (!/^\w+$/.test(node) || node.length > longestAddress) {
+        return refusal("badRequest", "Cannot show this member as 'node' must be its address");
+      }
+      return answered(async () => await past.account(node) ?? "null", { leastBytes: accountBytes });
     },
   };
 }

@@ -7,7 +7,15 @@
  */
 
 import { presentNodes, remainingMs, type RunView, tokensPerSecond } from "../../core/view/view.ts";
-import type { ConductView, HeldOutPoint, NodeView, StageView, VerdictView, WireCost } from "../../core/view/view.ts";
+import type {
+  ChecksView,
+  ConductView,
+  HeldOutPoint,
+  NodeView,
+  StageView,
+  VerdictView,
+  WireCost,
+} from "../../core/view/view.ts";
 import type { PathwayHop, PathwayView } from "../../core/view/pathways.ts";
 import { printable } from "../screen/format.ts";
 import { type PublicNews, publicNews } from "./public_news.ts";
@@ -31,6 +39,9 @@ export interface PublicPathway {
   readonly step: number | null; // in which it counted, from 1; null: that step is open
   readonly hops: readonly Readonly<PathwayHop>[]; // in the order in which they finished
 }
+
+/** What a validator checked. */
+export type PublicChecks = Readonly<ChecksView>;
 
 export interface PublicRun {
   readonly name: string;
@@ -74,6 +85,7 @@ export interface RunSnapshot {
   readonly run: PublicRun;
   readonly members: Readonly<Record<string, PublicMember>>; // by node id; lost ones until the next merge
   readonly conduct: Readonly<Record<string, PublicConduct>>; // of those members with any
+  readonly validators: Readonly<Record<string, PublicChecks>>; // of those that have checked something
 }
 
 export interface Moment {
@@ -89,6 +101,7 @@ export function runSnapshot(view: RunView, { sequence, atMs }: Moment): RunSnaps
     run: publicRun(view, atMs),
     members: publicMembers(view),
     conduct: publicConduct(view),
+    validators: publicChecks(view),
   };
 }
 
@@ -150,6 +163,16 @@ function publicConduct(view: RunView): Record<string, PublicConduct> {
     conducts[node] = { released, late, faults, blamed, lastFault: code, audits };
   }
   return conducts;
+}
+
+function publicChecks(view: RunView): Record<string, PublicChecks> {
+  const validators: Record<string, PublicChecks> = {};
+  for (const { node, checks } of nodesOf(view)) {
+    if (checks === null) continue;
+    const { passed, failed, evaluated, lastAtMs, lastFailed, lastLoss } = checks;
+    validators[node] = { passed, failed, evaluated, lastAtMs, lastFailed, lastLoss };
+  }
+  return validators;
 }
 
 const nodesOf = (view: RunView): NodeView[] => Object.values(view.nodes);

@@ -7,7 +7,7 @@
 
 import * as v from "valibot";
 import type { NodeId } from "../../core/ids.ts";
-import type { PublicSpan } from "../history/past.ts";
+import type { PublicAccount, PublicSpan } from "../history/past.ts";
 import type { PublicPathway, RunSnapshot } from "./public_run.ts";
 
 const described = <Schema extends v.GenericSchema>(schema: Schema, text: string) => v.pipe(schema, v.description(text));
@@ -119,6 +119,15 @@ const conduct = v.strictObject({
   }),
 });
 
+const checks = v.strictObject({
+  passed: described(count, "repeated tasks and gradients that were right"),
+  failed: count,
+  evaluated: described(count, "rounds, on held-out text"),
+  lastAtMs: wallClock,
+  lastFailed: v.nullable(v.strictObject({ round: count, miner: v.string() })),
+  lastLoss: described(v.nullable(v.strictObject({ round: count, loss: maybe })), "nats per token"),
+});
+
 export const snapshotShape = v.strictObject({
   version: v.literal(1),
   sequence: described(count, "of the last record in it"),
@@ -126,6 +135,47 @@ export const snapshotShape = v.strictObject({
   run,
   members: described(v.record(v.string(), member), "by node id; lost ones until the next merge"),
   conduct: described(v.record(v.string(), conduct), "of those members with any"),
+  validators: described(v.record(v.string(), checks), "what they checked, of those that have checked something"),
+});
+
+const share = v.strictObject({ node: v.string(), share: v.number() });
+
+export const accountShape = v.strictObject({
+  node: v.string(),
+  role: v.nullable(v.picklist(["miner", "validator"])),
+  sinceRound: described(maybe, "the first round that this rests on; null: none has ended"),
+  isExpelled: v.boolean(),
+  checked: described(v.array(v.string()), "what validators repeated of it, in sentences"),
+  rounds: described(
+    v.array(v.strictObject({
+      round: count,
+      stage: maybe,
+      tasks: described(count, "accepted"),
+      earned: described(count, "in units of a mean stage's forward"),
+      credited: described(count, "of these, in the round's report"),
+      reasons: described(v.array(v.string()), "why not all of it"),
+      score: maybe,
+      shareOfScores: maybe,
+      withheldBy: described(v.array(v.string()), "validators whose own scores of it are lower"),
+    })),
+    "newest first",
+  ),
+  effects: described(v.array(v.string()), "on the loss, in sentences"),
+  advice: described(v.array(v.string()), "what would raise its pay"),
+  scores: described(
+    v.nullable(v.strictObject({ round: count, own: count, shares: v.array(share) })),
+    "a validator's newest scores, the highest; `own`: how many differ from the common ones",
+  ),
+  weights: described(
+    v.nullable(v.strictObject({
+      block: count,
+      atMs: wallClock,
+      setAtBlock: maybe,
+      given: v.array(share),
+      received: v.array(v.strictObject({ validator: v.string(), share: v.number() })),
+    })),
+    "on the run's chain, as last read; null where it has none, or none was read yet",
+  ),
 });
 
 export const spanShape = v.strictObject({
@@ -152,4 +202,5 @@ export const shapesAreTheTypes: readonly [
   Same<Plain<v.InferOutput<typeof snapshotShape>>, Plain<RunSnapshot>>,
   Same<Plain<v.InferOutput<typeof spanShape>>, Plain<PublicSpan>>,
   Same<Plain<v.InferOutput<typeof pathwayShape>>, Plain<PublicPathway>>,
-] = [true, true, true];
+  Same<Plain<v.InferOutput<typeof accountShape>>, Plain<PublicAccount>>,
+] = [true, true, true, true];

@@ -1,7 +1,7 @@
 /**
  * A snapshot of a run in parts, as JSON: the whole, or the parts in which two snapshots differ.
  *
- * The parts are the fields of the run, its members, and their conduct. They are text from the beginning, because a view changes in place.
+ * The parts are the fields of the run, its members, their conduct, and what its validators checked. They are text from the beginning, because a view changes in place.
  * Invariant: however many records lie between two snapshots, their difference is never larger than a snapshot.
  */
 
@@ -14,13 +14,15 @@ export interface SnapshotParts {
   readonly run: ReadonlyMap<string, string>;
   readonly members: ReadonlyMap<string, string>;
   readonly conduct: ReadonlyMap<string, string>;
+  readonly validators: ReadonlyMap<string, string>;
 }
 
-const sections = ["run", "members", "conduct"] as const;
+const sections = ["run", "members", "conduct", "validators"] as const;
 
-export function partsOf({ version, sequence, atMs, run, members, conduct }: RunSnapshot): SnapshotParts {
+export function partsOf({ version, sequence, atMs, run, members, conduct, validators }: RunSnapshot): SnapshotParts {
   const parts = (of: object) => new Map(Object.entries(of).map(([name, value]) => [name, JSON.stringify(value)]));
-  return { version, sequence, atMs, run: parts(run), members: parts(members), conduct: parts(conduct) };
+  const ofNodes = { members: parts(members), conduct: parts(conduct), validators: parts(validators) };
+  return { version, sequence, atMs, run: parts(run), ...ofNodes };
 }
 
 /** A `RunSnapshot` as JSON. */
@@ -30,7 +32,7 @@ export function snapshotJson(parts: SnapshotParts): string {
   return `{"version":${version},"sequence":${sequence},"atMs":${atMs},${bodies.join(",")}}`;
 }
 
-/** `{sequence, atMs, run, members, conduct}` with what changed, a member that left as null; null if nothing changed but the time. */
+/** `{sequence, atMs, run, members, conduct, validators}` with what changed, a member that left as null; null if nothing changed but the time. */
 export function changesJson(before: SnapshotParts, after: SnapshotParts): string | null {
   const changed = sections.map((section) => changedParts(before[section], after[section]));
   if (changed.every(({ length }) => length === 0)) return null;

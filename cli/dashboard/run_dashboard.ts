@@ -92,7 +92,7 @@ export async function openFolderPage(
     nowMs: () => history.newest.atMs, // the page shows the run as of its last record
     ...{ folder, output, timers, identity: null, refused: () => ({ total: 0, byCode: {} }) },
   });
-  const past = openPast(history);
+  const past = openPast(history, folder);
   const pages = {
     ...openDashboard({ hasMetrics: false }).pages,
     ...api.pages,

@@ -16,6 +16,7 @@ import type { Invite } from "../find/invite.ts";
 import type { Output } from "../output/output.ts";
 import { Admission } from "./admission.ts";
 import { connectChain, pause } from "./chain_link.ts";
+import { WeightsWatch } from "./weights_file.ts";
 
 export interface HubChain {
   readonly admit: Admit;
@@ -39,7 +40,7 @@ const admissionPauseMs = 5_000; // nobody is admitted before the chain answers, 
 
 export function openHubChain(
   { network, netuid, admission }: ChainConfig,
-  { output, onFailure }: { output: Output; onFailure: (error: unknown) => void },
+  { folder, output, onFailure }: { folder: string; output: Output; onFailure: (error: unknown) => void },
 ): HubChain {
   if (network === "none") return noChain;
   const stop = new AbortController();
@@ -51,7 +52,10 @@ export function openHubChain(
     ...(list === null ? {} : { longestPauseMs: admissionPauseMs, onUnreachable: () => list.chainIsUnreachable() }),
   });
   connected.then((chain) => {
-    if (chain === null || list === null) return;
+    if (chain === null) return;
+    const weights = new WeightsWatch(chain, { folder, timers: systemTimers, warn: onProblem });
+    chain.onHead(() => void weights.look());
+    if (list === null) return;
     list.follow(chain);
     output.line(`Admits who is registered on subnet ${netuid} at ${chain.endpoint}`);
   }, onFailure);

@@ -1,10 +1,13 @@
 /**
- * What anyone may read of a run's past, as JSON: the span that its log covers, the public state at a moment, one microbatch's way.
+ * What anyone may read of a run's past, as JSON: the span that its log covers, the public state at a moment, one microbatch's way,
+ * one member's account from the signed log.
  *
  * Owns: the published field names of the span, which stay. Out of scope: what is public (cli/dashboard/public_run.ts), serving.
  */
 
 import { publicPathway, type RunSnapshot, runSnapshot } from "../dashboard/public_run.ts";
+import { type ChainWeights, keptChainWeights } from "../duty/weights_file.ts";
+import { type MemberAccount, memberAccount } from "../ledger/member_account.ts";
 import { PathwaySearch } from "./pathway_search.ts";
 import { type HistorySpan, RunHistory, type ViewMoment } from "./run_history.ts";
 
@@ -18,11 +21,25 @@ export interface Past {
   at(sequence: number): Promise<string | null>;
   /** A `PublicPathway`; null if no task of the microbatch is in the log. */
   pathway(microbatch: number): Promise<string | null>;
+  /** A `PublicAccount`; null if the signed log does not name the member. */
+  account(member: string): Promise<string | null>;
   close(): void;
 }
 
-/** In this thread. */
-export function openPast(history: RunHistory): Past {
+/** The body of `/api/v1/member`. */
+export interface PublicAccount extends MemberAccount {
+  /** On the run's chain, as last read; null where it has none, or none was read yet. */
+  readonly weights: {
+    readonly block: number;
+    readonly atMs: number; // wall clock
+    readonly setAtBlock: number | null; // a validator's own, when it last set or committed any; null: it has none
+    readonly given: readonly { readonly node: string; readonly share: number }[]; // the largest first
+    readonly received: readonly { readonly validator: string; readonly share: number }[]; // by validators with most stake
+  } | null;
+}
+
+/** In this thread. `folder`: the run's. */
+export function openPast(history: RunHistory, folder: string): Past {
   return {
     span: async () => JSON.stringify(await history.refresh() satisfies PublicSpan),
     at: async (sequence) => await history.at(sequence, (moment) => JSON.stringify(publicMoment(moment))),
@@ -30,6 +47,13 @@ export function openPast(history: RunHistory): Past {
       const search = new PathwaySearch(microbatch);
       await history.eachLine((text) => search.take(text));
       return search.found === null ? null : JSON.stringify(publicPathway(search.found));
+    },
+    async account(member) {
+      const account = await memberAccount(folder, member);
+      if (account === null) return null;
+      return JSON.stringify(
+        { ...account, weights: weightsOf(member, await keptChainWeights(folder)) } satisfies PublicAccount,
+      );
     },
     close: () => void history.close(),
   };
@@ -39,4 +63,18 @@ export function openPast(history: RunHistory): Past {
 export const publicMoment = ({ view, sequence, atMs }: ViewMoment): RunSnapshot =>
   runSnapshot(view, { sequence, atMs });
 
-export const pastOf = (folder: string): Past => openPast(new RunHistory(folder));
+export const pastOf = (folder: string): Past => openPast(new RunHistory(folder), folder);
+
+function weightsOf(member: string, weights: ChainWeights | null): PublicAccount["weights"] {
+  if (weights === null) return null;
+  const { block, atMs, validators } = weights;
+  const own = validators.find(({ hotkey }) => hotkey === member);
+  return {
+    ...{ block, atMs, setAtBlock: own?.setAtBlock ?? null },
+    given: own?.weights.map(({ hotkey, share }) => ({ node: hotkey, share })) ?? [],
+    received: validators.flatMap(({ hotkey, weights }) => {
+      const share = weights.find((weight) => weight.hotkey === member)?.share;
+      return share === undefined ? [] : [{ validator: hotkey, share }];
+    }),
+  };
+}

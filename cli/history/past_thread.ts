@@ -14,6 +14,7 @@ export type PastQuestion =
     | { readonly about: "span" }
     | { readonly about: "moment"; readonly sequence: number }
     | { readonly about: "pathway"; readonly microbatch: number }
+    | { readonly about: "account"; readonly member: string }
   );
 
 export type PastAnswer = { readonly json: string | null } | { readonly problem: string };
@@ -42,6 +43,10 @@ export class PastThread implements Past {
 
   pathway(microbatch: number): Promise<string | null> {
     return this.#ask({ folder: this.#folder, about: "pathway", microbatch });
+  }
+
+  account(member: string): Promise<string | null> {
+    return this.#ask({ folder: this.#folder, about: "account", member });
   }
 
   close(): void {

@@ -10,14 +10,20 @@ const scope = self as unknown as {
 
 let past: Past | null = null;
 
-scope.onmessage = async ({ data }) => {
-  past ??= pastOf(data.folder);
+let turn: Promise<void> = Promise.resolve(); // one question after another: whoever asks counts on their order
+
+scope.onmessage = ({ data }) => {
+  turn = turn.then(() => answer(data));
+};
+
+async function answer(question: PastQuestion): Promise<void> {
+  past ??= pastOf(question.folder);
   try {
-    scope.postMessage({ json: await answerTo(past, data) });
+    scope.postMessage({ json: await answerTo(past, question) });
   } catch (error) {
     scope.postMessage({ problem: error instanceof Error ? error.message : String(error) });
   }
-};
+}
 
 function answerTo(past: Past, question: PastQuestion): Promise<string | null> {
   switch (question.about) {
@@ -27,5 +33,7 @@ function answerTo(past: Past, question: PastQuestion): Promise<string | null> {
       return past.at(question.sequence);
     case "pathway":
       return past.pathway(question.microbatch);
+    case "account":
+      return past.account(question.member);
   }
 }

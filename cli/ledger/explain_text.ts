@@ -61,7 +61,7 @@ function placeText({ node, events, stages }: MinerHistory): string[] {
   ];
 }
 
-function checkedText(history: MinerHistory): string[] {
+export function checkedText(history: MinerHistory): string[] {
   const all = verdictsOn(history);
   const gradients = all.filter(({ gradient }) => gradient !== undefined);
   const ofGradients = gradients.length === 0 ? [] : [gradientsText(gradients)];
@@ -99,10 +99,19 @@ function gradientsText(gradients: Verdicts): string {
 const dueOf = ({ earned, isHalved, quality }: RoundEarnings): number => (isHalved ? earned / 2 : earned) * quality;
 
 function roundText(earnings: RoundEarnings): string {
-  const { round, stage, tasks, earned, credited, isHalved, quality, unpaidSteps, score, shareOfScores } = earnings;
+  const { round, stage, tasks, credited, score, shareOfScores } = earnings;
   const work = `Round ${round}: ${times(tasks, "task")}${stage === null ? "" : ` in stage ${stage}`}, ` +
     `${amount(credited)} units credited`;
-  const reasons = [
+  const after = score === null || shareOfScores === null
+    ? ""
+    : `; score ${amount(score)}, ${(100 * shareOfScores).toFixed(1)} % of all`;
+  return `${[work, ...reasonsOfRound(earnings)].join(", ")}${after}.`;
+}
+
+/** Why a round was not credited in full. */
+export function reasonsOfRound(earnings: RoundEarnings): string[] {
+  const { earned, credited, isHalved, quality, unpaidSteps } = earnings;
+  return [
     ...(unpaidSteps > 0 ? [`${times(unpaidSteps, "step")} without pay`] : []),
     ...(isHalved ? ["half withheld, as it let a duty of the merge pass"] : []),
     ...(quality < 1 ? [`${(100 * quality).toFixed(0)} % of them counted, by the last trial of its payload`] : []),
@@ -110,15 +119,11 @@ function roundText(earnings: RoundEarnings): string {
       ? [`of ${amount(earned)}, as the rest is in no merge, or forfeited with a second duty of a merge`]
       : []),
   ];
-  const after = score === null || shareOfScores === null
-    ? ""
-    : `; score ${amount(score)}, ${(100 * shareOfScores).toFixed(1)} % of all`;
-  return `${[work, ...reasons].join(", ")}${after}.`;
 }
 
 const noRounds = ({ rounds }: MinerHistory) => rounds.length === 0 ? ["No round that it worked in has ended."] : [];
 
-function effectText({ stage, samples, effect, standardError, moreSteps }: MinerEffect): string {
+export function effectText({ stage, samples, effect, standardError, moreSteps }: MinerEffect): string {
   const measured = `Stage ${stage}, ${times(samples, "microbatch", "microbatches")}: `;
   if (standardError === null) return `${measured}too few for an error bar.`;
   const side = effect >= 0 ? "above" : "below";

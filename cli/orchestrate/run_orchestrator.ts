@@ -165,7 +165,7 @@ async function startRun(
   const checkpoints = checkpointPlace(prepared, { stages, warn });
   const tickets = hubTickets(signer, runId);
   const { promise: chainFailed, reject } = Promise.withResolvers<never>();
-  const chain = openHubChain(config.chain, { output, onFailure: reject });
+  const chain = openHubChain(config.chain, { folder: folder.path, output, onFailure: reject });
   output.line(`Run kept in ${folder.path}; ${folder.isResumed ? `resumes at step ${begun.step}` : "begins"}`);
   projection.tell(takenUp(begun, recovered?.state ?? null));
   if (lost !== null) projection.tell({ type: "warning", text: lost });

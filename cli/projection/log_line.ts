@@ -21,7 +21,11 @@ const newFields: () => Pick<RunView, "unserved" | "heldOut" | "roundStarts" | "a
 
 /** A view from a log, with what later versions added. Whether it is one is for `viewProblem` to say. */
 export function wholeView(view: RunView): RunView {
-  for (const node of Object.values(view.nodes ?? {})) if (isObject(node)) node.conduct ??= newConduct();
+  for (const node of Object.values(view.nodes ?? {})) {
+    if (!isObject(node)) continue;
+    node.conduct ??= newConduct();
+    node.checks ??= null;
+  }
   return { ...newFields(), ...view };
 }
 

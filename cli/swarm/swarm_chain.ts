@@ -16,6 +16,7 @@ import { ChainStoreError } from "../../chain/local/state/chain_store.ts";
 import { keyOfSecretUri } from "../../chain/wallet/secret_uri.ts";
 import { present } from "../../core/assert.ts";
 import { systemTimers } from "../../net/timers.ts";
+import { keepChainWeights, readChainWeights } from "../duty/weights_file.ts";
 import { type LiveLedger, serveLedger } from "../chain/serve_ledger.ts";
 import { UserError } from "../output/errors.ts";
 import { shellWords } from "../shell_words.ts";
@@ -71,6 +72,8 @@ export class SwarmChain {
   #epochs = 0;
   #epochBlock = 0; // newest
   #awaiting: (() => void)[] = []; // the next epoch
+  #keeping = Promise.resolve(); // the weights for the dashboard
+  #isWeightless = false; // that failed before
 
   static async open(options: SwarmChainOptions): Promise<SwarmChain> {
     const folder = `${options.folder}/chain`;
@@ -135,6 +138,7 @@ export class SwarmChain {
 
   async close(): Promise<void> {
     for (const resolve of this.#awaiting.splice(0)) resolve();
+    await this.#keeping;
     await this.#chain.close();
     await this.#live.close();
     this.#ledger.close();
@@ -181,6 +185,16 @@ export class SwarmChain {
     this.#pay(block).catch(this.#options.onFailure);
   }
 
+  /** For the dashboard, which the orchestrator's process serves. */
+  #keepWeights(): Promise<void> {
+    const { folder, warn } = this.#options;
+    const keep = async () => keepChainWeights(folder, await readChainWeights(this.#chain, systemTimers.nowMs()));
+    return this.#keeping = this.#keeping.then(keep).catch((error) => {
+      if (!this.#isWeightless) warn(`The dashboard shows no new weights: ${error.message}`);
+      this.#isWeightless = true;
+    });
+  }
+
   async #pay(block: number): Promise<void> {
     const { neurons } = await this.#chain.metagraph(); // still in this block: nothing is awaited before
     const paid = neurons.filter(({ emissionRao }) => emissionRao > 0n);
@@ -190,5 +204,6 @@ export class SwarmChain {
     const emission = paid.map(({ hotkey, emissionRao }) => ({ hotkey, emissionRao: String(emissionRao) }));
     this.#options.onEvent({ type: "epochPaid", block, emission });
     if (this.#epochBlock > this.#weightsBlock) { for (const resolve of this.#awaiting.splice(0)) resolve(); }
+    await this.#keepWeights();
   }
 }

@@ -6,6 +6,7 @@
  * unknown node adds it. Out of scope: text for people; news items are kept as records.
  */
 
+import { noteCheck } from "./fold_checks.ts";
 import { noteConduct } from "./fold_conduct.ts";
 import { forgetFlight, moveMicrobatch } from "./fold_flight.ts";
 import { forgetHeldOutAfter, noteHeldOut, noteRoundStart } from "./fold_held_out.ts";
@@ -66,8 +67,10 @@ function change(view: RunView, record: ViewRecord, atMs: number): void {
     case "roundMerged":
       return roundMerged(view, record);
     case "evaluated":
+      noteCheck(view, record, atMs);
       return evaluated(view, record);
     case "verdict":
+      noteCheck(view, record, atMs);
       noteConduct(view, record, atMs);
       return verdict(view, record);
     case "runPaused":

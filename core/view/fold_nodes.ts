@@ -24,8 +24,9 @@ export function changeNode(
   >,
 ): void {
   if (record.type === "nodeJoined") {
-    const conduct = view.nodes[record.node]?.conduct ?? newConduct(); // it may have been away
-    addNode(view, { ...newNode(record.node), role: record.role, state: stateOfNew(record.role, false), conduct });
+    const { conduct, checks } = view.nodes[record.node] ?? newNode(record.node); // it may have been away
+    const state = stateOfNew(record.role, false);
+    addNode(view, { ...newNode(record.node), role: record.role, state, conduct, checks });
     return;
   }
   const node = nodeOf(view, record.node);
@@ -46,14 +47,14 @@ export function changeNode(
   }
 }
 
-/** Replaces the known nodes by these; their tasks and conduct still count. */
+/** Replaces the known nodes by these; their tasks, conduct and checks still count. */
 export function takeUpNodes(view: RunView, nodes: readonly TakenUpNode[]): void {
   const before = view.nodes;
   view.nodes = {};
   view.nodeCount = 0;
   for (const { node, role, stage, isReady } of nodes) {
-    const { tasks, conduct } = before[node] ?? newNode(node);
-    addNode(view, { node, role, state: stateOfNew(role, isReady), stage, loading: null, tasks, conduct });
+    const { tasks, conduct, checks } = before[node] ?? newNode(node);
+    addNode(view, { node, role, state: stateOfNew(role, isReady), stage, loading: null, tasks, conduct, checks });
   }
 }
 
@@ -65,9 +66,10 @@ export function forgetLost(view: RunView): void {
   }
 }
 
-const newNode = (node: NodeId): NodeView => (
-  { node, role: "miner", state: "loading", stage: null, loading: null, tasks: 0, conduct: newConduct() }
-);
+const newNode = (node: NodeId): NodeView => ({
+  ...{ node, role: "miner", state: "loading", stage: null, loading: null, tasks: 0 },
+  ...{ conduct: newConduct(), checks: null },
+});
 
 /** A validator has no stage to load before it is asked. */
 const stateOfNew = (role: Role, isReady: boolean): NodeView["state"] =>

@@ -32,6 +32,17 @@ export interface NodeView {
   loading: number | null; // percent of the current part; null if unknown or ready
   tasks: number; // finished
   conduct: ConductView;
+  checks: ChecksView | null; // null: it has checked nothing
+}
+
+/** What a validator checked. */
+export interface ChecksView {
+  passed: number; // repeated tasks and gradients
+  failed: number;
+  evaluated: number; // rounds, on held-out text
+  lastAtMs: number; // wall clock
+  lastFailed: { readonly round: number; readonly miner: NodeId } | null;
+  lastLoss: { readonly round: number; readonly loss: number | null } | null; // loss null: it was non-finite
 }
 
 /** What a node did besides its tasks, over the whole run; the reasons behind a score. */

@@ -6,12 +6,14 @@ import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { oneFile } from "../../cli/dashboard/one_file.ts";
 import { recordMoments } from "../../cli/dashboard/record_moments.ts";
+import { keepChainWeights } from "../../cli/duty/weights_file.ts";
 import { RunHistory } from "../../cli/history/run_history.ts";
 import { nodeId } from "../../core/ids.ts";
 import { noChromium, type PageOptions, withPage } from "../support/browser/chromium.ts";
 import { type LivePage, withLivePage } from "../support/browser/live_page.ts";
+import { recordLedger } from "../support/ledger_folder.ts";
 import { recordRun } from "../support/record_folder.ts";
-import { sampleMiners, sampleRun } from "../support/sample_run.ts";
+import { sampleMiners, sampleRun, sampleValidator } from "../support/sample_run.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 import { testWhere } from "../support/test_where.ts";
 
@@ -181,6 +183,44 @@ testWhere(noChromium, "Browser: a microbatch's way is shown, the slowest first, 
     assert(problems.splice(0).every((problem) => problem.includes("404"))); // of the microbatch that is not in the log
   });
 });
+
+testWhere(
+  noChromium,
+  "Browser: a member's page says what it earned and why, and a validator's what it scores and weighs",
+  async () => {
+    await withScratchFolder(async (folder) => {
+      const [right, wrong] = [sampleMiners[0]!, sampleMiners[4]!];
+      await recordLedger(folder, { right, wrong, validator: sampleValidator });
+      const weights = [{ hotkey: right, share: 1 }];
+      await keepChainWeights(folder, {
+        block: 70,
+        atMs: 0,
+        validators: [{ hotkey: sampleValidator, setAtBlock: 66, weights }],
+      });
+      await withLivePage({ folder }, async (run) => {
+        tellSample(run, 31);
+        for (const width of [1280, 375]) {
+          run.timers.advance(10_000); // answers are rationed
+          await withPage(`${run.url}#node=${wrong}`, { width }, async ({ page, problems }) => {
+            await shows(page, "From the signed log, round 0 and later");
+            const rows = page.locator("#rounds tr");
+            assertMatch(await rows.nth(1).innerText(), /4\.5 of 9\s+[\d.]+ %\s+half withheld, as it let a duty/);
+            assertMatch(await rows.nth(2).innerText(), /withheld by 5GNJqT…xiZY/);
+            await shows(page, "Correct outputs: 1 validator withholds its pay");
+            assertEquals(await overflow(page), 0);
+            await page.locator("#validators a").press("Enter");
+            await shows(page, "Its weights on the chain, set at block 66");
+            assertMatch(await page.locator("#scores").innerText(), /^5Grwva…\w+\s+100\.0 %/);
+            await page.locator("#given a").press("Enter");
+            await shows(page, "Weights on the chain, by validator");
+            assertMatch(await page.locator("#validators").innerText(), /2\s+1\s+3\s+4\.\d+\s+5\w+…\w+ in round 3/);
+            assertEquals(problems, []);
+          });
+        }
+      });
+    });
+  },
+);
 
 testWhere(noChromium, "Browser: hostile names and texts are shown as text", async () => {
   const evil = `"><img src=x onerror="document.title='owned'"><script>document.title='owned'</script>\u202e\u0000`;

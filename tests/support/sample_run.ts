@@ -29,7 +29,7 @@ export const sampleMiners: readonly NodeId[] = [
   "5CiPPseXPECbkjWCa6MnjNokrgYjMqmKndv2rSnekSK2DjUL",
 ].map(nodeId);
 
-const validator = nodeId("5GNJqTPyNqANBkUVMN1LPPrxXnFouWXoe2wNSmmEoLctxiZY");
+export const sampleValidator = nodeId("5GNJqTPyNqANBkUVMN1LPPrxXnFouWXoe2wNSmmEoLctxiZY");
 const stages = 3;
 const replicas = 2;
 const lossStep = 23;
@@ -53,7 +53,7 @@ export function sampleRun(steps: number): TimedRecord[] {
     add({ type: "nodeAssigned", node, stage, round: 0 });
     add({ type: "nodeReady", node, stage, round: 0, parameters: blobHash("0".repeat(64)) }, 900);
   });
-  add({ type: "nodeJoined", node: validator, role: "validator", adapter: "llvmpipe" });
+  add({ type: "nodeJoined", node: sampleValidator, role: "validator", adapter: "llvmpipe" });
   add({ type: "runStarted", step: 0, round: 0, stages, miners: sampleMiners.length });
   for (let step = 1; step <= steps; step++) {
     addStep(step, add);
@@ -132,11 +132,11 @@ function addMerge(round: number, add: Add): void {
     draws: "cd".repeat(32),
   });
   add({ type: "checkpointWritten", round, step: round * 10, folder: `runs/demo/checkpoints/${round}` });
-  add({ type: "evaluated", round, validator, loss: 6.4 - 0.7 * round, tokens: 16_384 });
+  add({ type: "evaluated", round, validator: sampleValidator, loss: 6.4 - 0.7 * round, tokens: 16_384 });
   add({
     type: "verdict",
     round,
-    validator,
+    validator: sampleValidator,
     miner: sampleMiners[round === 3 ? 4 : round]!,
     stage: stageIndex(Math.min(2, Math.ceil(round / replicas))),
     task: taskId({

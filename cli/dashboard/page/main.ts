@@ -3,6 +3,7 @@
 
 import type { RunSnapshot } from "../public_run.ts";
 import { byId, setText } from "./elements.ts";
+import { AccountPanel, servedAccount } from "./account.ts";
 import { followRun } from "./follow_run.ts";
 import { drawLoss } from "./loss_chart.ts";
 import { showAgreement } from "./agreement.ts";
@@ -13,9 +14,11 @@ import { PathwayPanel, servedPathway } from "./pathway.ts";
 import { showPipeline } from "./pipeline.ts";
 import { showSummary } from "./summary.ts";
 import { TimeTravel } from "./time_travel.ts";
+import { showValidators } from "./validators.ts";
 
 let state: RunSnapshot | null = null;
 let pathways: PathwayPanel | null = null;
+let account: AccountPanel | null = null;
 let isDrawing = false; // in the next frame
 
 function draw(): void {
@@ -27,6 +30,8 @@ function draw(): void {
   pathways?.show(state);
   showAgreement(state.run);
   showMember(state);
+  account?.show(state);
+  showValidators(state);
   showMembers(byId("members"), byId("more"), state);
 }
 
@@ -53,6 +58,7 @@ async function open(): Promise<void> {
   addEventListener("hashchange", drawSoon);
   byId("find").addEventListener("input", drawSoon);
   const recording = await recordingHere();
+  account = new AccountPanel({ ask: recording === null ? servedAccount : null, drawSoon });
   pathways = new PathwayPanel({ ask: recording === null ? servedPathway : null, drawSoon });
   if (recording === null) return follow();
   const past = recordedPast(recording);

@@ -36,7 +36,7 @@ Deno.test("OpenAPI: every state of a run, and of any records, has exactly the fi
   });
 });
 
-const isOfLog = (path: string) => path === "/api/v1/past" || path === "/api/v1/pathway";
+const isOfLog = (path: string) => ["past", "pathway", "member"].some((name) => path === `/api/v1/${name}`);
 
 Deno.test("OpenAPI: the document names only paths that are served, and every reference is in it", async () => {
   const run = servedRun();
@@ -49,7 +49,7 @@ Deno.test("OpenAPI: the document names only paths that are served, and every ref
     assert(name! in document.components.schemas);
   }
   const { Run } = document.components.schemas;
-  assertEquals(Run.required, ["version", "sequence", "atMs", "run", "members", "conduct"]);
+  assertEquals(Run.required, ["version", "sequence", "atMs", "run", "members", "conduct", "validators"]);
   assertEquals(Run.properties.run.properties.wire.anyOf[1], { type: "null" });
   assertEquals(Run.properties.atMs.description, "milliseconds since 1970, wall clock");
   const viewers = await Promise.all(Array.from({ length: 64 }, () => run.get("/events")));

@@ -18,7 +18,7 @@ Deno.test("Past API: a thread reads the same span and moments as this one", asyn
     const { last } = await recordRun(folder);
     const timers = new ManualTimers();
     const history = new RunHistory(folder);
-    const [here, thread] = [openPast(history), new PastThread(folder, timers)];
+    const [here, thread] = [openPast(history, folder), new PastThread(folder, timers)];
     assertEquals(JSON.parse(await thread.span()), JSON.parse(await here.span()));
     const both = await Promise.all([1, 400, last].flatMap((at) => [thread.at(at), here.at(at)]));
     for (let i = 0; i < both.length; i += 2) assertEquals(JSON.parse(both[i]!), JSON.parse(both[i + 1]!));
@@ -36,7 +36,7 @@ Deno.test("Past API: bytes are rationed, and whoever comes too early is told whe
     await recordRun(folder);
     const timers = new ManualTimers();
     const history = new RunHistory(folder);
-    const pages = pastPages(openPast(history), { timers, bytesPerSecond: 2_000 });
+    const pages = pastPages(openPast(history, folder), { timers, bytesPerSecond: 2_000 });
     const statuses: number[] = [];
     assertEquals((await ask(pages, "/api/v1/history")).status, 200);
     for (let i = 0; i < 4; i++) statuses.push((await ask(pages, "/api/v1/past?at=900")).status);
@@ -54,7 +54,7 @@ Deno.test("Past API: a search costs more than its answer, so that nobody has the
     await recordRun(folder, { steps: 2 });
     const history = new RunHistory(folder);
     const timers = new ManualTimers();
-    const pages = pastPages(openPast(history), { timers, bytesPerSecond: 2 ** 17 });
+    const pages = pastPages(openPast(history, folder), { timers, bytesPerSecond: 2 ** 17 });
     const search = async (microbatch: number) => (await ask(pages, `/api/v1/pathway?microbatch=${microbatch}`)).status;
     assertEquals([await search(3), await search(99), await search(4), await search(5)], [200, 404, 200, 503]);
     timers.advance(1_000);
@@ -66,7 +66,13 @@ Deno.test("Past API: a search costs more than its answer, so that nobody has the
 Deno.test("Past API: of many questions at once a few wait, and an answer that takes too long is given up", async () => {
   const timers = new ManualTimers();
   const never = Promise.withResolvers<string>();
-  const slow = { span: () => never.promise, at: () => never.promise, pathway: () => never.promise, close: () => {} };
+  const slow = {
+    span: () => never.promise,
+    at: () => never.promise,
+    pathway: () => never.promise,
+    account: () => never.promise,
+    close: () => {},
+  };
   const pages = pastPages(slow, { timers, bytesPerSecond: 1_000 });
   const answers = Array.from({ length: 40 }, (_, i) => ask(pages, `/api/v1/past?at=${i}`));
   timers.advance(10_000);
@@ -78,7 +84,7 @@ Deno.test("Past API: of many questions at once a few wait, and an answer that ta
 Deno.test("Past API: what is no moment is refused with the reason, and a process without a log says so", async () => {
   await withScratchFolder(async (folder) => {
     const history = new RunHistory(folder);
-    const pages = pastPages(openPast(history), { timers: new ManualTimers(), bytesPerSecond: 1_000 });
+    const pages = pastPages(openPast(history, folder), { timers: new ManualTimers(), bytesPerSecond: 1_000 });
     for (const at of ["", "?at=-1", "?at=1.5", "?at=x", `?at=${"9".repeat(30)}`]) {
       const response = await ask(pages, `/api/v1/past${at}`);
       assertEquals(response.status, 400, at);

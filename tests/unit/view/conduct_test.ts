@@ -1,10 +1,10 @@
 /** What the view keeps of each node's conduct, and of the agreement of replicas. */
 
 import { assertEquals } from "@std/assert";
-import { taskId } from "../../../core/ids.ts";
+import { nodeId, taskId } from "../../../core/ids.ts";
 import { memberFacts, reasonsOf } from "../../../cli/dashboard/page/member_page.ts";
 import { runSnapshot } from "../../../cli/dashboard/public_run.ts";
-import { foldAt, openedView, sampleMiners, sampleRun } from "../../support/sample_run.ts";
+import { foldAt, openedView, sampleMiners, sampleRun, sampleValidator } from "../../support/sample_run.ts";
 
 Deno.test("Conduct: audits, taken tasks, faults and lateness count for the node they are about, over a rejoining too", () => {
   const view = openedView();
@@ -46,4 +46,24 @@ Deno.test("Agreement: the latest twelve merges are kept, with null where nothing
   for (let round = 1; round <= 20; round++) foldAt(view, merged(round), round);
   assertEquals(view.agreement.map(({ round }) => round), Array.from({ length: 12 }, (_, i) => 9 + i));
   assertEquals(view.agreement.at(-1)!.stages, [true, false, null]);
+});
+
+Deno.test("View: what each validator checked stays while it is known, also over a new process", () => {
+  const view = openedView();
+  for (const { record, atMs } of sampleRun(31)) foldAt(view, record, atMs);
+  const expected = { passed: 2, failed: 1, evaluated: 3, lastFailed: { round: 3, miner: sampleMiners[4]! } };
+  const { lastAtMs: _, lastLoss, ...checks } = view.nodes[sampleValidator]!.checks!;
+  assertEquals([checks, lastLoss?.round], [expected, 3]);
+  foldAt(view, { type: "evaluated", round: 4, validator: sampleValidator, loss: NaN, tokens: 1 }, 1);
+  foldAt(view, { type: "evaluated", round: 4, validator: nodeId("5Stranger"), loss: 1, tokens: 1 }, 1);
+  const nodes = [{ node: sampleValidator, role: "validator", stage: null, isReady: true }] as const;
+  foldAt(view, { type: "takenUp", step: 3, round: 1, nodes }, 2);
+  const kept = view.nodes[sampleValidator]!.checks!;
+  assertEquals([kept.evaluated, kept.lastLoss, view.nodes[nodeId("5Stranger")]], [
+    4,
+    { round: 4, loss: null },
+    undefined,
+  ]);
+  foldAt(view, { type: "nodeJoined", node: sampleValidator, role: "validator", adapter: "" }, 3);
+  assertEquals(view.nodes[sampleValidator]!.checks, kept);
 });

@@ -1,0 +1,33 @@
+/**
+ * What each validator checked over the whole run. Only nodes that are known have checks.
+ *
+ * Invariant: a validator's checks are of bounded size, whatever it finds.
+ */
+
+import type { ChecksView, RunView } from "./view.ts";
+import type { RecordOf } from "./view_record.ts";
+
+const noChecks = (): ChecksView => ({
+  passed: 0,
+  failed: 0,
+  evaluated: 0,
+  lastAtMs: 0,
+  lastFailed: null,
+  lastLoss: null,
+});
+
+export function noteCheck(view: RunView, record: RecordOf<"verdict" | "evaluated">, atMs: number): void {
+  const node = view.nodes[record.validator];
+  if (node === undefined) return;
+  const checks = node.checks ??= noChecks();
+  checks.lastAtMs = atMs;
+  const { round } = record;
+  if (record.type === "evaluated") {
+    checks.evaluated += 1;
+    checks.lastLoss = { round, loss: Number.isFinite(record.loss) ? record.loss : null };
+  } else if (record.passed) checks.passed += 1;
+  else {
+    checks.failed += 1;
+    checks.lastFailed = { round, miner: record.miner };
+  }
+}
