@@ -6,6 +6,7 @@
  * heavy imports (gpu, net, chain, the roles) belong inside `run`.
  */
 
+import { logFormats, logLevels } from "./output/log.ts";
 import type { Output } from "./output/output.ts";
 import type { Environment } from "./paths.ts";
 import type { Rights } from "./rights/rights.ts";
@@ -133,6 +134,22 @@ export const commonOptions: readonly OptionSpec[] = [
   { name: "json", kind: "boolean", doc: "print JSON lines, the summary or an error last; logs go to stderr" },
   { name: "quiet", kind: "boolean", doc: "print only warnings, errors and the summary" },
   { name: "verbose", kind: "boolean", doc: "print debug logs, and the stack of unexpected errors" },
+  {
+    name: "log-level",
+    kind: "choice",
+    placeholder: "LEVEL",
+    choices: logLevels,
+    defaultText: "info, warn with --quiet, debug with --verbose",
+    doc: "log this and what is worse, on stderr and in a log file",
+  },
+  {
+    name: "log-format",
+    kind: "choice",
+    placeholder: "FORMAT",
+    choices: logFormats,
+    default: "text",
+    doc: 'log lines as text, or as JSON objects with "time", "level" and "text"',
+  },
   { name: "no-color", kind: "boolean", doc: "print without colours, as with the variable NO_COLOR" },
   { name: "help", kind: "boolean", doc: "show help for this command" },
 ];

@@ -15,6 +15,7 @@ import { exitFailed, exitInterrupted } from "./output/exit_codes.ts";
 import { commandText, overviewText, type Page } from "./output/help_text.ts";
 import { readOptions } from "./options/given_options.ts";
 import { denoHost, type Host } from "./host.ts";
+import { logLevels } from "./output/log.ts";
 import { TerminalOutput } from "./output/output.ts";
 import { dataFolder } from "./paths.ts";
 import { resolveRights } from "./rights/resolve_rights.ts";
@@ -27,7 +28,10 @@ const widestHelp = 100; // columns
 
 export async function main(words: readonly string[], host: Host, table: CommandTable = commandTable): Promise<number> {
   const asked = (flag: string) => beforeDashes(words).includes(flag);
+  const logLevel = logLevels.find((level) => level === lastValue(words, "--log-level"));
   const output = new TerminalOutput({
+    ...(logLevel === undefined ? {} : { logLevel }),
+    logFormat: lastValue(words, "--log-format") === "json" ? "json" : "text",
     host,
     json: asked("--json"),
     quiet: asked("--quiet"),
@@ -53,6 +57,14 @@ export async function main(words: readonly string[], host: Host, table: CommandT
 function beforeDashes(words: readonly string[]): readonly string[] {
   const end = words.indexOf("--");
   return end < 0 ? words : words.slice(0, end);
+}
+
+/** Before the options are parsed, which refuses what is wrong with it. */
+function lastValue(words: readonly string[], option: string): string | undefined {
+  return beforeDashes(words).reduce<string | undefined>((value, word, i, all) => {
+    if (word === option) return all[i + 1];
+    return word.startsWith(`${option}=`) ? word.slice(option.length + 1) : value;
+  }, undefined);
 }
 
 interface Invocation {
@@ -234,9 +246,11 @@ function explain(error: unknown, { output, verbose }: { output: TerminalOutput; 
   const next = known === undefined
     ? verbose ? undefined : "Run it again with --verbose for the stack, and report it"
     : known.next;
-  output.error(`${output.errorPaint.red("error")} ${message.replaceAll("\n", "\n      ")}`);
-  if (next !== undefined) output.error(`${output.errorPaint.dim("next")}  ${next}`);
-  if (known === undefined && verbose && error instanceof Error) output.error(error.stack ?? "(no stack)");
+  output.explain({ label: "error", text: message });
+  if (next !== undefined) output.explain({ label: "next", text: next });
+  if (known === undefined && verbose && error instanceof Error) {
+    output.explain({ label: null, text: error.stack ?? "(no stack)" });
+  }
   output.event({ type: "error", message, ...(next === undefined ? {} : { next }) });
   return known?.exitCode ?? exitFailed;
 }

@@ -11,7 +11,7 @@ import { commonOptions, type OptionSpec } from "../command.ts";
 import { type ConfigFile, readConfigFile } from "./config_file.ts";
 import { UserError } from "../output/errors.ts";
 
-const notInFiles = new Set(["config", "help", "json", "quiet", "verbose", "no-color"]); // parsed before any file
+const notInFiles = new Set(["config", "help", "json", "quiet", "verbose", "no-color", "log-level", "log-format"]); // parsed before any file
 
 /** The options that a file may set. */
 export function fileOptions(options: readonly OptionSpec[]): OptionSpec[] {

@@ -1,15 +1,19 @@
 /**
  * The log of one process: lines on stderr with a time and a level.
  *
- * Owns: the levels, the line format, and making any text safe to print (remote text must not control the terminal). Out
- * of scope: where lines go (`write` is injected). On a terminal a line starts with the time of day, in a file with date
- * and time.
+ * Owns: the levels, the two line formats, and making any text safe to print (remote text must not control the terminal).
+ * Out of scope: where lines go (`write` is injected). As text, a line starts with the time of day on a terminal, in a file
+ * with date and time. As JSON it is `{"time", "level", "text"}`, with the time in UTC; these field names stay.
  */
 
 import type { Paint } from "./paint.ts";
 import { printable } from "../screen/format.ts";
 
-export type LogLevel = "debug" | "info" | "warn" | "error";
+export const logLevels = ["error", "warn", "info", "debug"] as const;
+export type LogLevel = typeof logLevels[number];
+
+export const logFormats = ["text", "json"] as const;
+export type LogFormat = typeof logFormats[number];
 
 export interface Log {
   debug(text: string): void;
@@ -20,6 +24,8 @@ export interface Log {
 
 export interface LogOptions {
   readonly least: LogLevel;
+  /** @default "text" */
+  readonly format?: LogFormat;
   readonly paint: Paint;
   readonly withDate: boolean;
   readonly now: () => Date;
@@ -28,7 +34,7 @@ export interface LogOptions {
 
 const rank: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
 
-export function createLog({ least, paint, withDate, now, write }: LogOptions): Log {
+export function createLog({ least, format = "text", paint, withDate, now, write }: LogOptions): Log {
   const labels: Readonly<Record<LogLevel, string>> = {
     debug: paint.dim("debug"),
     info: paint.cyan("info "),
@@ -37,10 +43,14 @@ export function createLog({ least, paint, withDate, now, write }: LogOptions): L
   };
   const entry = (level: LogLevel) => (text: string) => {
     if (rank[level] < rank[least]) return;
+    if (format === "json") return write(jsonLine({ level, text }, now()));
     write(`${paint.dim(stamp(now(), withDate))} ${labels[level]} ${printable(text)}`);
   };
   return { debug: entry("debug"), info: entry("info"), warn: entry("warn"), error: entry("error") };
 }
+
+export const jsonLine = ({ level, text }: { level: LogLevel; text: string }, at: Date): string =>
+  JSON.stringify({ time: at.toISOString(), level, text: printable(text) });
 
 /** Local time, `14:03:07` or `2026-11-21 14:03:07`. */
 export function stamp(date: Date, withDate: boolean): string {

@@ -9,7 +9,7 @@
 
 import { assert } from "../../core/assert.ts";
 import type { Host } from "../host.ts";
-import { createLog, type Log, type LogLevel } from "./log.ts";
+import { createLog, jsonLine, type Log, type LogFormat, type LogLevel } from "./log.ts";
 import { createPaint, type Paint } from "./paint.ts";
 import { LiveTerminal } from "../screen/terminal.ts";
 import { withoutColour } from "../screen/format.ts";
@@ -52,6 +52,9 @@ export interface OutputOptions {
   readonly quiet: boolean;
   readonly verbose: boolean;
   readonly noColor: boolean;
+  readonly logLevel?: LogLevel; // left out: as quiet and verbose say
+  /** @default "text" */
+  readonly logFormat?: LogFormat;
 }
 
 const columnsElsewhere = 120;
@@ -70,26 +73,30 @@ export class TerminalOutput implements Output {
   #readerGone = false;
   #copy: ((line: string) => void) | null = null;
   #stampOf: () => string = () => "";
+  readonly #logFormat: LogFormat;
 
-  constructor({ host, json, quiet, verbose, noColor }: OutputOptions) {
+  constructor({ host, json, quiet, verbose, noColor, logLevel, logFormat = "text" }: OutputOptions) {
     const { environment } = host;
     const dumb = environment.get("TERM") === "dumb";
     const colorsWanted = !noColor && !environment.get("NO_COLOR") && !dumb;
     this.host = host;
+    this.#logFormat = logFormat;
     this.quiet = quiet;
     this.mode = json ? "json" : host.isTerminal("stdout") && !dumb && !quiet ? "live" : "plain";
     this.paint = createPaint(colorsWanted && !json && host.isTerminal("stdout"));
     this.errorPaint = createPaint(colorsWanted && host.isTerminal("stderr"));
     const now = () => host.now();
     const shown = createLog({
-      least: verbose ? "debug" : quiet ? "warn" : "info",
+      least: logLevel ?? (verbose ? "debug" : quiet ? "warn" : "info"),
+      format: logFormat,
       paint: this.errorPaint,
       withDate: !host.isTerminal("stderr"),
       now,
       write: (line) => this.#showError(line),
     });
     const kept = createLog({
-      least: verbose ? "debug" : "info",
+      least: logLevel ?? (verbose ? "debug" : "info"),
+      format: logFormat,
       paint: createPaint(false),
       withDate: true,
       now,
@@ -126,7 +133,7 @@ export class TerminalOutput implements Output {
   }
 
   keep(text: string): void {
-    if (this.mode !== "json") this.#copy?.(`${this.#stampOf()} ${withoutColour(text)}`);
+    if (this.mode !== "json") this.#copy?.(this.#stamped("info", text));
   }
 
   summary(fields: SummaryFields): void {
@@ -137,10 +144,21 @@ export class TerminalOutput implements Output {
     if (this.mode === "live") this.close();
   }
 
-  /** A line on stderr, unchanged, above the live screen if both share a terminal. */
-  error(text: string): void {
-    this.#copy?.(`${this.#stampOf()} ${withoutColour(text)}`);
-    this.#showError(text);
+  /** Why the command ends, or what to do next, on stderr; above the live screen if both share a terminal. */
+  explain({ label, text }: { readonly label: "error" | "next" | null; readonly text: string }): void {
+    const paints = { error: this.errorPaint.red, next: this.errorPaint.dim };
+    const lines = label === null
+      ? text
+      : `${paints[label](label)}${" ".repeat(6 - label.length)}${text.replaceAll("\n", "\n      ")}`;
+    this.#copy?.(this.#stamped("error", this.#logFormat === "json" ? text : lines));
+    this.#showError(this.#logFormat === "json" ? this.#stamped("error", text) : lines);
+  }
+
+  #stamped(level: LogLevel, text: string): string {
+    const plain = withoutColour(text);
+    return this.#logFormat === "json"
+      ? jsonLine({ level, text: plain }, this.host.now())
+      : `${this.#stampOf()} ${plain}`;
   }
 
   #showError(text: string): void {
@@ -192,7 +210,10 @@ export class TerminalOutput implements Output {
     const lines = this.mode === "json"
       ? [JSON.stringify({ type: "summary", ...fields })]
       : summaryTable(fields, this.paint);
-    for (const line of lines) this.#copy?.(withoutColour(line));
+    for (const line of lines) {
+      const isJson = this.mode === "json" || this.#logFormat === "text";
+      this.#copy?.(isJson ? withoutColour(line) : this.#stamped("info", line));
+    }
     this.writeOut(`${lines.join("\n")}\n`);
   }
 }

@@ -10,6 +10,7 @@ import type { CommandContext } from "../command.ts";
 import { mustBeCorpus } from "../data/corpus.ts";
 import { UsageError } from "../output/errors.ts";
 import type { Paint } from "../output/paint.ts";
+import { logWords } from "../options/log_words.ts";
 import { byteOption } from "../options/byte_text.ts";
 import { tuningFolder } from "../paths.ts";
 import { datedFolder } from "../run_folder.ts";
@@ -53,10 +54,11 @@ export async function runSwarm(context: CommandContext): Promise<number> {
   worker.close(); // only now, as a process that ends right after this may crash in the driver (ComputeWorker.finish)
   const memory = context.options.text("memory");
   const threads = ["--threads", String(worker.threads ?? 1)];
-  const computeWords = [
+  const nodeWords = [
+    ...logWords(context.options),
     ...["--device", sameDevice(worker), ...threads, ...(memory === undefined ? [] : ["--memory", memory])],
   ];
-  const swarm = new Swarm(context, { folder, startedMs, plan, links, attackers, computeWords });
+  const swarm = new Swarm(context, { folder, startedMs, plan, links, attackers, nodeWords });
   const onAbort = () => swarm.interrupt();
   interruption.addEventListener("abort", onAbort);
   if (interruption.aborted) return 1;

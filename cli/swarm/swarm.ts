@@ -38,7 +38,7 @@ export interface SwarmOptions {
   readonly plan: ChaosPlan;
   readonly links: LinkShape | null; // of every node; null: loopback as it is
   readonly attackers: readonly AttackName[]; // what the first miners do instead of their work
-  readonly computeWords: readonly string[]; // of all nodes: --device and what goes with it
+  readonly nodeWords: readonly string[]; // of all nodes: --device and what goes with it
 }
 
 export class Swarm {
@@ -65,7 +65,7 @@ export class Swarm {
     this.#options = options;
     this.#nodes = new SwarmNodes({
       folder: options.folder,
-      computeWords: options.computeWords,
+      nodeWords: options.nodeWords,
       links: options.links,
       attackers: options.attackers,
       onAttacker: (hotkey, attack) => this.#attackers.enroll(hotkey, attack),

@@ -21,7 +21,7 @@ export type NodeRole = "miner" | "validator";
 
 export interface SwarmNodesOptions {
   readonly folder: string; // the run's folder
-  readonly computeWords: readonly string[];
+  readonly nodeWords: readonly string[];
   readonly links: LinkShape | null; // of every node
   readonly attackers: readonly AttackName[]; // of the first miners
   readonly onAttacker: (hotkey: string, attack: AttackName) => void;
@@ -153,7 +153,7 @@ export class SwarmNodes {
   }
 
   async #words(role: NodeRole, name: string): Promise<string[]> {
-    const { folder, computeWords } = this.#options;
+    const { folder, nodeWords } = this.#options;
     const chain = this.#options.chain();
     const wallets = `${folder}/wallets`;
     const key = { folder: wallets, wallet: name, hotkey: "default" };
@@ -172,7 +172,7 @@ export class SwarmNodes {
       ...this.#attackWords(name, hotkey),
       "--data",
       folder,
-      ...computeWords,
+      ...nodeWords,
     ];
   }
 

@@ -7,6 +7,7 @@
 
 import type { CommandContext } from "../command.ts";
 import { loopbackWord } from "../options/hub_options.ts";
+import { logWords } from "../options/log_words.ts";
 import { runWords } from "../options/run_options.ts";
 import { startChild } from "./role_process.ts";
 import { type Death, type LastEnd, type Line, SupervisedProcess } from "./supervised_process.ts";
@@ -57,7 +58,7 @@ export class SwarmOrchestrator {
     const place = (port: number) => ["--data", folder, "--port", `${port}`, loopbackWord];
     if (life > 1) this.#listening = Promise.withResolvers();
     const port = this.#url === null ? context.options.number("port") ?? 0 : Number(new URL(this.#url).port);
-    return ["orchestrate", ...given, ...place(port)];
+    return ["orchestrate", ...given, ...place(port), ...logWords(context.options)];
   }
 
   #onLine(line: Line): void {

@@ -37,3 +37,13 @@ Deno.test("Log: foreign text stays on one line and cannot steer the terminal", (
   log.info("a\r\nb \x1b]0;title\x07 \u202e c");
   assertEquals(written, ["03:04:05 info  a · b \ufffd]0;title\ufffd \ufffd c"]);
 });
+
+Deno.test("Log: as JSON, a line has time, level and text, and is one line whatever the text", () => {
+  const written: string[] = [];
+  const now = () => new Date(Date.UTC(2026, 0, 2, 3, 4, 5, 6));
+  const write = (line: string) => written.push(line);
+  const log = createLog({ least: "info", format: "json", withDate: false, now, paint: createPaint(true), write });
+  log.debug("d");
+  log.warn('a"\r\nb\x1b[2J');
+  assertEquals(written, ['{"time":"2026-01-02T03:04:05.006Z","level":"warn","text":"a\\" · b\ufffd[2J"}']);
+});

@@ -1,0 +1,8 @@
+/** The options of the log on the command line of a process that a command starts. */
+
+import type { OptionValues } from "../command.ts";
+
+const names = ["log-level", "log-format"] as const;
+
+export const logWords = (options: OptionValues): string[] =>
+  names.flatMap((name) => options.given(name) ? [`--${name}`, options.text(name)!] : []);
