@@ -57,9 +57,7 @@ function change(view: RunView, record: ViewRecord, atMs: number): void {
     case "stepClosed":
       return stepClosed(view, record, atMs);
     case "rewound":
-      view.step = record.toStep;
-      forgetOpenPathways(view.pathways);
-      return forgetHeldOutAfter(view, record.toStep);
+      return rewound(view, record);
     case "mergeRetaken":
       return mergeRetaken(view, record);
     case "mergePhase":
@@ -70,9 +68,7 @@ function change(view: RunView, record: ViewRecord, atMs: number): void {
       noteCheck(view, record, atMs);
       return evaluated(view, record);
     case "verdict":
-      noteCheck(view, record, atMs);
-      noteConduct(view, record, atMs);
-      return verdict(view, record);
+      return verdict(view, record, atMs);
     case "runPaused":
     case "runContinued":
       view.isPaused = record.type === "runPaused";
@@ -189,6 +185,12 @@ function stepClosed(view: RunView, record: RecordOf<"stepClosed">, atMs: number)
   forgetFlight(view);
 }
 
+function rewound(view: RunView, { toStep }: RecordOf<"rewound">): void {
+  view.step = toStep;
+  forgetOpenPathways(view.pathways);
+  forgetHeldOutAfter(view, toStep);
+}
+
 function mergeRetaken(view: RunView, { step, round }: RecordOf<"mergeRetaken">): void {
   Object.assign(view, { phase: "training", step, round });
   for (const stage of view.stages) stage.merge = null;
@@ -221,7 +223,9 @@ function roundMerged(view: RunView, record: RecordOf<"roundMerged">): void {
   forgetLost(view);
 }
 
-function verdict(view: RunView, record: RecordOf<"verdict">): void {
+function verdict(view: RunView, record: RecordOf<"verdict">, atMs: number): void {
+  noteCheck(view, record, atMs);
+  noteConduct(view, record, atMs);
   const { miner, stage, passed, innovationError, tolerance, lossError } = record;
   view.verdicts[passed ? "passed" : "failed"] += 1;
   view.verdicts.last = {

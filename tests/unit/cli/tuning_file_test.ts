@@ -58,6 +58,6 @@ Deno.test("Tuning file: a swarm in any folder may read the user's, and needs non
     });
     return read;
   };
-  assertEquals(readBy("/home/ann"), ["/runs/own", "/home/ann/.local/share/iota/tuning.json"]);
+  assertEquals(readBy("/people/ann"), ["/runs/own", "/people/ann/.local/share/iota/tuning.json"]);
   assertEquals(readBy(undefined), ["/runs/own"]);
 });
