@@ -8,6 +8,7 @@ export const commandTable: CommandTable = {
   validate: async () => (await import("./commands/validate.ts")).command,
   runs: async () => (await import("./commands/runs.ts")).command,
   orchestrate: async () => (await import("./commands/orchestrate.ts")).command,
+  admin: async () => (await import("./commands/admin.ts")).command,
   dashboard: async () => (await import("./commands/dashboard.ts")).command,
   verify: async () => (await import("./commands/verify.ts")).command,
   explain: async () => (await import("./commands/explain.ts")).command,

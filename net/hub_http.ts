@@ -15,6 +15,8 @@ export interface ApiOptions {
   readonly blobs: BlobRoutesOptions;
   /** By path: "/status". */
   readonly pages: Readonly<Record<string, HubPage>>;
+  /** What is done on request, by path: "/api/v1/admin". Each page reads the body and checks who asks. */
+  readonly posts?: Readonly<Record<string, HubPage>>;
   /** A request failed in a way that no route handles. */
   readonly onError: (error: Error) => void;
 }
@@ -26,6 +28,9 @@ export function createApi(options: ApiOptions): Hono<{ Bindings: { readonly orig
   app.get("/healthz", (context) => context.text("ok"));
   for (const [path, page] of Object.entries(options.pages)) {
     app.get(path, (context) => page(context.req.raw, context.env?.origin ?? unknownOrigin));
+  }
+  for (const [path, page] of Object.entries(options.posts ?? {})) {
+    app.post(path, (context) => page(context.req.raw, context.env?.origin ?? unknownOrigin));
   }
   app.route("/", blobRoutes(options.blobs));
   app.notFound((context) =>

@@ -49,6 +49,7 @@ export interface PublicRun {
   readonly parameters: number;
   readonly phase: RunView["phase"];
   readonly isPaused: boolean; // the orchestrator's disk is full
+  readonly isPausedByOwner: boolean;
   readonly unserved: readonly number[]; // stages that wait for a miner
   readonly startedAtMs: number; // of the orchestrator's process; wall clock
   readonly step: number;
@@ -106,7 +107,8 @@ export function runSnapshot(view: RunView, { sequence, atMs }: Moment): RunSnaps
 }
 
 function publicRun(view: RunView, nowMs: number): PublicRun {
-  const { facts, phase, isPaused, unserved, startedAtMs, step, round, learningRate, losses, heldOut } = view;
+  const { facts, phase, isPaused, isPausedByOwner, unserved, startedAtMs, step, round, learningRate, losses, heldOut } =
+    view;
   const { stages, reLeases, wire, lastMerge, agreement, verdicts, news } = view;
   const left = remainingMs(view, nowMs);
   const speed = tokensPerSecond(view);
@@ -114,7 +116,7 @@ function publicRun(view: RunView, nowMs: number): PublicRun {
     name: printable(facts.run),
     size: printable(facts.size),
     parameters: facts.parameters,
-    ...{ phase, isPaused, unserved, startedAtMs, step, steps: facts.steps, round },
+    ...{ phase, isPaused, isPausedByOwner, unserved, startedAtMs, step, steps: facts.steps, round },
     remainingMs: left === null ? null : Math.max(0, Math.round(left)),
     tokensPerSecond: speed,
     learningRate,

@@ -57,6 +57,7 @@ const run = v.strictObject({
   parameters: described(count, "of the whole model"),
   phase: v.picklist(["gathering", "training", "merging", "finished", "stopped"]),
   isPaused: described(v.boolean(), "the orchestrator's disk is full"),
+  isPausedByOwner: v.boolean(),
   unserved: described(v.array(count), "stages that wait for a miner"),
   startedAtMs: wallClock,
   step: described(count, "closed optimizer steps"),

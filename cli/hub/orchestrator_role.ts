@@ -5,6 +5,8 @@
  * requires of the hub.
  */
 
+import type { SettingChange } from "../../core/config/change.ts";
+import type { Fault } from "../../core/fault.ts";
 import type { NodeId, StageIndex } from "../../core/ids.ts";
 import { secretKeyBytes } from "../../core/chacha.ts";
 import { wireScale } from "../../core/codec/wire.ts";
@@ -21,6 +23,7 @@ import type { RefusalCounts } from "../../net/auth/refusals.ts";
 import type { HubEvent } from "../../net/links/transport.ts";
 import type { Wire, WireHandler } from "../../net/links/wire.ts";
 import { withPass } from "./assign_pass.ts";
+import { Holds } from "./holds.ts";
 import { Attachments } from "../roles/attachments.ts";
 import { StageUnavailable } from "./checkpoint_writer.ts";
 import { type HubEdges, HubRuntime, type LeftBehind, type OwnWork } from "./hub_runtime.ts";
@@ -49,6 +52,7 @@ class OrchestratorRole implements RunningOrchestrator {
   readonly #hub: Hub<NodeMessage, HubMessage>;
   readonly #runtime: HubRuntime<Uint8Array, Segment>;
   readonly #pause: RunPause;
+  readonly #holds: Holds;
   readonly #referee: TaskReferee;
   #resolve!: (finished: Finished) => void;
   #reject!: (error: unknown) => void;
@@ -73,7 +77,9 @@ class OrchestratorRole implements RunningOrchestrator {
       edges: this.#edges(),
     });
     const { onRecord, probeRoom = () => Promise.resolve() } = options;
-    this.#pause = new RunPause({ timers, driver: this.#runtime, onRecord, probeRoom });
+    this.#holds = new Holds(this.#runtime);
+    const driver = { hold: () => this.#holds.hold("disk"), resume: () => this.#holds.release("disk") };
+    this.#pause = new RunPause({ timers, driver, onRecord, probeRoom });
     this.members = storeDuties({
       ...{ state: this.state, driver: this.#runtime, pause: this.#pause },
       isMember: (node) => this.isMember(node),
@@ -185,6 +191,19 @@ class OrchestratorRole implements RunningOrchestrator {
       const fault = this.#options.admit({ node, role });
       if (fault?.code === "notAdmitted") this.#runtime.enqueue({ type: "nodeDismissed", node, fault });
     }
+  }
+
+  holdForOwner(isHeld: boolean): void {
+    if (isHeld) this.#holds.hold("owner");
+    else this.#holds.release("owner");
+  }
+
+  dismiss(node: NodeId, why: { fault: Fault; reason: string }): void {
+    this.#runtime.enqueue({ type: "nodeDismissed", node, ...why });
+  }
+
+  changeSettings(changes: readonly SettingChange[]): void {
+    this.#runtime.enqueue({ type: "settingsChanged", changes });
   }
 
   stop(reason: string): void {

@@ -1,6 +1,8 @@
 /** What the orchestrator's role is started with, and what its owner may call while it runs. */
 
+import type { SettingChange } from "../../core/config/change.ts";
 import type { RunConfig } from "../../core/config/config.ts";
+import type { Fault } from "../../core/fault.ts";
 import type { BlobHash, NodeId } from "../../core/ids.ts";
 import type { StageSpec } from "../../core/model/spec.ts";
 import type { OrchestratorState, RoundSources } from "../../core/orchestrator/state.ts";
@@ -69,6 +71,12 @@ export interface RunningOrchestrator {
   readonly members: MemberStore;
   /** Asks `admit` about every member again and dismisses those it refuses for good. */
   review(): void;
+  /** The run's owner pauses it, or lets it go on: no event is taken meanwhile, and nobody is late because of it. */
+  holdForOwner(isHeld: boolean): void;
+  /** Takes a member out of the run. */
+  dismiss(node: NodeId, why: { fault: Fault; reason: string }): void;
+  /** To settings that may change; durable like any event. */
+  changeSettings(changes: readonly SettingChange[]): void;
   /**
    * Ends this process but not the run, once every event taken so far is durable and its effects are performed; at once while
    * the run waits for room. Nodes only see the link close, so they wait for the next process as they do after a kill. A run that

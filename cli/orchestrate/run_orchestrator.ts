@@ -4,25 +4,20 @@
 
 import { setImmediate } from "node:timers";
 import type { RunConfig } from "../../core/config/config.ts";
-import type { WireCost } from "../../core/view/view.ts";
-import { fault } from "../../core/fault.ts";
-import type { NodeId } from "../../core/ids.ts";
 import { mostStates } from "../../core/merge/allowance.ts";
 import { payloadCodecOf } from "../../core/merge/payload/payload_codecs.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import { parameterTable, stageSpecs } from "../../core/model/spec.ts";
-import { blobPurpose, mayRead } from "../../core/orchestrator/access.ts";
 import { roomFault } from "../../core/orchestrator/members/roster.ts";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import { verifySignature } from "../../chain/wallet/hotkey.ts";
-import { createApi } from "../../net/hub_http.ts";
 import { BlobError } from "../../net/blobs/blobs.ts";
 import { type NetLimits, netLimits } from "../../net/limits.ts";
-import { RequestGate } from "../../net/auth/request_auth.ts";
-import type { TicketBox } from "../../net/auth/ticket.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
+import type { RunOwner } from "../admin/run_owner.ts";
 import { openHubChain } from "../duty/hub_chain.ts";
+import type { Invite } from "../find/invite.ts";
 import { keepWires, takeWires } from "../hub/saved_wires.ts";
 import type { BatchSource } from "../data/dataset.ts";
 import { JournalError } from "../journal/journal_error.ts";
@@ -44,12 +39,14 @@ import { hubTickets } from "../hub/hub_tickets.ts";
 import { type OpenRunOptions, type OpenRunState, openRunState } from "./open_run_state.ts";
 import { openProjection } from "./open_projection.ts";
 import { planRun, sayOver } from "./plan_run.ts";
-import { type PreparedRun, prepareRun, saveResumedRun } from "./prepare_run.ts";
+import { type PreparedRun, prepareRun, saveResumedRun, type ServedAt } from "./prepare_run.ts";
 import { startOrchestrator } from "../hub/orchestrator_role.ts";
 import type { RunningOrchestrator } from "../hub/running_orchestrator.ts";
 import { hasJournal, refuseWhileHeld, removeJournal, userError as journalError } from "./recover_run.ts";
 import { lostText, takenUp } from "./run_facts.ts";
 import { type BegunAt, runSummary, saveSummary, sessionFields } from "./run_summary.ts";
+import { openOwner } from "./open_owner.ts";
+import { serveRun } from "./serve_run.ts";
 import { sayListening } from "./say_listening.ts";
 import { bf16BytesPerToken, type Traffic } from "../hub/traffic.ts";
 
@@ -124,7 +121,7 @@ async function untilTheEnd(
     }
     await saveSummary(summary, { folder: path, warn: (text) => context.output.log.warn(text) });
     if (!result.finished) context.output.log.warn(stoppedText(run.role.state, { reason: result.reason, folder: path }));
-    return result.finished || interruption.reason instanceof Terminated ? 0 : 1;
+    return result.finished || run.owner.hasStopped || interruption.reason instanceof Terminated ? 0 : 1;
   } catch (error) {
     isOurs = !(error instanceof JournalError && error.code === "fenced");
     throw explainStorage(error, path);
@@ -137,6 +134,7 @@ async function untilTheEnd(
 
 interface StartedRun {
   readonly role: RunningOrchestrator;
+  readonly owner: RunOwner;
   readonly chainFailed: Promise<never>; // our own failure, not the chain's
   readonly projection: Projection;
   readonly begun: BegunAt;
@@ -150,7 +148,7 @@ async function startRun(
 ): Promise<StartedRun> {
   const { output } = context;
   const { prepared, place, port, limits, startedMs } = options;
-  const { config, folder, runId, saved, key: { signer } } = prepared;
+  const { config, folder, runId, key: { signer } } = prepared;
   const layersOfStages = splitLayers(config);
   const stages = stageSpecs(config, layersOfStages);
   const warn = (text: string) => output.log.warn(text);
@@ -165,6 +163,7 @@ async function startRun(
   const checkpoints = checkpointPlace(prepared, { stages, warn });
   const tickets = hubTickets(signer, runId);
   const { promise: chainFailed, reject } = Promise.withResolvers<never>();
+  const owner = await openOwner(context, { prepared, at: port.at, role: () => role, tell: seen.onRecord });
   const chain = openHubChain(config.chain, { folder: folder.path, output, onFailure: reject });
   output.line(`Run kept in ${folder.path}; ${folder.isResumed ? `resumes at step ${begun.step}` : "begins"}`);
   projection.tell(takenUp(begun, recovered?.state ?? null));
@@ -180,7 +179,7 @@ async function startRun(
     signer,
     verify: verifySignature,
     tickets,
-    admit: (node) => chain.admit(node) ?? roomFault(role.state, node),
+    admit: (node) => owner.check(node.node) ?? chain.admit(node) ?? roomFault(role.state, node),
     ...{ limits, timers: systemTimers, random: systemRandom },
     blobs: members.blobs,
     batches: batchesOf(prepared),
@@ -191,19 +190,17 @@ async function startRun(
     onLog: (entry) => ledger.log.take(entry),
     onRecord: (record) => {
       seen.onRecord(record);
+      owner.onRecord(record);
       if (record.type !== "stepClosed") return;
       firstStepAtMs ??= systemTimers.nowMs();
-      const cost = wireCost(role.traffic, config);
-      if (cost !== null) projection.tell({ type: "wire", ...cost });
+      tellWire(projection, { traffic: role.traffic, config });
     },
   });
   chain.onRenewed(() => role.review());
-  serve(context, { role, members, limits, port, self: signer.address, tickets, pages: projection.pages });
-  const invite = { socket: place.urlAt(port.at.port), hub: signer.address, run: runId };
-  const miners = config.swarm.replicas * stages.length;
-  const isAnnounced = config.chain.network !== "none";
-  sayListening(output, { place, at: port.at, saved, invite, isAnnounced, miners });
-  chain.announce({ invite, signer });
+  owner.begin();
+  const { pages } = projection;
+  serveRun(context, { runId, owner, role, members, limits, port, self: signer.address, tickets, pages });
+  chain.announce({ invite: sayWhere(output, { prepared, place, at: port.at }), signer });
   const close: StartedRun["close"] = async ({ isOver, isOurs }) => {
     await port.close();
     await members.close();
@@ -212,7 +209,18 @@ async function startRun(
     if (isOurs) await keepWires(folder.path, { wires: isOver ? [] : role.segments.all, warn });
     seen.close({ isOurs });
   };
-  return { role, chainFailed, projection, begun, firstStepAtMs: () => firstStepAtMs, close };
+  return { role, owner, chainFailed, projection, begun, firstStepAtMs: () => firstStepAtMs, close };
+}
+
+/** Where nodes find the run, also for people. */
+function sayWhere(
+  output: CommandContext["output"],
+  { prepared: { config, saved, runId: run, key }, place, at }: { prepared: PreparedRun; place: HubPlace; at: ServedAt },
+): Invite {
+  const invite = { socket: place.urlAt(at.port), hub: key.signer.address, run };
+  const miners = config.swarm.replicas * splitLayers(config).length;
+  sayListening(output, { place, at, saved, invite, isAnnounced: config.chain.network !== "none", miners });
+  return invite;
 }
 
 function batchesOf({ config, dataset }: PreparedRun): BatchSource {
@@ -278,53 +286,16 @@ function explainStorage(error: unknown, path: string): unknown {
   return explainRefusal(error, { action: "keep the run on disk", value: path }) ?? error;
 }
 
-/** Null before any traffic at a boundary. */
-function wireCost(traffic: Traffic, config: RunConfig): WireCost | null {
+/** Nothing before any traffic at a boundary. */
+function tellWire(projection: Projection, { traffic, config }: { traffic: Traffic; config: RunConfig }): void {
   const forwardBytes = traffic.bytesPerToken("forward");
   const backwardBytes = traffic.bytesPerToken("backward");
-  if (forwardBytes === null || backwardBytes === null) return null;
-  return { forwardBytes, backwardBytes, bf16Bytes: bf16BytesPerToken(config) };
+  if (forwardBytes === null || backwardBytes === null) return;
+  projection.tell({ type: "wire", forwardBytes, backwardBytes, bf16Bytes: bf16BytesPerToken(config) });
 }
 
 function stoppedText({ step, config }: OrchestratorState, from: { reason: string; folder: string }): string {
   const { reason, folder } = from;
   return `Stopped (${reason}) after step ${step} of ${config.train.steps}; miners and validators wait for this orchestrator; ` +
     `resume at this step with: ${shellWords(["iota", "orchestrate", "--data", folder])}`;
-}
-
-interface ServedParts {
-  readonly role: RunningOrchestrator;
-  readonly members: HubStore;
-  readonly limits: NetLimits;
-  readonly port: HubPort;
-  readonly self: NodeId;
-  readonly tickets: TicketBox;
-  readonly pages: Projection["pages"];
-}
-
-/** From here on nodes are admitted; only this run's nodes may use its blobs. */
-function serve({ output }: CommandContext, parts: ServedParts): void {
-  const { role, members, limits, port, self, tickets, pages } = parts;
-  const gate = new RequestGate({
-    self,
-    verify: verifySignature,
-    admit: (node) =>
-      role.isMember(node) ? null : fault("notAdmitted", "Cannot use blobs as the node must be in the run"),
-    tickets,
-    limits,
-    timers: systemTimers,
-  });
-  const api = createApi({
-    blobs: members.routes(role.members, {
-      check: (request, headers) => gate.check(request, headers),
-      mayRead: (asked) => mayRead(role.state, asked),
-      onMoved: (move) => role.traffic.moved(move, blobPurpose(role.state, move)),
-    }),
-    pages,
-    onError: (error) => output.log.error(`A request failed: ${error.message}`),
-  });
-  port.serve({
-    accept: (wire) => role.accept(wire),
-    fetch: (request, trust, origin) => api.fetch(request, { trust, origin }),
-  });
 }

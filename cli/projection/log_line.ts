@@ -11,12 +11,16 @@ import type { RunView } from "../../core/view/view.ts";
 import type { StampedRecord } from "../../core/view/view_record.ts";
 
 /** Of a view that was written before they existed. */
-const newFields: () => Pick<RunView, "unserved" | "heldOut" | "roundStarts" | "agreement" | "pathways"> = () => ({
+const newFields: () => Pick<
+  RunView,
+  "unserved" | "heldOut" | "roundStarts" | "agreement" | "pathways" | "isPausedByOwner"
+> = () => ({
   unserved: [],
   heldOut: [],
   roundStarts: [],
   agreement: [],
   pathways: noPathways(),
+  isPausedByOwner: false,
 });
 
 /** A view from a log, with what later versions added. Whether it is one is for `viewProblem` to say. */

@@ -11,7 +11,7 @@ export function openStatusPage({ view, refused, identity }: ConsumerContext): Pr
 }
 
 function statusOf(view: RunView): Record<string, unknown> {
-  const { facts, step, round, isPaused } = view;
+  const { facts, step, round, isPaused, isPausedByOwner } = view;
   return {
     name: facts.run,
     size: facts.size,
@@ -21,6 +21,7 @@ function statusOf(view: RunView): Record<string, unknown> {
     round,
     nodes: presentNodes(view).length,
     isPaused,
+    isPausedByOwner,
   };
 }
 

@@ -36,6 +36,7 @@ const viewShape = v.object(
     startedAtMs: v.number(),
     phase: v.picklist(["gathering", "training", "merging", "finished", "stopped"]),
     isPaused: v.boolean(),
+    isPausedByOwner: v.boolean(),
     unserved: v.array(v.number()),
     step: v.number(),
     round: v.number(),

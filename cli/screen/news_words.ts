@@ -33,6 +33,7 @@ function isInfo(record: NewsRecord): boolean {
     case "resumed":
     case "checkpointWritten":
     case "runContinued":
+    case "ownerActed":
       return true;
     case "nodeLost":
       return isReturn(record);
@@ -89,6 +90,8 @@ function sentence(record: NewsRecord): string {
       return `${shortAddress(record.node)} is to blame: ${record.detail}`;
     case "runContinued":
       return `the run continues after a pause of ${duration(record.pausedMs)}: the disk has room again`;
+    case "ownerActed":
+      return ownerText(record);
     case "runPaused":
     case "warning":
     case "noted":
@@ -98,6 +101,20 @@ function sentence(record: NewsRecord): string {
     default:
       return unreachable(record);
   }
+}
+
+export function ownerText({ action, node, learningRate }: RecordOf<"ownerActed">): string {
+  const who = node === undefined ? "a node" : shortAddress(node);
+  const deeds = {
+    pause: "paused the run",
+    resume: "let the run go on",
+    kick: `removed ${who} from the run`,
+    admit: `let ${who} join again`,
+    rate: `set the peak learning rate to ${learningRate}`,
+    stop: "stopped the orchestrator",
+    stopAfterRound: "stops the orchestrator after this round",
+  };
+  return `the owner ${deeds[action]}`;
 }
 
 function lostText(record: RecordOf<"nodeLost">): string {

@@ -5,6 +5,7 @@
  * single tasks print nothing. Pure but for the time of the last line, which the caller passes in.
  */
 
+import { ownerText } from "./news_words.ts";
 import { unreachable } from "../../core/assert.ts";
 import { type RunView, tokensPerSecond } from "../../core/view/view.ts";
 import type { RecordOf as Of, ViewRecord } from "../../core/view/view_record.ts";
@@ -127,10 +128,10 @@ function sentence(record: SpokenRecord, view: RunView): string {
       } tokens`;
     case "verdict":
       return verdictSentence(record);
-    case "faultSeen": {
-      const who = record.node === null ? "a stranger" : shortAddress(record.node);
-      return `fault    ${who}: ${record.detail} (${record.code})`;
-    }
+    case "faultSeen":
+      return faultLine(record);
+    case "ownerActed":
+      return `owner    ${ownerText(record)}`;
     case "runPaused":
       return `paused   ${record.text}`;
     case "runContinued":
@@ -189,4 +190,8 @@ function verdictSentence(record: Of<"verdict">): string {
     `task ${record.task}: innovation error ${decimal(record.innovationError)} of ${
       decimal(record.tolerance)
     } allowed, ${equal}${loss}`;
+}
+
+function faultLine({ node, detail, code }: Of<"faultSeen">): string {
+  return `fault    ${node === null ? "a stranger" : shortAddress(node)}: ${detail} (${code})`;
 }

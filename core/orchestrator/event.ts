@@ -21,7 +21,7 @@ export type OrchestratorEvent =
   | { readonly type: "nodeConnected"; readonly node: NodeId; readonly role: Role; readonly resumed: boolean }
   | { readonly type: "nodeDisconnected"; readonly node: NodeId }
   /** The admission decision for a node has changed. */
-  | { readonly type: "nodeDismissed"; readonly node: NodeId; readonly fault: Fault }
+  | { readonly type: "nodeDismissed"; readonly node: NodeId; readonly fault: Fault; readonly reason?: string }
   | {
     readonly type: "messageReceived";
     readonly node: NodeId;
@@ -146,6 +146,8 @@ export type OrchestratorEvent =
     readonly changes?: readonly SettingChange[]; // to settings that may change
     readonly lost?: readonly BlobRef[]; // segments that died with the last process; the shell holds the others
   }
+  /** By the run's owner, to settings that may change. */
+  | { readonly type: "settingsChanged"; readonly changes: readonly SettingChange[] }
   | { readonly type: "tick" };
 
 /** The frame's content after the header, added by the shell. */

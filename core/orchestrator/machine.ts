@@ -1,6 +1,5 @@
 /**
  * The orchestrator: one event in, effects out. Dispatches to the modules of this folder and runs what is due.
- *
  * No message is refused silently: one from a stranger, from the wrong role or at the wrong time is answered with `reject`.
  */
 
@@ -41,7 +40,7 @@ import { roundIsOver } from "./merge/round_length.ts";
 import { onUploadChecked } from "./merge/believed_upload.ts";
 import { onPayloadChecked } from "./merge/payload_check.ts";
 import { coverStages } from "./members/rebalance.ts";
-import { onRestarted } from "./restart.ts";
+import { changeSettings, onRestarted } from "./restart.ts";
 import { onLoadFailed, onMergeUnavailable, onStageRestored, onUploaded, restoreAbandoned } from "./merge/restoring.ts";
 import { restartRound, retakeRound } from "./merge/retake.ts";
 import { rewindWhenLost } from "./merge/rewind.ts";
@@ -143,6 +142,8 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
       return onRefereed(state, event);
     case "restarted":
       return onRestarted(state, { changes: event.changes ?? [], lost: event.lost ?? [], nowMs });
+    case "settingsChanged":
+      return changeSettings(state, event.changes);
     case "tick":
       return [];
     default:

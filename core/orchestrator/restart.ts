@@ -75,11 +75,12 @@ function missingMiners(state: OrchestratorState): number {
 }
 
 /** A restart may also ask for more steps while the run's last round is being stored. */
-function changeSettings(state: OrchestratorState, changes: readonly SettingChange[]): void {
+export function changeSettings(state: OrchestratorState, changes: readonly SettingChange[]): OrchestratorEffect[] {
   state.config = withChanges(state.config, changes);
-  if (state.phase !== "closing" || state.step >= state.config.train.steps) return;
+  if (state.phase !== "closing" || state.step >= state.config.train.steps) return [];
   state.phase = "training";
   state.closeUntilMs = null;
+  return [];
 }
 
 const returnMs = 10_000; // most nodes come back within this time

@@ -11,6 +11,9 @@ import type { LoadingPart } from "./message.ts";
 /** The reason of a `nodeLost` whose node is back with a new session. */
 export const joinedAnew = "it joined anew";
 
+/** What a run's owner may do while it runs. */
+export type OwnerAction = "pause" | "resume" | "kick" | "admit" | "rate" | "stop" | "stopAfterRound";
+
 export type RunRecord =
   | { type: "runStarted"; step: number; round: number; stages: number; miners: number }
   | { type: "nodeJoined"; node: NodeId; role: "miner" | "validator"; adapter: string }
@@ -102,6 +105,7 @@ export type RunRecord =
     gradient?: GradientSquares; // of a gradient's norm; left out: of a single task
   }
   | { type: "resumed"; step: number; round: number; nodes: number; miners?: number } // the orchestrator itself, from its journal; `miners`: how many more it needs
+  | { type: "ownerActed"; action: OwnerAction; node?: NodeId; learningRate?: number } // `node`: removed or let in again
   | { type: "runPaused"; text: string } // the orchestrator's disk is full
   | { type: "runContinued"; pausedMs: number } // it has room again
   | { type: "faultSeen"; node: NodeId | null; code: string; detail: string }

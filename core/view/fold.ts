@@ -71,11 +71,9 @@ function change(view: RunView, record: ViewRecord, atMs: number): void {
       return verdict(view, record, atMs);
     case "runPaused":
     case "runContinued":
-      view.isPaused = record.type === "runPaused";
-      return;
+    case "ownerActed":
     case "stagesUnserved":
-      view.unserved = record.stages.filter((stage) => view.stages[stage] !== undefined);
-      return;
+      return halted(view, record);
     case "runFinished":
       view.phase = record.finished ? "finished" : "stopped";
       return;
@@ -122,6 +120,7 @@ function opened(view: RunView, { facts, startedAtMs, step }: RecordOf<"opened">)
     stages,
     phase: "gathering",
     isPaused: false,
+    isPausedByOwner: false,
     unserved: [],
   };
   Object.assign(view, { ...begun, stepAtStart: 0, trainingSinceMs: null, recentSteps: [], news: [] });
@@ -134,6 +133,14 @@ function takenUp(view: RunView, { step, round, phase, nodes }: RecordOf<"takenUp
   Object.assign(view, { step, round, stepAtStart: step });
   if (phase !== undefined) view.phase = phase;
   if (nodes !== undefined) takeUpNodes(view, nodes);
+}
+
+/** What keeps the run from going on, and what no longer does. */
+function halted(view: RunView, record: RecordOf<"runPaused" | "runContinued" | "ownerActed" | "stagesUnserved">): void {
+  if (record.type === "stagesUnserved") {
+    view.unserved = record.stages.filter((stage) => view.stages[stage] !== undefined);
+  } else if (record.type !== "ownerActed") view.isPaused = record.type === "runPaused";
+  else if (record.action === "pause" || record.action === "resume") view.isPausedByOwner = record.action === "pause";
 }
 
 function measured(view: RunView, record: RecordOf<"wire" | "chain">): void {

@@ -113,6 +113,7 @@ export const newsTypes = [
   "faultSeen",
   "runPaused",
   "runContinued",
+  "ownerActed",
   "blamed",
   "warning",
   "runFinished",
@@ -131,6 +132,7 @@ export interface RunView {
   startedAtMs: number; // of the process that shows the run
   phase: ViewPhase;
   isPaused: boolean; // because the orchestrator's disk is full
+  isPausedByOwner: boolean;
   unserved: number[]; // stages without a connected miner: the run waits for them
   step: number; // closed
   round: number;
@@ -177,6 +179,7 @@ export function emptyView(facts: RunFacts = noFacts, startedAtMs = 0): RunView {
     startedAtMs,
     phase: "gathering",
     isPaused: false,
+    isPausedByOwner: false,
     unserved: [],
     step: 0,
     round: 0,

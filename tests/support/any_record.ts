@@ -90,6 +90,10 @@ const makers: Makers = {
     lossError: flag(pick) ? null : number(pick),
   }),
   resumed: (pick) => ({ step: count(pick), round: count(pick), nodes: count(pick) }),
+  ownerActed: (pick) => ({
+    action: (["pause", "resume", "kick", "admit", "rate", "stop", "stopAfterRound"] as const)[pick(7)]!,
+    ...(flag(pick) ? {} : { node: node(pick), learningRate: number(pick) }),
+  }),
   runPaused: () => ({ text: "full" }),
   runContinued: (pick) => ({ pausedMs: count(pick) }),
   faultSeen: (pick) => ({ node: flag(pick) ? null : node(pick), code: "badBlob", detail: "x\u001b[2J" }),

@@ -23,7 +23,8 @@ export function showSummary(run: PublicRun): void {
   showNews(byId("news"), run);
 }
 
-function waitingText({ isPaused, phase, unserved }: PublicRun): string {
+function waitingText({ isPaused, isPausedByOwner, phase, unserved }: PublicRun): string {
+  if (isPausedByOwner) return "The run's owner has paused it; nothing is lost meanwhile.";
   if (isPaused) return "The run is paused until the orchestrator's disk has room.";
   if (phase === "gathering") return "The run waits for its miners.";
   if (unserved.length === 0 || phase === "finished" || phase === "stopped") return "";

@@ -238,13 +238,13 @@ export function isLost(state: OrchestratorState, { node, nowMs }: { node: NodeId
 /** Dismisses a member with a reason; its confirmed work stays counted. */
 export function onDismissed(
   state: OrchestratorState,
-  options: { node: NodeId; fault: Fault; nowMs: number },
+  options: { node: NodeId; fault: Fault; reason?: string; nowMs: number },
 ): OrchestratorEffect[] {
-  const { node, fault, nowMs } = options;
+  const { node, fault, reason = "it is not admitted any more", nowMs } = options;
   if (!state.members.has(node)) return [];
   return [
     { type: "disconnect", node, fault },
-    ...loseNode(state, { node, reason: "it is not admitted any more", nowMs }),
+    ...loseNode(state, { node, reason, nowMs }),
   ];
 }
 

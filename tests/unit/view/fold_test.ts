@@ -137,3 +137,20 @@ Deno.test("View: a validator is ready as soon as it joins, and a miner when it h
   foldAt(view, { type: "takenUp", step: 3, round: 1, nodes }, 2);
   assertEquals(view.nodes[validator]?.state, "ready");
 });
+
+Deno.test("View: the owner's pause and a full disk are told apart, and a new process begins with neither", () => {
+  const view = openedView();
+  const act = (action: "pause" | "resume" | "rate") => foldAt(view, { type: "ownerActed", action }, 1);
+  const paused = () => [view.isPaused, view.isPausedByOwner];
+  act("pause");
+  foldAt(view, { type: "runPaused", text: "full" }, 2);
+  act("rate");
+  assertEquals(paused(), [true, true]);
+  foldAt(view, { type: "runContinued", pausedMs: 1 }, 3);
+  assertEquals(paused(), [false, true]);
+  act("resume");
+  assertEquals(paused(), [false, false]);
+  act("pause");
+  foldAt(view, { type: "opened", facts: sampleFacts, startedAtMs: 0, step: 0 }, 4);
+  assertEquals(paused(), [false, false]);
+});

@@ -50,6 +50,7 @@ const expected = ({ phase, step, round, members }: OrchestratorState) => ({
   size: config.size,
   ...{ phase, step, steps: config.train.steps, round, nodes: members.size },
   isPaused: false,
+  isPausedByOwner: false,
   refused: { total: 3, byCode: { notAdmitted: 3 } },
 });
 

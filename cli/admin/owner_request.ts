@@ -1,0 +1,45 @@
+/**
+ * What a run's owner may ask of its orchestrator: the request's body, as bytes from a stranger become one.
+ *
+ * Owns the closed list of actions and their limits. Out of scope: who may ask (admin_page.ts), acting (run_owner.ts).
+ */
+
+import * as v from "valibot";
+import { knobAt } from "../../core/config/knobs.ts";
+import { type Parsed, parsed, refused } from "../../core/fault.ts";
+import type { NodeId } from "../../core/ids.ts";
+import { address } from "../../net/messages/schema_values.ts";
+
+export type OwnerRequest =
+  | { readonly action: "pause" | "resume" | "stop" | "stopAfterRound" }
+  | { readonly action: "kick" | "admit"; readonly node: NodeId }
+  | { readonly action: "rate"; readonly learningRate: number };
+
+/** The action, in the run that it is meant for: one signed for another run of the same owner does nothing here. */
+export interface OwnerCall {
+  readonly run: string;
+  readonly request: OwnerRequest;
+}
+
+const rate = knobAt("train.learningRate");
+const { min, max } = rate.kind === "float" ? rate : { min: 0, max: 0 };
+
+const requestShape = v.variant("action", [
+  v.strictObject({ action: v.picklist(["pause", "resume", "stop", "stopAfterRound"]) }),
+  v.strictObject({ action: v.picklist(["kick", "admit"]), node: address }),
+  v.strictObject({ action: v.literal("rate"), learningRate: v.pipe(v.number(), v.minValue(min), v.maxValue(max)) }),
+]);
+const callShape = v.strictObject({ run: v.pipe(v.string(), v.maxLength(128)), request: requestShape });
+
+export function readOwnerCall(text: string): Parsed<OwnerCall> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return refused("malformedMessage", "Cannot act as the request must be JSON");
+  }
+  const { success, output, issues } = v.safeParse(callShape, value);
+  if (success) return parsed(output);
+  const where = v.getDotPath(issues[0]) ?? "the request";
+  return refused("malformedMessage", `Cannot act as ${where} is not what an owner can ask: ${issues[0].message}`);
+}

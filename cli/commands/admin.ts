@@ -1,0 +1,55 @@
+/** `iota admin`: the owner's hand on a running run. The work is in cli/admin. */
+
+import type { Command } from "../command.ts";
+import { hotkeyOption, walletPathOption } from "../options/wallet_options.ts";
+
+export const command: Command = {
+  name: "admin",
+  summary: "pause or resume a run, remove a node, set the learning rate, or stop it after a round",
+  usage: "admin pause|resume|stop|kick NODE|admit NODE|rate VALUE --run DIR [options]",
+  about:
+    "Signs one request with the key that signs the run's log and sends it to the running orchestrator, which accepts it once. The run's " +
+    "records say what was done. A pause and removed nodes outlive the orchestrator's process; work that is under way is kept. kick " +
+    "takes a node's place until admit lets it join again; what it has not merged yet is lost to it.",
+  examples: [
+    "iota admin pause --run runs/demo",
+    "iota admin rate 0.0005 --run runs/demo",
+    "iota admin stop --after round --run runs/demo",
+    "iota admin kick 5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY --orchestrator http://10.0.0.1:9009 --wallet owner",
+  ],
+  options: [
+    { name: "run", kind: "string", placeholder: "DIR", doc: "the run's folder, where its key and port are found" },
+    {
+      name: "orchestrator",
+      kind: "string",
+      placeholder: "URL",
+      defaultText: "the port in the run's folder, on this machine",
+      doc: "where the orchestrator answers",
+    },
+    {
+      name: "wallet",
+      kind: "string",
+      placeholder: "NAME",
+      defaultText: "the key in the run's folder",
+      doc: "the wallet whose hotkey signs for the run",
+    },
+    hotkeyOption,
+    walletPathOption,
+    {
+      name: "after",
+      kind: "choice",
+      placeholder: "WHEN",
+      choices: ["round"],
+      doc: "stop when the open round is merged",
+    },
+  ],
+  positionals: {
+    max: 2,
+    placeholder: "ACTION",
+    choices: ["pause", "resume", "kick", "admit", "rate", "stop"],
+  },
+  rights: { read: "any", net: "any", env: "any" },
+  async run(context) {
+    return await (await import("../admin/run_admin.ts")).runAdmin(context);
+  },
+};

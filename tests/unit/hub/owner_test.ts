@@ -1,0 +1,196 @@
+/** What the owner of a run may ask of its orchestrator, who the owner is, and what a restart still knows. */
+
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { createHash } from "node:crypto";
+import { adminPath, openAdminPage } from "../../../cli/admin/admin_page.ts";
+import { readOwnerDecisions } from "../../../cli/admin/owner_file.ts";
+import type { OwnerRequest } from "../../../cli/admin/owner_request.ts";
+import { RunOwner } from "../../../cli/admin/run_owner.ts";
+import { Holds } from "../../../cli/hub/holds.ts";
+import type { SettingChange } from "../../../core/config/change.ts";
+import { parsed } from "../../../core/fault.ts";
+import type { OrchestratorState } from "../../../core/orchestrator/state.ts";
+import type { RunRecord } from "../../../core/protocol/record.ts";
+import { createAuthorize } from "../../../net/auth/request_auth.ts";
+import { defaultNetLimits } from "../../../net/limits.ts";
+import { countingRandom, ManualTimers } from "../../support/net/manual_timers.ts";
+import { testSigner, testVerify } from "../../support/net/test_keys.ts";
+import { testTickets } from "../../support/net/test_tickets.ts";
+import { withScratchFolder } from "../../support/scratch_folder.ts";
+import { tinyConfig } from "../../support/tiny_model.ts";
+
+const owner = testSigner(1);
+const stranger = testSigner(2);
+const node = testSigner(3).address;
+
+function world() {
+  const timers = new ManualTimers();
+  const acted: OwnerRequest[] = [];
+  const open = () =>
+    openAdminPage({
+      ...{ run: "run", owner: owner.address, verify: testVerify, limits: defaultNetLimits, timers },
+      tickets: testTickets({ hub: owner.address, timers }),
+      act: (request) => {
+        acted.push(request);
+        return Promise.resolve(parsed("done"));
+      },
+    });
+  const to = { receiver: owner.address, timers, random: countingRandom() };
+  const authorizes = createAuthorize({ signer: owner, ...to }); // no nonce twice
+  const signed = (text: string, signer = owner) => {
+    const authorize = signer === owner ? authorizes : createAuthorize({ signer, ...to });
+    const bodyHash = createHash("sha256").update(text).digest("hex");
+    return new Request(`http://hub${adminPath}`, {
+      method: "POST",
+      body: text,
+      headers: authorize({ method: "POST", target: adminPath, bodyHash }),
+    });
+  };
+  return { timers, acted, open, signed };
+}
+
+const call = (request: unknown, run = "run") => JSON.stringify({ run, request });
+
+Deno.test("Owner: only the key that signs the run may ask, once, for this run, with this body", async () => {
+  const { timers, acted, open, signed } = world();
+  const page = open();
+  const status = async (request: Request) => (await page(request, "")).status;
+  const first = signed(call({ action: "pause" }));
+  const replay = first.clone();
+  assertEquals([await status(first), await status(replay)], [200, 401]);
+  assertEquals(await status(signed(call({ action: "pause" }), stranger)), 403);
+  assertEquals(await status(signed(call({ action: "pause" }, "another"))), 401);
+  const good = signed(call({ action: "resume" }));
+  assertEquals(
+    await status(new Request(good.url, { method: "POST", headers: good.headers, body: call({ action: "stop" }) })),
+    401,
+  );
+  assertEquals(await status(new Request(good.url, { method: "POST", body: call({ action: "stop" }) })), 401);
+  const late = signed(call({ action: "stop" }));
+  timers.advance(defaultNetLimits.clockSkewMs + 1);
+  assertEquals(await status(late), 401);
+  assertEquals(acted, [{ action: "pause" }]);
+});
+
+Deno.test("Owner: a request from before a restart is refused, as the new process has not seen what was accepted", async () => {
+  const { timers, open, signed } = world();
+  const before = signed(call({ action: "stop" }));
+  timers.advance(5);
+  const refused = await open()(before, "");
+  assertEquals(refused.status, 401);
+  assertMatch((await refused.json()).detail, /from before this process began; send it again/);
+});
+
+Deno.test("Owner: whatever else the owner's key signs is refused in a sentence, and acts on nothing", async () => {
+  const { acted, open, signed } = world();
+  const page = open();
+  const bodies = [
+    ...["", "{", "null", `{"run":"run"}`, call({ action: "erase" }), call({ action: "kick" })],
+    ...[
+      call({ action: "kick", node: "x" }),
+      call({ action: "rate", learningRate: 7 }),
+      call({ action: "stop", more: 1 }),
+    ],
+    call({ action: "rate", learningRate: "1e-3" }),
+    `"${"x".repeat(5_000)}"`,
+  ];
+  for (const body of bodies) {
+    const response = await page(signed(body), "");
+    assert(response.status >= 400 && response.status < 500, body);
+    assertMatch((await response.json()).detail, /^Cannot act /, body);
+  }
+  assertEquals(acted, []);
+});
+
+interface Heard {
+  readonly deeds: string[];
+  readonly records: RunRecord[];
+  readonly changes: SettingChange[];
+}
+
+async function ownerOf(folder: string) {
+  const heard: Heard = { deeds: [], records: [], changes: [] };
+  const { deeds } = heard;
+  const later: (() => void)[] = [];
+  const state = { config: tinyConfig() } as OrchestratorState;
+  const role = {
+    state,
+    isMember: (other: string) => other === node,
+    holdForOwner: (isHeld: boolean) => void deeds.push(isHeld ? "hold" : "release"),
+    dismiss: (other: string, { fault }: { fault: { code: string } }) =>
+      void deeds.push(`dismiss ${other === node} ${fault.code}`),
+    changeSettings: (changes: readonly SettingChange[]) => void heard.changes.push(...changes),
+    stop: (reason: string) => void deeds.push(`stop: ${reason}`),
+  };
+  const run = new RunOwner({
+    ...{ folder, decisions: await readOwnerDecisions(folder), role: () => role },
+    tell: (record) => heard.records.push(record),
+    saveSettings: () => Promise.resolve(void deeds.push("saved")),
+    later: (callback) => later.push(callback),
+  });
+  const said = async (request: OwnerRequest) => {
+    const done = await run.act(request);
+    return done.ok ? done.value : done.fault.detail;
+  };
+  return { run, said, ...heard, settle: () => later.splice(0).forEach((callback) => callback()) };
+}
+
+Deno.test("Owner: a pause and a removed node outlive the process; each is recorded, and contradictions are named", async () => {
+  await withScratchFolder(async (folder) => {
+    const first = await ownerOf(folder);
+    first.run.begin();
+    assertMatch(await first.said({ action: "resume" }), /Cannot resume the run as it must be paused/);
+    assertMatch(await first.said({ action: "pause" }), /paused; iota admin resume/);
+    assertMatch(await first.said({ action: "pause" }), /Cannot pause the run as it must be going on/);
+    assertMatch(await first.said({ action: "kick", node: stranger.address }), /must be a member of the run/);
+    assertMatch(await first.said({ action: "kick", node }), /is removed as soon as the run goes on/);
+    assertEquals(first.deeds, ["hold", "dismiss true notAdmitted"]);
+    assertEquals(first.run.check(stranger.address), null);
+
+    const second = await ownerOf(folder);
+    second.run.begin();
+    assertEquals(second.records, [{ type: "ownerActed", action: "pause" }]);
+    assertEquals([second.deeds, second.run.check(node)?.code], [["hold"], "notAdmitted"]);
+    assertMatch(await second.said({ action: "admit", node }), /may join again/);
+    assertMatch(await second.said({ action: "admit", node }), /must be a node that the owner has removed/);
+    assertMatch(await second.said({ action: "resume" }), /goes on/);
+    assertEquals([second.run.check(node), second.deeds.at(-1)], [null, "release"]);
+    assertEquals(await readOwnerDecisions(folder), { isPaused: false, removed: [] });
+    await Deno.writeTextFile(`${folder}/owner.json`, "{");
+    await assertRejects(() => readOwnerDecisions(folder), Error, "must hold the owner's decisions");
+  });
+});
+
+Deno.test("Owner: the learning rate changes by an event, kept for the next start; a stop waits for the round if asked", async () => {
+  await withScratchFolder(async (folder) => {
+    const { run, said, changes, deeds, records, settle } = await ownerOf(folder);
+    const { learningRate } = tinyConfig().train;
+    assertMatch(await said({ action: "rate", learningRate }), /must be another/);
+    assertMatch(await said({ action: "rate", learningRate: learningRate / 2 }), /from the next step on/);
+    assertEquals(changes, [{ path: "train.learningRate", from: learningRate, to: learningRate / 2 }]);
+    run.onRecord({ type: "runContinued", pausedMs: 1 });
+    await said({ action: "stopAfterRound" });
+    const merged = { round: 1, stages: [], bytesPerMiner: 1, mergeMs: 1, draws: "" };
+    settle();
+    assertEquals([deeds, run.hasStopped], [["saved"], false]);
+    run.onRecord({ type: "roundMerged", ...merged });
+    settle();
+    assertEquals([deeds, run.hasStopped], [["saved", "stop: the run's owner stopped it"], true]);
+    assertEquals(records.map((record) => record.type === "ownerActed" && record.action), ["rate", "stopAfterRound"]);
+  });
+});
+
+Deno.test("Holds: the run goes on when neither a full disk nor its owner holds it", () => {
+  const calls: string[] = [];
+  const holds = new Holds({ hold: () => calls.push("hold"), resume: () => calls.push("resume") });
+  holds.release("owner");
+  holds.hold("owner");
+  holds.hold("disk");
+  holds.release("disk");
+  assertEquals(calls, ["hold"]);
+  holds.hold("disk");
+  holds.release("owner");
+  holds.release("owner");
+  holds.release("disk");
+  assertEquals(calls, ["hold", "resume"]);
+});
