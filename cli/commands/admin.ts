@@ -15,7 +15,8 @@ export const command: Command = {
     "iota admin pause --run runs/demo",
     "iota admin rate 0.0005 --run runs/demo",
     "iota admin stop --after round --run runs/demo",
-    "iota admin kick 5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY --orchestrator http://10.0.0.1:9009 --wallet owner",
+    "iota admin kick 5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY --run runs/demo",
+    "iota admin resume --orchestrator http://10.0.0.1:9009 --wallet owner",
   ],
   options: [
     { name: "run", kind: "string", placeholder: "DIR", doc: "the run's folder, where its key and port are found" },
