@@ -18,6 +18,7 @@ import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import type { MachineEntry } from "../../core/ledger/entry.ts";
 import type { Machine } from "../../core/protocol/machine.ts";
 import type { HubMessage, NodeMessage } from "../../core/protocol/message.ts";
+import type { SignedStatement } from "../../core/statements/statement.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import type { HubEvent, HubTransport } from "../../net/links/transport.ts";
 import type { Timers } from "../../net/timers.ts";
@@ -58,6 +59,11 @@ export interface HubEdges<Held, Sent> {
     work: RefereeTask | RefereeGradient,
     contents: readonly Sent[],
     done: (event: OrchestratorEvent) => void,
+  ) => void;
+  /** Says of each whether its signature is genuine; `done` is called once. */
+  readonly checkSignatures: (
+    signed: readonly SignedStatement[],
+    done: (areGenuine: readonly boolean[]) => void,
   ) => void;
   /** Begins work; `done` is called once, with the machine's event. Never called back: the work died with the process. */
   readonly work: (work: OwnWork, done: (event: OrchestratorEvent) => void) => void;
@@ -222,7 +228,8 @@ export class HubRuntime<Held, Sent> {
   }
 
   #perform(effect: OrchestratorEffect): void {
-    const { links, segments, attach, referee, work, deleteBlobs, sweepBlobs, onRecord, onLog } = this.#edges;
+    const { links, segments, attach, referee, checkSignatures, work, deleteBlobs, sweepBlobs, onRecord, onLog } =
+      this.#edges;
     switch (effect.type) {
       case "send":
         return this.#send(effect);
@@ -234,6 +241,12 @@ export class HubRuntime<Held, Sent> {
       case "refereeTask":
       case "refereeGradient":
         return referee(effect, effect.attachments.map(attach), (event) => this.enqueue(event));
+      case "checkSignatures": {
+        const { request } = effect;
+        const done = (areGenuine: readonly boolean[]) =>
+          this.enqueue({ type: "signaturesChecked", request, areGenuine });
+        return checkSignatures(effect.signed, done);
+      }
       case "release":
         return segments.release(effect.refs);
       case "deleteBlobs":

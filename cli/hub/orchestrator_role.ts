@@ -34,6 +34,7 @@ import type { Finished } from "../node/node_runtime.ts";
 import { needOfCheckpoint, needOfWork, RunPause } from "./run_pause.ts";
 import type { OrchestratorRoleOptions, RunningOrchestrator } from "./running_orchestrator.ts";
 import { byteSegments } from "../roles/segments.ts";
+import { plainChecker, type SignatureChecker } from "./signature_check.ts";
 import { storeDuties } from "./store_duties.ts";
 import { TaskReferee } from "./task_referee.ts";
 import { Traffic } from "./traffic.ts";
@@ -54,6 +55,7 @@ class OrchestratorRole implements RunningOrchestrator {
   readonly #pause: RunPause;
   readonly #holds: Holds;
   readonly #referee: TaskReferee;
+  readonly #checker: SignatureChecker;
   #resolve!: (finished: Finished) => void;
   #reject!: (error: unknown) => void;
   #isEnded = false;
@@ -68,6 +70,7 @@ class OrchestratorRole implements RunningOrchestrator {
     });
     this.#hub = this.#openHub();
     this.#referee = new TaskReferee(options);
+    this.#checker = options.checker ?? plainChecker(options.runId, options.verify);
     this.state = recovered?.state ?? this.#newState();
     this.#runtime = new HubRuntime({
       machine: orchestrator,
@@ -138,6 +141,7 @@ class OrchestratorRole implements RunningOrchestrator {
       scaleOf: wireScale,
       apart: wiresApart,
       referee: (work, contents, done) => this.#work(async () => done(await this.#referee.repeat(work, contents))),
+      checkSignatures: (signed, done) => this.#work(async () => done(await this.#checker.check(signed))),
       work: (work, done) => this.#perform(work, done),
       deleteBlobs: (hashes) => {
         for (const hash of hashes) this.#work(() => blobs.delete(hash));
@@ -147,6 +151,7 @@ class OrchestratorRole implements RunningOrchestrator {
       onLog,
       onFinish: () => {
         this.#referee.close();
+        this.#checker.close();
         this.#pause.close();
       },
       onEnd: (finished) => {
@@ -255,6 +260,7 @@ class OrchestratorRole implements RunningOrchestrator {
     this.#isEnded = true;
     this.#runtime.close();
     this.#referee.close();
+    this.#checker.close();
     this.#pause.close();
   }
 

@@ -22,6 +22,7 @@ import type { RecoveredRun, StateJournal } from "./journal/hub_journal.ts";
 import type { MemberStore } from "./hub_store.ts";
 import type { Finished } from "../node/node_runtime.ts";
 import type { ByteSegments } from "../roles/segments.ts";
+import type { SignatureChecker } from "./signature_check.ts";
 import type { Traffic } from "./traffic.ts";
 
 export interface OrchestratorRoleOptions {
@@ -55,6 +56,8 @@ export interface OrchestratorRoleOptions {
   readonly onLog?: (entry: MachineEntry) => void;
   /** Opens the device on which the hub repeats tasks that were found wrong. */
   readonly openReferee: () => Promise<ComputeHost>;
+  /** Of members' signatures. @default checks them between other work */
+  readonly checker?: SignatureChecker;
   /** Throws while the disk has no room for so many bytes; default: never throws. */
   readonly probeRoom?: (bytes: number) => Promise<void>;
 }

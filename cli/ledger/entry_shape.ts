@@ -20,6 +20,16 @@ const carriedState = v.object({
   withheld: v.array(v.object({ validator: v.nullable(v.string()), miners: texts, rounds: places, shares: amounts })),
 });
 
+const text = v.optional(v.string());
+
+const loggedEnd = v.object({
+  node: v.nullable(v.string()),
+  parameters: v.nullable(v.string()),
+  answers: v.array(
+    v.object({ validator: v.string(), loss: v.nullable(v.number()), tokens: count, signature: v.string() }),
+  ),
+});
+
 const entryShape = v.variant("type", [
   v.object({
     type: v.literal("begun"),
@@ -45,9 +55,13 @@ const entryShape = v.variant("type", [
       lossError: v.nullable(v.number()),
       tolerance: v.number(),
       gradient: v.optional(v.object({ claimed: amount, found: amount, least: amount })),
+      ...{ work: text, step: v.optional(count), parameters: text, signature: text },
     },
   }),
-  v.object({ type: v.literal("evaluated"), round: count, validator: v.string(), loss: v.number() }),
+  v.object({
+    ...{ type: v.literal("evaluated"), round: count, validator: v.string(), loss: v.nullable(v.number()) },
+    ...{ tokens: v.optional(count), parameters: v.optional(texts), signature: text },
+  }),
   v.object({ type: v.literal("merged"), round: count, parameters: texts, draws: v.string() }),
   v.object({
     type: v.literal("step"),
@@ -74,6 +88,8 @@ const entryShape = v.variant("type", [
       base: v.number(),
       miners: texts,
       losses: v.array(v.nullable(v.number())),
+      parameters: v.optional(texts),
+      ends: v.optional(v.array(loggedEnd)),
     },
   }),
   v.object({

@@ -80,7 +80,15 @@ export function checkedText(history: MinerHistory): string[] {
       `${lossError === null ? "" : `, its losses by ${lossError.toPrecision(3)}`}; ${tolerance} is allowed.`
     ),
     ...ofGradients,
+    signedText(all),
   ];
+}
+
+/** Whose word the verdicts are. */
+function signedText(verdicts: Verdicts): string {
+  const signed = verdicts.filter(({ signature }) => signature !== undefined).length;
+  if (signed === verdicts.length) return "Each verdict is signed by its validator.";
+  return `${signed} of these ${verdicts.length} verdicts are signed by their validators; the others are the hub's word.`;
 }
 
 function gradientsText(gradients: Verdicts): string {

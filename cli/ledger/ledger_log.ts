@@ -41,6 +41,7 @@ export async function openLedgerLog(options: LedgerLogOptions): Promise<LedgerLo
   const recent: string[] = [];
   const reader = new LedgerReader({
     verify: options.verify,
+    checksMembers: false,
     onEntry: (entry) => {
       if (!isOwn(entry)) recent.push(JSON.stringify(entry));
       if (recent.length > recentEntries) recent.shift();

@@ -10,12 +10,20 @@ import type { LogEntry } from "../../core/ledger/entry.ts";
 import { carriedState, type Ledger, openLedger, takeEntry } from "../../core/ledger/ledger.ts";
 import type { NodeId } from "../../core/ids.ts";
 import type { Verify } from "../../net/auth/hello.ts";
+import { isGenuine } from "../hub/signature_check.ts";
 import { type ChainHead, hashOf, noLines, type ReadLine, readLine, type SignedHead, signedText } from "./chain_line.ts";
 import { entryProblem } from "./entry_shape.ts";
+import { signatureProblem, signedParts } from "./entry_signatures.ts";
 
 export interface WrongLine {
   readonly line: number;
   readonly why: string;
+}
+
+export interface LedgerReaderOptions {
+  readonly verify: Verify;
+  readonly checksMembers?: boolean; // @default true
+  readonly onEntry?: (entry: LogEntry, line: number) => void;
 }
 
 export class LedgerReader {
@@ -27,16 +35,21 @@ export class LedgerReader {
   firstLine = 1; // older ones are gone
   lostLines = 0; // that a full disk did not take
   scores = 0; // computed again
+  signatures = 0; // of members, checked
+  unsigned = 0; // findings without one
   signedLine = 0; // up to here the hub's signature covers all lines
   wrong: WrongLine | null = null;
   readonly #verify: Verify;
+  readonly #checksMembers: boolean;
   readonly #onEntry: (entry: LogEntry, line: number) => void;
   readonly #signed = new Map<number, string>(); // hash of each line that a signature covers by itself
   #isAfterLoss = false;
   #isTorn = false; // the last line is not one
 
-  constructor({ verify, onEntry = () => {} }: { verify: Verify; onEntry?: (entry: LogEntry, line: number) => void }) {
+  /** `checksMembers`: signatures of members too, a millisecond each; the process that wrote the log has checked them before. */
+  constructor({ verify, checksMembers = true, onEntry = () => {} }: LedgerReaderOptions) {
     this.#verify = verify;
+    this.#checksMembers = checksMembers;
     this.#onEntry = onEntry;
   }
 
@@ -119,13 +132,23 @@ export class LedgerReader {
     }
     const { entry } = content;
     const problem = entryProblem(entry) ?? this.#originProblem(entry) ?? this.#carriedProblem(entry) ??
-      takeEntry(this.ledger, entry);
+      takeEntry(this.ledger, entry) ?? this.#membersProblem(entry);
     if (problem !== null) return problem;
     if (entry.type === "scores") {
       this.scores += entry.scores.length + entry.differing.reduce((sum, { scores }) => sum + scores.length, 0);
     }
     this.#onEntry(entry, read.line);
     return null;
+  }
+
+  /** What members found or committed to has their signatures. */
+  #membersProblem(entry: LogEntry): string | null {
+    const { run } = this;
+    if (!this.#checksMembers || run === null) return null;
+    const parts = signedParts(entry);
+    this.signatures += parts.signed.length;
+    this.unsigned += parts.unsigned;
+    return signatureProblem(parts, (signed) => isGenuine(signed, { run, verify: this.#verify }));
   }
 
   /** Run and hub are what the first line states, and never change. */

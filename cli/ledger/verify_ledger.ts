@@ -16,6 +16,8 @@ export interface VerifiedLedger {
   readonly steps: number;
   readonly rounds: number;
   readonly verdicts: number;
+  readonly signatures: number; // of members, each checked
+  readonly unsigned: number; // verdicts and losses without one: the hub's word
   readonly signedLine: number; // up to here signed; later lines belong to an open round or a killed process
   readonly unprovenRounds: number; // their steps are not all in the log
   readonly lostLines: number;
@@ -44,10 +46,10 @@ export async function verifyLedger(
   reader.end();
   const head = await readHead(headPath(path));
   if (head !== null) reader.takeHead(head);
-  const { run, hub, firstLine, lines, scores, signedLine, lostLines, wrong, ledger } = reader;
+  const { run, hub, firstLine, lines, scores, signatures, unsigned, signedLine, lostLines, wrong, ledger } = reader;
   const tornBytes = files.at(-1)?.tornBytes ?? 0;
   return {
-    ...{ run, hub, firstLine, lines, scores, ...counts, signedLine },
+    ...{ run, hub, firstLine, lines, scores, ...counts, signatures, unsigned, signedLine },
     ...{ unprovenRounds: ledger.unproven, lostLines, tornBytes, wrong },
   };
 }

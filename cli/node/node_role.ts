@@ -5,9 +5,11 @@
  * the hub permanently refuses this node or our own code fails.
  */
 
+import { present } from "../../core/assert.ts";
 import { type Fault, type Parsed, parsed } from "../../core/fault.ts";
 import type { Machine } from "../../core/protocol/machine.ts";
 import type { HubMessage, NodeMessage, Role } from "../../core/protocol/message.ts";
+import { statementText } from "../../core/statements/statement.ts";
 import type { Challenger, NodeIdentity, Signer, Verify } from "../../net/auth/hello.ts";
 import type { NetLimits } from "../../net/limits.ts";
 import { Node } from "../../net/links/node.ts";
@@ -105,6 +107,10 @@ export class NodeRole<State, Event, Effect extends NodeEffect, Result> {
         resume: () => this.#node.resume(),
       },
       segments: this.segments,
+      sign: (statement) => {
+        const run = present(this.#run, "a message is sent in a session");
+        return link.signer.sign(new TextEncoder().encode(statementText(run, statement))).toHex();
+      },
       attach: (ref) => this.segments.named(ref),
       work: (effect, done) => this.#work(options, { effect, done }),
       report,

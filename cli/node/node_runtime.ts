@@ -10,6 +10,8 @@ import type { Fault, Parsed } from "../../core/fault.ts";
 import type { BlobRef } from "../../core/ids.ts";
 import type { Machine } from "../../core/protocol/machine.ts";
 import type { HubMessage, NodeMessage } from "../../core/protocol/message.ts";
+import { statementOf, type Subject } from "../../core/statements/findings.ts";
+import type { Statement } from "../../core/statements/statement.ts";
 import type { NodeTransport, Received } from "../../net/links/transport.ts";
 import type { Timers } from "../../net/timers.ts";
 import { Driver } from "../roles/driver.ts";
@@ -38,7 +40,12 @@ export interface Finished {
 
 /** Effects of both node machines; a machine may have others. */
 export type NodeEffect =
-  | { readonly type: "send"; readonly message: NodeMessage; readonly attachments?: readonly BlobRef[] }
+  | {
+    readonly type: "send";
+    readonly message: NodeMessage;
+    readonly attachments?: readonly BlobRef[];
+    readonly signs?: Subject;
+  }
   | { readonly type: "release"; readonly refs: readonly BlobRef[] }
   | { readonly type: "perform"; readonly job: number }
   | { readonly type: "finish" } & Finished
@@ -51,6 +58,8 @@ export interface NodeEdges<Effect, Result, Held, Sent> {
   readonly timers: Timers;
   readonly links: Pick<NodeTransport<NodeMessage, Sent>, "send" | "pause" | "resume">;
   readonly segments: Segments<Held>;
+  /** The node's signature of a statement, 128 hexadecimal digits. */
+  readonly sign: (statement: Statement) => string;
   /** A held segment as the links send it. */
   readonly attach: (ref: BlobRef) => Sent;
   /** Begins work; `done` is called once, with its result or whose fault it is that there is none. */
@@ -134,7 +143,7 @@ export class NodeRuntime<State, Event, Effect extends NodeEffect, Result, Held, 
     const common: NodeEffect = effect;
     switch (common.type) {
       case "send":
-        return this.#send(common.message, common.attachments ?? []);
+        return this.#send(this.#signed(common), common.attachments ?? []);
       case "release":
         return this.#edges.segments.release(common.refs);
       case "perform":
@@ -146,6 +155,12 @@ export class NodeRuntime<State, Event, Effect extends NodeEffect, Result, Held, 
         this.close();
         return this.#edges.onFinish({ finished: common.finished, reason: common.reason });
     }
+  }
+
+  /** The node's word for what its message says. */
+  #signed({ message, signs }: Extract<NodeEffect, { type: "send" }>): NodeMessage {
+    const statement = signs === undefined ? null : statementOf(signs, message);
+    return statement === null ? message : { ...message, signature: this.#edges.sign(statement) } as NodeMessage;
   }
 
   #send(message: NodeMessage, attachments: readonly BlobRef[]): void {

@@ -40,6 +40,7 @@ import { type OpenRunOptions, type OpenRunState, openRunState } from "./open_run
 import { openProjection } from "./open_projection.ts";
 import { planRun, sayOver } from "./plan_run.ts";
 import { type PreparedRun, prepareRun, saveResumedRun, type ServedAt } from "./prepare_run.ts";
+import { SignatureThread } from "../hub/signature_thread.ts";
 import { startOrchestrator } from "../hub/orchestrator_role.ts";
 import type { RunningOrchestrator } from "../hub/running_orchestrator.ts";
 import { hasJournal, refuseWhileHeld, removeJournal, userError as journalError } from "./recover_run.ts";
@@ -178,6 +179,7 @@ async function startRun(
     gather: (callback) => setImmediate(callback), // after all readable sockets have been read
     signer,
     verify: verifySignature,
+    checker: new SignatureThread({ run: runId, verify: verifySignature, warn }),
     tickets,
     admit: (node) => owner.check(node.node) ?? chain.admit(node) ?? roomFault(role.state, node),
     ...{ limits, timers: systemTimers, random: systemRandom },

@@ -50,6 +50,40 @@ export interface TriedEntry {
   readonly base: number;
   readonly miners: readonly NodeId[];
   readonly losses: readonly (number | null)[]; // null: not finite
+  readonly parameters?: readonly string[]; // of every stage at the round's start: statements/statement.ts
+  readonly ends?: readonly LoggedEnd[]; // with the validators' word for each loss; left out by earlier versions
+}
+
+/** One of the models that a trial compared. */
+export interface LoggedEnd {
+  readonly node: NodeId | null; // whose payload; null: the round's start
+  readonly parameters: string | null; // in the stage's place; null: those of the round
+  readonly answers: readonly {
+    readonly validator: NodeId;
+    readonly loss: number | null; // null: not finite
+    readonly tokens: number;
+    readonly signature: string;
+  }[];
+}
+
+/** What a validator found, with its signature of a statement; fields left out by earlier versions. */
+export interface VerdictEntry extends VerdictFacts {
+  readonly type: "verdict";
+  readonly validator: NodeId;
+  readonly work?: string; // of a task: hash of what it got and gave
+  readonly step?: number; // of a gradient
+  readonly parameters?: string; // that the work was repeated with
+  readonly signature?: string;
+}
+
+export interface EvaluatedEntry {
+  readonly type: "evaluated";
+  readonly round: number;
+  readonly validator: NodeId;
+  readonly loss: number | null; // null: not finite
+  readonly tokens?: number;
+  readonly parameters?: readonly string[]; // of every stage
+  readonly signature?: string;
 }
 
 export interface ScoresEntry {
@@ -74,8 +108,8 @@ export type MachineEntry =
   | { readonly type: "left"; readonly node: NodeId; readonly reason: string }
   | { readonly type: "blamed"; readonly node: NodeId; readonly code: string; readonly detail: string }
   | { readonly type: "undone"; readonly toStep: number; readonly reason: string } // no step from there on counts
-  | { readonly type: "verdict"; readonly validator: NodeId } & VerdictFacts
-  | { readonly type: "evaluated"; readonly round: number; readonly validator: NodeId; readonly loss: number }
+  | VerdictEntry
+  | EvaluatedEntry
   | { readonly type: "merged"; readonly round: number; readonly parameters: readonly string[]; readonly draws: string };
 
 /** Written by the process that keeps the log. */

@@ -15,6 +15,7 @@ import { taskUnits } from "../model/task_flops.ts";
 import { chainLength, chainLink } from "../orchestrator/step/chain.ts";
 import { gradientError, gradientTolerance } from "../score/gradient_verdict.ts";
 import { noteQualities, payloadQualities } from "../score/payload_quality.ts";
+import { agreedOn } from "../score/trial_loss.ts";
 import { bookVerdict, bookWork, openWorkBook, scoresOf, type WorkBook } from "../score/work_score.ts";
 import type { CarriedState, LogEntry, RoundEntry, ScoresEntry, StepEntry, TriedEntry } from "./entry.ts";
 
@@ -174,10 +175,27 @@ function sumFrom(values: readonly number[], first: number): number {
   return sum;
 }
 
-function takeTrial({ qualities }: Ledger, { round, base, tokens, miners, losses }: TriedEntry): string | null {
+function takeTrial({ qualities }: Ledger, entry: TriedEntry): string | null {
+  const { round, base, tokens, miners, losses } = entry;
   if (losses.length !== miners.length) return `the trial of round ${round} must have a loss for each of its miners`;
+  const problem = endsProblem(entry);
+  if (problem !== null) return problem;
   const shares = payloadQualities({ base, tokens, losses: losses.map((loss) => loss ?? Infinity) });
   noteQualities(qualities, { miners, shares });
+  return null;
+}
+
+/** Each loss is the one that the validators' signed answers agree on. */
+function endsProblem({ round, base, miners, losses, ends }: TriedEntry): string | null {
+  if (ends === undefined) return null;
+  const stated = [{ node: null, loss: base }, ...miners.map((node, i) => ({ node, loss: losses[i] ?? Infinity }))];
+  for (const { node, loss } of stated) {
+    const answers = ends.find((end) => end.node === node)?.answers ?? [];
+    const agreed = agreedOn(answers.map((answer) => ({ loss: answer.loss ?? Infinity })));
+    if (agreed === loss) continue;
+    const whose = node === null ? "its start" : `the payload of ${node}`;
+    return `the trial of round ${round} must state the loss of ${whose} that validators agree on: it is ${loss}`;
+  }
   return null;
 }
 

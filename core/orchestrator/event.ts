@@ -14,6 +14,7 @@ import type { PayloadStats } from "../merge/payload_stats.ts";
 import type { MachineEntry } from "../ledger/entry.ts";
 import type { HubMessage, NodeMessage, ParameterSource, Role, Slice, WeightedPayload } from "../protocol/message.ts";
 import type { RunRecord } from "../protocol/record.ts";
+import type { SignedStatement } from "../statements/statement.ts";
 import type { RefereedRepetition } from "../score/verdict.ts";
 import type { MergePhase } from "./merge/merge_state.ts";
 
@@ -148,6 +149,8 @@ export type OrchestratorEvent =
   }
   /** By the run's owner, to settings that may change. */
   | { readonly type: "settingsChanged"; readonly changes: readonly SettingChange[] }
+  /** Whether the signatures that came with the answer to a request are those of their signers, in order. */
+  | { readonly type: "signaturesChecked"; readonly request: number; readonly areGenuine: readonly boolean[] }
   | { readonly type: "tick" };
 
 /** The frame's content after the header, added by the shell. */
@@ -270,6 +273,8 @@ export type OrchestratorEffect =
     readonly source: ParameterSource;
     readonly attachments: readonly Attachment[]; // two a task
   }
+  /** Checks signatures beside the driver: answered by `signaturesChecked`. */
+  | { readonly type: "checkSignatures"; readonly request: number; readonly signed: readonly SignedStatement[] }
   /** A miner could not load the stage: checks whether it is stored, or restores it: answered by `stageRestored`. */
   | {
     readonly type: "restoreStage";

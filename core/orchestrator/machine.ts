@@ -11,14 +11,15 @@ import type { Machine } from "../protocol/machine.ts";
 import type { NodeMessage, Role } from "../protocol/message.ts";
 import { nextAlarm } from "./alarms.ts";
 import { requestAudits } from "./audit/audit_requests.ts";
-import { onAuditAlarm, onRepeated, onRequestFailed, settleRounds } from "./audit/auditing.ts";
+import { onAuditAlarm, onRequestFailed, settleRounds } from "./audit/auditing.ts";
 import { offerTrials, onEndLaid } from "./audit/payload_trials.ts";
 import { checkStates, onStateChecked, onStateShown } from "./audit/shown_states.ts";
 import { onRefereed, refereeNext } from "./audit/referee.ts";
 import { noteRefused } from "./members/blame.ts";
 import { leaseWork } from "./step/dispatch.ts";
 import { endWhenDone } from "./step/early_end.ts";
-import { onEvaluated, settleDisputes } from "./audit/evaluations.ts";
+import { onAnswer, onSignaturesChecked } from "./audit/signed_answers.ts";
+import { settleDisputes } from "./audit/evaluations.ts";
 import { type OrchestratorEffect, type OrchestratorEvent, reject, send } from "./event.ts";
 import { expelConvicted, restWithholders } from "./members/expulsion.ts";
 import { assertInvariants } from "./invariants.ts";
@@ -140,6 +141,8 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
     case "taskRefereed":
     case "gradientRefereed":
       return onRefereed(state, event);
+    case "signaturesChecked":
+      return onSignaturesChecked(state, { ...event, nowMs });
     case "restarted":
       return onRestarted(state, { changes: event.changes ?? [], lost: event.lost ?? [], nowMs });
     case "settingsChanged":
@@ -225,10 +228,9 @@ function onPlainMessage(
     case "parametersUploaded":
       return onUploaded(state, { member, message });
     case "evaluated":
-      return onEvaluated(state, { member, message, nowMs });
     case "replayed":
     case "gradientRepeated":
-      return onRepeated(state, { member, message, nowMs });
+      return onAnswer(state, { member, message, nowMs });
     case "requestFailed":
       return onRequestFailed(state, { member, message, nowMs });
     case "leaving":

@@ -1,4 +1,4 @@
-/** What the orchestrator enters in the run's signed log (core/ledger) beside its records: closed steps and work reports. */
+/** What the orchestrator enters in the run's signed log (core/ledger) beside its records: closed steps, work reports, and what validators signed. */
 
 import type { NodeId } from "../ids.ts";
 import type { LoggedPathway, MachineEntry, StepEntry } from "../ledger/entry.ts";
@@ -56,10 +56,7 @@ export function entryOf(record: RunRecord): MachineEntry | null {
     case "nodeLost":
       return { type: "left", node: record.node, reason: record.reason };
     case "blamed":
-    case "verdict":
       return record;
-    case "evaluated":
-      return { type: "evaluated", round: record.round, validator: record.validator, loss: record.loss };
     case "rewound":
       return { type: "undone", toStep: record.toStep, reason: "no miner has the round's parameters any more" };
     case "mergeRetaken":

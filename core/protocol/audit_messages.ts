@@ -9,8 +9,9 @@ import type { NodeId } from "../ids.ts";
 export interface Evaluated {
   readonly type: "evaluated";
   readonly request: number;
-  readonly loss: number; // mean nats per token
+  readonly loss: number | null; // mean nats per token; null: not finite
   readonly tokens: number;
+  readonly signature: string; // of a statement (core/statements), like those below
 }
 
 /** What a validator found when it repeated a task from the committed wires, with the round's parameters or those shown. */
@@ -20,6 +21,7 @@ export interface Replayed {
   readonly innovationError: number; // ||y - y_ref|| / ||y_ref - y_lazy||
   readonly equalShare: number; // share of output values that are equal to the last bit
   readonly lossError: number | null; // turnaround: largest |loss - loss_ref| over the sequences
+  readonly signature: string;
 }
 
 /** Answers every part of a `repeatGradient`. */
@@ -27,6 +29,7 @@ export interface GradientRepeated {
   readonly type: "gradientRepeated";
   readonly request: number;
   readonly squareSum: number | null; // of the plain sum over all the tasks; null: it was not the last part
+  readonly signature: string | null; // null: as above
 }
 
 export interface RequestFailed {

@@ -6,6 +6,7 @@ import type { ChainConfig, RunConfig } from "../config/config.ts";
 import type { Fault } from "../fault.ts";
 import type { BlobRef, Direction, NodeId, StageIndex, TaskId } from "../ids.ts";
 import type { HubMessage, NodeMessage, ParameterSource } from "../protocol/message.ts";
+import type { Subject } from "../statements/findings.ts";
 import type { GradientSquares } from "../score/verdict.ts";
 import type { MinerScore } from "../score/work_score.ts";
 
@@ -85,7 +86,8 @@ export type ValidatorRecord =
   | { type: "stopped"; finished: boolean; reason: string };
 
 export type ValidatorEffect =
-  | { readonly type: "send"; readonly message: NodeMessage }
+  /** `signs`: what it is about; the shell signs it. */
+  | { readonly type: "send"; readonly message: NodeMessage; readonly signs?: Subject }
   | { readonly type: "release"; readonly refs: readonly BlobRef[] }
   | {
     readonly type: "perform";

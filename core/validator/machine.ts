@@ -14,7 +14,9 @@ import type { Evaluate, HubMessage, NodeMessage, RepeatGradient, Replay } from "
 import { judgeGradient } from "../score/gradient_verdict.ts";
 import { judgeRepetition, type Verdict, verdictFacts } from "../score/verdict.ts";
 import { bookVerdict, bookWork, openWorkBook, scoresOf, type WorkBook } from "../score/work_score.ts";
-import { gradientWork, replayWork } from "./replay_work.ts";
+import type { Subject } from "../statements/findings.ts";
+import { sourceName, unsigned } from "../statements/statement.ts";
+import { gradientWork, replaySubject, replayWork } from "./replay_work.ts";
 import type { ValidatorEffect, ValidatorEvent, ValidatorRecord, ValidatorResult, ValidatorWork } from "./event.ts";
 
 type Request = Evaluate | Replay | RepeatGradient;
@@ -65,6 +67,7 @@ export const validator: Machine<ValidatorState, ValidatorEvent, ValidatorEffect>
 };
 
 const send = (message: NodeMessage): ValidatorEffect => ({ type: "send", message });
+const attest = (message: NodeMessage, signs: Subject): ValidatorEffect => ({ type: "send", message, signs });
 const record = (value: ValidatorRecord): ValidatorEffect => ({ type: "record", record: value });
 const release = (refs: readonly BlobRef[]): ValidatorEffect[] => refs.length === 0 ? [] : [{ type: "release", refs }];
 
@@ -214,24 +217,33 @@ function onWorkDone(state: ValidatorState, event: { job: number; result: Validat
   const { request } = running;
   const { result } = event;
   if (request.type === "evaluate" && result.type === "evaluate") {
-    const { loss, tokens } = result;
-    if (!Number.isFinite(loss)) {
-      return [
-        ...freed,
-        ...failed(request, fault("badNumbers", `The held-out loss of round ${request.round} is not finite`)),
-      ];
-    }
-    return [
-      ...freed,
-      record({ type: request.isTrial ? "payloadTried" : "evaluated", round: request.round, loss, tokens }),
-      send({ type: "evaluated", request: request.request, loss, tokens }),
-    ];
+    return [...freed, ...onEvaluated(request, result)];
   }
   if (request.type === "repeatGradient" && result.type === "gradient") {
     return [...freed, ...onAddedUp(state, { request, squareSum: result.squareSum })];
   }
   assert(request.type === "replay" && result.type === "replay", "a result answers its request");
-  return [...freed, ...onRepeated(state, { request, result })];
+  return [...freed, ...onRepeated(state, { request, segments: running.segments, result })];
+}
+
+function onEvaluated(
+  { request, round, sources, isTrial }: Evaluate,
+  { loss, tokens }: Extract<ValidatorResult, { type: "evaluate" }>,
+): ValidatorEffect[] {
+  const isFinite = Number.isFinite(loss);
+  const detail = `The held-out loss of round ${round} is not finite`;
+  return [
+    record(
+      isFinite
+        ? { type: isTrial ? "payloadTried" : "evaluated", round, loss, tokens }
+        : { type: "requestFailed", code: "badNumbers", detail },
+    ),
+    attest({ type: "evaluated", request, loss: isFinite ? loss : null, tokens, signature: unsigned }, {
+      type: "model",
+      round,
+      parameters: sources.map(sourceName),
+    }),
+  ];
 }
 
 function failed({ request }: Request, { code, detail }: Fault): ValidatorEffect[] {
@@ -250,7 +262,11 @@ function onAddedUp(
     return failed(request, fault("badNumbers", `The gradient that ${request.task} began is not finite`));
   }
   state.found = squareSum === null ? null : { request, squareSum };
-  return [send({ type: "gradientRepeated", request: request.request, squareSum })];
+  const answer = { type: "gradientRepeated" as const, request: request.request, squareSum };
+  if (squareSum === null) return [send({ ...answer, signature: null })];
+  const { round, step, miner, task, source } = request;
+  const parameters = sourceName(source);
+  return [attest({ ...answer, signature: unsigned }, { type: "gradient", round, step, miner, task, parameters })];
 }
 
 /** The claim is compared here as at the hub, or this validator's scores would not be those of the log. */
@@ -263,14 +279,21 @@ function onClaimed(state: ValidatorState, { request, claimed, least }: GradientC
 
 function onRepeated(
   state: ValidatorState,
-  options: { request: Replay; result: Extract<ValidatorResult, { type: "replay" }> },
+  options: {
+    request: Replay;
+    segments: readonly BlobRef[];
+    result: Extract<ValidatorResult, { type: "replay" }>;
+  },
 ): ValidatorEffect[] {
-  const { request, result: { innovationError, equalShare, lossError } } = options;
+  const { request, segments, result: { innovationError, equalShare, lossError } } = options;
   const { tolerance } = present(state.config, "a joined validator has a config").validate;
   const found = { innovationError, equalShare, lossError };
   return [
     ...actOn(state, judgeRepetition(request, { found, tolerance })),
-    send({ type: "replayed", request: request.request, ...found }),
+    attest(
+      { type: "replayed", request: request.request, ...found, signature: unsigned },
+      replaySubject(request, segments),
+    ),
   ];
 }
 

@@ -6,6 +6,9 @@
 
 import { present } from "../assert.ts";
 import type { BlobRef } from "../ids.ts";
+import type { Replay } from "../protocol/message.ts";
+import type { Subject } from "../statements/findings.ts";
+import { doneWork, sourceName, workHash } from "../statements/statement.ts";
 import type { ValidatorWork } from "./event.ts";
 
 export type ReplayWork = Extract<ValidatorWork, { type: "replay" }>;
@@ -32,4 +35,12 @@ export function gradientWork(
     return i % 2 === 1 || second === undefined ? [] : [{ input, second }];
   });
   return { type: "gradient", round, stage, direction, source, first, isLast, tasks };
+}
+
+/** What the answer to a replay is about: these segments were repeated. */
+export function replaySubject(request: Replay, segments: readonly BlobRef[]): Subject {
+  const { round, miner, task, source } = request;
+  const { input, second, claimed } = replayWork(request, segments);
+  const work = workHash(doneWork(request, { input, second, output: claimed }));
+  return { type: "task", round, miner, task, work, parameters: sourceName(source) };
 }

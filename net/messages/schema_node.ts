@@ -19,6 +19,7 @@ import {
   role,
   share,
   shortText,
+  signature,
   stage,
   task,
   text,
@@ -98,7 +99,13 @@ const rules: MessageRules<NodeMessage> = {
   },
   mergeFailed: { schema: v.strictObject({ type: v.literal("mergeFailed"), round: count, fault: faultValue }) },
   evaluated: {
-    schema: v.strictObject({ type: v.literal("evaluated"), request: count, loss: finite, tokens: count }),
+    schema: v.strictObject({
+      type: v.literal("evaluated"),
+      request: count,
+      loss: v.nullable(finite),
+      tokens: count,
+      signature,
+    }),
   },
   replayed: {
     schema: v.strictObject({
@@ -107,6 +114,7 @@ const rules: MessageRules<NodeMessage> = {
       innovationError: nonNegative,
       equalShare: share,
       lossError: v.nullable(nonNegative),
+      signature,
     }),
   },
   gradientRepeated: {
@@ -114,6 +122,7 @@ const rules: MessageRules<NodeMessage> = {
       type: v.literal("gradientRepeated"),
       request: count,
       squareSum: v.nullable(nonNegative),
+      signature: v.nullable(signature),
     }),
   },
   requestFailed: { schema: v.strictObject({ type: v.literal("requestFailed"), request: count, fault: faultValue }) },

@@ -29,6 +29,7 @@ export const u32 = v.pipe(count, v.maxValue(0xffff_ffff));
 export const nonNegative = v.pipe(finite, v.minValue(0));
 export const share = v.pipe(nonNegative, v.maxValue(1));
 export const hex64 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits"));
+export const signature = v.pipe(v.string(), v.regex(/^[0-9a-f]{128}$/, "must be 128 lower-case hex digits"));
 
 /** Checks only the alphabet and length of ss58; the signature check shows whether it is a key. */
 export const address = v.pipe(

@@ -214,7 +214,7 @@ Deno.test("Access: a validator reads what its request names, while it runs, with
   });
   const readable = () => sources.map(({ parameters }) => run.readers(parameters).includes(run.validator));
   assertEquals(readable(), [false, false], "its request is of the round before");
-  run.hub.tell(run.validator, { type: "evaluated", request: initial.request, loss: 1, tokens: 64 });
+  run.hub.tell(run.validator, { type: "evaluated", request: initial.request, loss: 1, tokens: 64, signature: "" });
   const seen = new Set<string>();
   for (let more = true; more;) {
     const message = run.hub.inbox(run.validator).find(({ type }) => type === "replay" || type === "evaluate");
@@ -222,13 +222,13 @@ Deno.test("Access: a validator reads what its request names, while it runs, with
     if (message?.type === "evaluate") {
       assertEquals(readable(), [true, true]);
       run.hub.take(run.validator, "evaluate");
-      run.hub.tell(run.validator, { type: "evaluated", request: message.request, loss: 1, tokens: 64 });
+      run.hub.tell(run.validator, { type: "evaluated", request: message.request, loss: 1, tokens: 64, signature: "" });
     } else if (message?.type === "replay") {
       const ofRound = sources.map((_, stage) => message.round === run.state.round && stage === message.stage);
       assertEquals(readable(), ofRound);
       run.hub.take(run.validator, "replay");
       const found = { innovationError: 0, equalShare: 1, lossError: null };
-      run.hub.tell(run.validator, { type: "replayed", request: message.request, ...found });
+      run.hub.tell(run.validator, { type: "replayed", request: message.request, ...found, signature: "" });
     }
     if (message !== undefined) seen.add(message.type);
   }

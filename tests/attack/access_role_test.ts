@@ -63,7 +63,7 @@ Deno.test("Role: every message of the other role is refused with a fault, and no
 Deno.test("Role: an evaluation that a miner makes up does not count", () => {
   const { hub, miner } = swarm();
   const [request] = hub.state.audit.running.keys();
-  hub.tell(miner, { type: "evaluated", request: request!, loss: 0.1, tokens: 64 });
+  hub.tell(miner, { type: "evaluated", request: request!, loss: 0.1, tokens: 64, signature: "" });
   assertEquals([hub.count("evaluated"), hub.count("faultSeen")], [0, 1]);
 });
 

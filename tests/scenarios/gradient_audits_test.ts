@@ -25,7 +25,7 @@ function swarm({ microbatchesPerStep = 8, validate = {}, limits = {} }: {
   const nodes = [0, 1, 2, 3].map((i) => hub.ready(`miner-${i}`));
   for (const judge of judges) {
     const { request } = hub.take(judge, "evaluate");
-    hub.tell(judge, { type: "evaluated", request, loss: 5, tokens: 64 });
+    hub.tell(judge, { type: "evaluated", request, loss: 5, tokens: 64, signature: "" });
   }
   return { hub, judges, nodes };
 }
@@ -48,6 +48,7 @@ function repeat(hub: ScriptedOrchestrator, judge: NodeId, squareOf: (miner: Node
       type: "gradientRepeated",
       request: part.request,
       squareSum: part.isLast ? squareOf(part.miner) : null,
+      signature: part.isLast ? "" : null,
     });
     if (part.isLast) return { parts, miner: part.miner, request: part.request };
   }
@@ -154,7 +155,7 @@ Deno.test("Gradient audits: an unfinished answer, or one to something else, goes
   const { hub, judges: [judge, other], nodes } = swarm({ microbatchesPerStep: 40 });
   trainStep(hub, nodes);
   const { request, miner } = hub.take(judge, "repeatGradient");
-  hub.tell(judge, { type: "gradientRepeated", request, squareSum: 1e9 }); // it has seen a third of the tasks
+  hub.tell(judge, { type: "gradientRepeated", request, squareSum: 1e9, signature: "" }); // it has seen a third of the tasks
   assertEquals([verdicts(hub).length, hub.state.members.has(miner)], [0, true]);
   const seen: NodeId[] = [];
   while (isAsked(hub, other)) seen.push(repeat(hub, other, () => 1).miner);
@@ -166,7 +167,7 @@ Deno.test("Gradient audits: a validator lost in the middle is followed by one th
   const { hub, judges: [judge, other], nodes } = swarm({ microbatchesPerStep: 40 });
   trainStep(hub, nodes);
   const { request, miner } = hub.take(judge, "repeatGradient");
-  hub.tell(judge, { type: "gradientRepeated", request, squareSum: null });
+  hub.tell(judge, { type: "gradientRepeated", request, squareSum: null, signature: "" });
   assertEquals(hub.take(judge, "repeatGradient").first, 8);
   hub.tell(judge, { type: "leaving", reason: "bye" });
   const firsts: number[] = [];

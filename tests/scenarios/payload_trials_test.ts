@@ -1,6 +1,6 @@
 /** Payloads tried on held-out text: who is asked, what the answers mean for pay, and that the signed log follows. */
 
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
 import { openLedger, takeEntry } from "../../core/ledger/ledger.ts";
 import type { MachineEntry } from "../../core/ledger/entry.ts";
@@ -62,8 +62,8 @@ function answer(hub: ScriptedOrchestrator, judge: NodeId, lossOf: (parameters: s
     const parameters = asked.isTrial && source?.type === "blobs" ? source.parameters.hash : null;
     const loss = lossOf(parameters);
     const { request } = asked;
-    if (Number.isFinite(loss)) hub.tell(judge, { type: "evaluated", request, loss, tokens: 65_536 });
-    else hub.tell(judge, { type: "requestFailed", request, fault: { code: "badNumbers", detail: "not finite" } });
+    const found = Number.isFinite(loss) ? loss : null;
+    hub.tell(judge, { type: "evaluated", request, loss: found, tokens: 65_536, signature: "" });
   }
 }
 
@@ -83,6 +83,9 @@ Deno.test("Payload trials: who gains nothing is paid nothing from then on, until
   assertEquals(hub.state.qualities.size, 0);
 });
 
+/** What a validator said of a payload, changed to the forged loss; its signature no longer fits. */
+const lieOf = (node: NodeId | null) => (answer: object) => node === null ? answer : { ...answer, loss: 4.5 };
+
 Deno.test("Payload trials: the log of a run with trials follows from its entries, and a changed loss does not", () => {
   const { hub, judges: [judge], nodes } = trying(["judge"]);
   const laid = layOut(hub);
@@ -97,7 +100,13 @@ Deno.test("Payload trials: the log of a run with trials follows from its entries
   };
   assertEquals(problems(entries), []);
   const forged = entries.map((entry) => entry.type === "tried" ? { ...entry, losses: [4.5, 4.5, 4.5] } : entry);
-  assertEquals(problems(forged).length, 1);
+  assertMatch(problems(forged)[0] ?? "", /must state the loss of the payload of .* that validators agree on/);
+  const withAnswers = forged.map((entry) =>
+    entry.type === "tried"
+      ? { ...entry, ends: entry.ends?.map((end) => ({ ...end, answers: end.answers.map(lieOf(end.node)) })) }
+      : entry
+  );
+  assertEquals(problems(withAnswers as MachineEntry[]).length, 1, "the report's pay does not follow from it");
 });
 
 Deno.test("Payload trials: of several validators two must say the same, and one that lies decides nothing", () => {

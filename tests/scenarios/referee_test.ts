@@ -37,7 +37,7 @@ function audited({ replaysPerMiner = 1 } = {}) {
   const nodes = [0, 1, 2, 3].map((i) => hub.ready(`miner-${i}`));
   for (const judge of judges) {
     const { request } = hub.take(judge, "evaluate");
-    hub.tell(judge, { type: "evaluated", request, loss: 5, tokens: 64 });
+    hub.tell(judge, { type: "evaluated", request, loss: 5, tokens: 64, signature: "" });
   }
   trainStep(hub, nodes);
   return { hub, judges, nodes };
@@ -58,12 +58,12 @@ function accuse(
     const evaluation = hub.inbox(judge).find((message) => message.type === "evaluate");
     if (evaluation !== undefined) {
       const { request } = hub.take(judge, "evaluate");
-      hub.tell(judge, { type: "evaluated", request, loss: 5, tokens: 64 });
+      hub.tell(judge, { type: "evaluated", request, loss: 5, tokens: 64, signature: "" });
       continue;
     }
     const { request, miner, round } = hub.take(judge, "replay");
     const isIt = isLiar(miner, round);
-    hub.tell(judge, { type: "replayed", request, ...(isIt ? wrong : right) });
+    hub.tell(judge, { type: "replayed", request, ...(isIt ? wrong : right), signature: "" });
     if (isIt) return miner;
   }
 }

@@ -119,7 +119,13 @@ Deno.test("Step outcome: the newest stays, and the one whose wires an audit need
   for (let step = 1; step < 5; step++) closeStep(hub, nodes);
   assertEquals(hub.state.outcomes.map(({ step }) => step), [0, 5 - outcomesKept]);
   assertEquals([first.wires?.length, keptRefs(first).length], [4, 0], "a head that is the tail sends nothing on");
-  hub.tell(judge!, { type: "evaluated", request: hub.take(judge!, "evaluate").request, loss: 5, tokens: 64 });
+  hub.tell(judge!, {
+    type: "evaluated",
+    request: hub.take(judge!, "evaluate").request,
+    loss: 5,
+    tokens: 64,
+    signature: "",
+  });
   assertEquals([first.wires, hub.state.outcomes.length], [null, outcomesKept]);
 });
 

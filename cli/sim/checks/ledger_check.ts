@@ -7,6 +7,8 @@ import type { LogEntry, MachineEntry } from "../../../core/ledger/entry.ts";
 import { entryOf } from "../../../core/orchestrator/run_log.ts";
 import { nodeId } from "../../../core/ids.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
+import { signatureProblem, signedParts } from "../../ledger/entry_signatures.ts";
+import { isSymbolic } from "../processes/symbolic_signature.ts";
 import { must } from "./violation.ts";
 
 export class LedgerCheck {
@@ -29,6 +31,8 @@ export class LedgerCheck {
 
   #take(entry: LogEntry): void {
     const problem = takeEntry(this.ledger, entry);
+    const wrong = signatureProblem(signedParts(entry), isSymbolic);
+    must(wrong === null, "what members found has their signatures", () => wrong ?? "");
     must(problem === null, "the entries of the log follow from each other", () => problem ?? "");
   }
 }

@@ -80,7 +80,7 @@ export function staleMessage(dice: Dice, progress: { step: number; round: number
     case 5:
       return plain({ type: "ready", assignment: 0, parameters: ref });
     case 6:
-      return plain({ type: "evaluated", request: 1_000_000 + dice.below(10), loss: 1, tokens: 1 });
+      return plain({ type: "evaluated", request: 1_000_000 + dice.below(10), loss: 1, tokens: 1, signature: "" });
     case 7:
       return plain({ type: "parametersUploaded", round, parameters: ref, momentum: null });
     default:

@@ -30,6 +30,7 @@ import type { BlobSet } from "./blob_set.ts";
 import type { Dice } from "../dice.ts";
 import { digest } from "../digest.ts";
 import type { EventQueue } from "../event_queue.ts";
+import { isSymbolic } from "./symbolic_signature.ts";
 import { holdsExactly, lostWithProcess, symbolicSegments } from "./symbolic_segments.ts";
 import type { MemoryJournal } from "./memory_journal.ts";
 import type { HubWatch } from "../checks/hub_watch.ts";
@@ -44,6 +45,8 @@ import { symbolicReplay, symbolicSum } from "./symbolic_replay.ts";
 import { blobsOfSource } from "./symbolic_stage.ts";
 import { largestOf } from "./symbolic_numbers.ts";
 import type { SwarmShape } from "../swarm_shape.ts";
+
+const checkingMs = 5; // of a busy thread's
 
 export interface HubOptions {
   readonly machine: OrchestratorMachine;
@@ -132,6 +135,7 @@ export class HubProcess implements HubEnd {
       scaleOf: (_, ref) => ({ largest: largestOf(ref), rms: largestOf(ref) }),
       apart: () => 0, // as between honest machines
       referee: (work, contents, done) => this.#later(() => done(this.#refereed(work, contents))),
+      checkSignatures: (signed, done) => this.#later(() => done(signed.map(isSymbolic)), checkingMs),
       work: (work, done) => this.#work(work, done),
       deleteBlobs: (hashes) => blobs.delete(hashes),
       sweepBlobs: (used) => blobs.sweep(used),

@@ -14,6 +14,7 @@ import type { LinkChange, NodeEdges } from "../../node/node_runtime.ts";
 import type { BlobSet } from "./blob_set.ts";
 import { Dice } from "../dice.ts";
 import type { EventQueue } from "../event_queue.ts";
+import { symbolicSignature } from "./symbolic_signature.ts";
 import { symbolicSegments } from "./symbolic_segments.ts";
 import type { Network } from "../network/network.ts";
 import type { NodeEnd } from "../network/network_peer.ts";
@@ -86,6 +87,7 @@ export abstract class NodeProcess implements NodeEnd {
         resume: never,
       },
       segments: this.segments,
+      sign: (statement) => symbolicSignature(this.node, statement),
       attach: (ref) => this.segments.get(ref),
       work,
       report: () => {},

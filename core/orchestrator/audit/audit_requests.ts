@@ -8,9 +8,11 @@
  */
 
 import { present } from "../../assert.ts";
-import type { NodeId } from "../../ids.ts";
+import type { BlobRef, NodeId } from "../../ids.ts";
 import { shuffle } from "../../prng.ts";
 import type { ParameterSource } from "../../protocol/message.ts";
+import type { Subject } from "../../statements/findings.ts";
+import { type DoneWork, sourceName, workHash } from "../../statements/statement.ts";
 import { gradientAttachments, gradientPart } from "./gradient_parts.ts";
 import { setAlarm } from "../alarms.ts";
 import { groupsOf, hasAuditFor, requeueAudit, takeAudit } from "./audit_queue.ts";
@@ -27,7 +29,7 @@ import {
 } from "./audit_state.ts";
 import { freeValidators, placeValidator } from "./validator_places.ts";
 import { type Attachment, type OrchestratorEffect, send } from "../event.ts";
-import type { Member, OrchestratorState, RoundSources } from "../state.ts";
+import type { OrchestratorState, RoundSources } from "../state.ts";
 
 const firstPatience = 1; // times mergePhaseMs, until an answer has been measured
 const answerPatience = 8; // times the slowest answer
@@ -70,11 +72,12 @@ export function sendRequest(
 ): OrchestratorEffect {
   const id = state.audit.requests++;
   const tasks = request.type === "gradient" ? gradientPart(state.config, { replay: request.replay, first }) : 1;
-  state.audit.running.set(id, { validator, request, sentMs: nowMs, first, tasks });
   state.audit.runningOf.set(validator, id);
   placeValidator(state, validator);
   setAlarm(state, { type: "audit", request: id, atMs: nowMs + patienceMs(state, tasks) });
   const sources = present(sourcesOf(state, roundOf(request)), "a request is sent only with its sources").stages;
+  const subject = subjectOf(request, sources);
+  state.audit.running.set(id, { validator, request, sentMs: nowMs, first, tasks, subject, answer: null });
   if (request.type === "evaluate") {
     return send(validator, { type: "evaluate", request: id, round: request.round, sources, isTrial: false }, [
       { type: "heldOutInputs" },
@@ -107,6 +110,31 @@ export function sendRequest(
     losses: replay.losses,
     source: replaySource(replay, sources),
   }, replayAttachments(replay));
+}
+
+/** What the answer to a request is about. `sources`: of its round. */
+function subjectOf(request: AuditRequest, sources: readonly ParameterSource[]): Subject {
+  switch (request.type) {
+    case "evaluate":
+      return { type: "model", round: request.round, parameters: sources.map(sourceName) };
+    case "trial":
+      return { type: "model", round: request.round, parameters: trialSources(request, sources).map(sourceName) };
+    case "replay": {
+      const { replay: { round, miner, task }, replay } = request;
+      const parameters = sourceName(replaySource(replay, sources));
+      return { type: "task", round, miner, task, work: workHash(workOf(replay)), parameters };
+    }
+    case "gradient": {
+      const { replay: { round, step, miner, task }, replay } = request;
+      return { type: "gradient", round, step, miner, task, parameters: sourceName(replaySource(replay, sources)) };
+    }
+  }
+}
+
+/** What is repeated, as the miner did it. */
+export function workOf({ task, input, gradient, output, losses }: ReplayTask): DoneWork {
+  const hashOf = (ref: BlobRef | null) => ref?.hash ?? null;
+  return { task, input: hashOf(input), gradient: hashOf(gradient), output: hashOf(output), losses };
 }
 
 /** Where a validator finds the model that it tries. `sources`: of the round. */
@@ -157,7 +185,7 @@ export function endRunning(state: OrchestratorState, id: number): void {
 /** Ends this validator's running request, which the caller closes or passes on; null if the validator never had it. */
 export function takeRunning(
   state: OrchestratorState,
-  { member: { node }, request: id, nowMs }: { member: Member; request: number; nowMs: number },
+  { validator: node, request: id, nowMs }: { validator: NodeId; request: number; nowMs: number },
 ): AuditRequest | null {
   const { audit } = state;
   if (audit.silent.get(node) === id) { // late, but it answers

@@ -4,6 +4,8 @@
  */
 
 import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../../ids.ts";
+import type { Evaluated, GradientRepeated, Replayed } from "../../protocol/audit_messages.ts";
+import type { Subject } from "../../statements/findings.ts";
 
 /** A task that validators repeat, with the parameters that its round began with or those that its miner showed. */
 export interface ReplayTask {
@@ -109,11 +111,13 @@ export interface TriedEnd {
   parameters: BlobRef | null; // then
   isAsked: boolean;
   loss: number | null; // null: not known yet
+  answers: readonly Evaluation[]; // that it follows from
 }
 
 export interface PayloadTrial {
   readonly round: number;
   readonly stage: StageIndex;
+  readonly parameters: readonly string[]; // of every stage, at the round's start
   ends: TriedEnd[];
 }
 
@@ -128,7 +132,12 @@ export type EvaluateRequest = Extract<AuditRequest, { type: "evaluate" }>;
 export interface Evaluation {
   readonly validator: NodeId;
   readonly loss: number; // mean nats per token; Infinity: the output is not finite
+  readonly tokens: number;
+  readonly signature: string;
 }
+
+/** An answer that came with a signature. */
+export type SignedAnswer = (Evaluated | Replayed | GradientRepeated) & { readonly signature: string };
 
 export interface RunningAudit {
   readonly validator: NodeId;
@@ -136,6 +145,8 @@ export interface RunningAudit {
   readonly sentMs: number;
   readonly first: number; // tasks of a gradient that this validator has repeated before
   readonly tasks: number; // that it repeats now; 1 if it is no gradient
+  readonly subject: Subject; // of its answer
+  answer: SignedAnswer | null; // whose signature is being checked: signed_answers.ts
 }
 
 export const evaluationOf = (round: number, isProbe = false): AuditRequest => ({

@@ -15,8 +15,9 @@
 import { present } from "../../assert.ts";
 import type { BlobRef, NodeId, StageIndex } from "../../ids.ts";
 import { nextBelow } from "../../prng.ts";
-import type { GradientRepeated, Replayed, RequestFailed } from "../../protocol/audit_messages.ts";
+import type { Replayed, RequestFailed } from "../../protocol/audit_messages.ts";
 import { judgeRepetition } from "../../score/verdict.ts";
+import { setAlarm } from "../alarms.ts";
 import { addRequest, isPatient, queuedAudits, removeAudits } from "./audit_queue.ts";
 import { endRunning, passOn, takeLate, takeRunning } from "./audit_requests.ts";
 import {
@@ -32,13 +33,13 @@ import {
   replayOf,
   type ReplayTask,
   roundOf,
+  type SignedAnswer,
 } from "./audit_state.ts";
-import { endEvaluation, onNothingFinite } from "./evaluations.ts";
+import { endEvaluation } from "./evaluations.ts";
 import { giveOn } from "./giving_on.ts";
-import { onGradientRepeated } from "./gradient_audits.ts";
 import { askReferee, dropRefereed } from "./referee.ts";
 import { reach } from "../marks.ts";
-import { dropTrials, onTried } from "./payload_trials.ts";
+import { dropTrials } from "./payload_trials.ts";
 import { dropAwaited, takeFreed } from "./shown_states.ts";
 import { actOnVerdict } from "./verdict_actions.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
@@ -167,31 +168,21 @@ function droppedText(audits: number, { isAlone }: { isAlone: boolean }): string 
     : `${what}: no validator kept up; start another: iota validate`;
 }
 
-export function onRepeated(
+export function onReplayed(
   state: OrchestratorState,
-  options: { member: Member; message: Replayed | GradientRepeated; nowMs: number },
+  { validator, answer, nowMs }: { validator: NodeId; answer: Replayed & SignedAnswer; nowMs: number },
 ): OrchestratorEffect[] {
-  const { message } = options;
-  return message.type === "replayed"
-    ? onReplayed(state, { ...options, message })
-    : onGradientRepeated(state, { ...options, message });
-}
-
-function onReplayed(
-  state: OrchestratorState,
-  options: { member: Member; message: Replayed; nowMs: number },
-): OrchestratorEffect[] {
-  const { member, message } = options;
-  const request = takeRunning(state, { ...options, request: message.request });
-  if (request === null) return [];
-  if (request.type !== "replay") return giveOn(state, { request, validator: member.node });
+  const subject = state.audit.running.get(answer.request)?.subject;
+  const request = takeRunning(state, { validator, request: answer.request, nowMs });
+  if (request?.type !== "replay" || subject?.type !== "task") return [];
   const { tolerance } = state.config.validate;
-  const verdict = judgeRepetition(request.replay, { found: message, tolerance });
+  const verdict = judgeRepetition(request.replay, { found: answer, tolerance });
   if (verdict.type === "failed" && !request.isSecond) {
-    passOn(state, { request: { ...request, isSecond: true }, validator: member.node });
+    passOn(state, { request: { ...request, isSecond: true }, validator });
   } else closeRequest(state.audit, request);
-  const effects = actOnVerdict(state, { verdict, validator: member.node });
-  if (verdict.type === "failed") askReferee(state, { work: request, accuser: member.node });
+  const { work, parameters } = subject;
+  const effects = actOnVerdict(state, { verdict, validator, word: { work, parameters, signature: answer.signature } });
+  if (verdict.type === "failed") askReferee(state, { work: request, accuser: validator });
   return effects;
 }
 
@@ -200,14 +191,11 @@ export function onRequestFailed(
   options: { member: Member; message: RequestFailed; nowMs: number },
 ): OrchestratorEffect[] {
   const { member, message } = options;
-  const request = takeRunning(state, { ...options, request: message.request });
+  const isAnswered = (state.audit.running.get(message.request)?.answer ?? null) !== null;
+  const request = isAnswered
+    ? null
+    : takeRunning(state, { validator: member.node, request: message.request, nowMs: options.nowMs });
   if (request === null) return [];
-  if (request.type === "evaluate" && message.fault.code === "badNumbers") {
-    return onNothingFinite(state, { request, validator: member.node });
-  }
-  if (request.type === "trial" && message.fault.code === "badNumbers") {
-    return onTried(state, { request, answer: { validator: member.node, loss: Infinity } });
-  }
   return [
     ...giveOn(state, { request, validator: member.node }),
     record({ type: "faultSeen", node: member.node, ...message.fault }),
@@ -219,6 +207,10 @@ export function onAuditAlarm(
   state: OrchestratorState,
   { id, nowMs }: { id: number; nowMs: number },
 ): OrchestratorEffect[] {
+  if ((state.audit.running.get(id)?.answer ?? null) !== null) { // its signature is being checked
+    setAlarm(state, { type: "audit", request: id, atMs: nowMs + checkingMs });
+    return [];
+  }
   const wasSilent = state.audit.running.get(id)?.validator ?? null;
   const isKnown = wasSilent !== null && state.audit.silent.has(wasSilent);
   const taken = takeLate(state, { id, nowMs });
@@ -231,6 +223,8 @@ export function onAuditAlarm(
   const seen = record({ type: "faultSeen", node: validator, code: "limitExceeded", detail });
   return [...(isKept && isKnown ? [] : [seen]), ...(isKept ? [] : giveOn(state, { request, validator }))];
 }
+
+const checkingMs = 10_000;
 
 const whatOf = (request: AuditRequest): string =>
   request.type === "evaluate" ? "evaluation" : request.type === "trial" ? "trial" : `audit of ${request.replay.task}`;

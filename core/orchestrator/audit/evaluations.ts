@@ -16,7 +16,7 @@ import { closeRequest, type EvaluateRequest, type Evaluation } from "./audit_sta
 import { type OrchestratorEffect, record } from "../event.ts";
 import { onTried } from "./payload_trials.ts";
 import { isDoubtful, noteEvaluation, trainedLoss } from "./evaluated_rounds.ts";
-import type { Member, OrchestratorState } from "../state.ts";
+import type { OrchestratorState } from "../state.ts";
 
 const wanted = 2;
 const mostAnswers = 3;
@@ -24,27 +24,25 @@ const tolerance = 0.01; // of the larger loss; adapters differ by less than a th
 
 export function onEvaluated(
   state: OrchestratorState,
-  options: { member: Member; message: Evaluated; nowMs: number },
+  { validator, answer: { request: id, loss, tokens, signature }, nowMs }: {
+    validator: NodeId;
+    answer: Evaluated;
+    nowMs: number;
+  },
 ): OrchestratorEffect[] {
-  const { member: { node: validator }, message: { loss, tokens, request: id } } = options;
-  const request = takeRunning(state, { ...options, request: id });
-  if (request?.type === "trial") return onTried(state, { request, answer: { validator, loss } });
-  if (request?.type !== "evaluate") return [];
-  if (request.isProbe) return [];
-  const said = record({ type: "evaluated", round: request.round, validator, loss, tokens });
-  return [said, ...onAnswer(state, { request, answer: { validator, loss } })];
-}
-
-/** A validator found that a round's parameters give a non-finite loss. */
-export function onNothingFinite(
-  state: OrchestratorState,
-  { request, validator }: { request: EvaluateRequest; validator: NodeId },
-): OrchestratorEffect[] {
-  if (request.isProbe) return [];
-  const text = `Validator ${validator} finds that the held-out loss of round ${request.round} is not finite`;
+  const subject = state.audit.running.get(id)?.subject;
+  const request = takeRunning(state, { validator, request: id, nowMs });
+  const answer: Evaluation = { validator, loss: loss ?? Infinity, tokens, signature };
+  if (subject?.type !== "model") return [];
+  const { parameters } = subject;
+  if (request?.type === "trial") return onTried(state, { request, answer, parameters });
+  if (request?.type !== "evaluate" || request.isProbe) return [];
+  const { round } = request;
+  const text = `Validator ${validator} finds that the held-out loss of round ${round} is not finite`;
   return [
-    record({ type: "warning", text }),
-    ...onAnswer(state, { request, answer: { validator, loss: Infinity } }),
+    record(loss === null ? { type: "warning", text } : { type: "evaluated", round, validator, loss, tokens }),
+    { type: "log", entry: { type: "evaluated", round, validator, loss, tokens, parameters, signature } },
+    ...onAnswer(state, { request, answer }),
   ];
 }
 

@@ -24,10 +24,17 @@ import type { Member, OrchestratorState } from "../state.ts";
 import type { SealedGradient, StepWork } from "../step/step_state.ts";
 import { flowOf } from "../step/wiring.ts";
 import { passOn, sendRequest, takeRunning } from "./audit_requests.ts";
-import { closeRequest, type GradientReplay, type GradientTask, type RepetitionRequest } from "./audit_state.ts";
+import {
+  type AuditRequest,
+  closeRequest,
+  type GradientReplay,
+  type GradientTask,
+  type RepetitionRequest,
+  type SignedAnswer,
+} from "./audit_state.ts";
 import { giveOn } from "./giving_on.ts";
 import { askReferee } from "./referee.ts";
-import { actOnVerdict } from "./verdict_actions.ts";
+import { actOnVerdict, type ValidatorsWord } from "./verdict_actions.ts";
 
 const fineness = 2 ** 24; // of the draw
 const mostTasks = 256; // of a gradient: what one repetition costs the hub
@@ -101,43 +108,69 @@ function gradientTasks(
   return tasks;
 }
 
-/** The answer to a part: the next part follows, or the comparison with what was confirmed. */
+interface PartDone {
+  readonly validator: NodeId;
+  readonly request: number;
+  readonly nowMs: number;
+}
+
+/** A part without a norm is done: the next one follows. */
+export function onGradientPart(
+  state: OrchestratorState,
+  { validator, request: id, nowMs }: PartDone,
+): OrchestratorEffect[] {
+  const running = state.audit.running.get(id);
+  const request = takeRunning(state, { validator, request: id, nowMs });
+  if (request === null || running === undefined) return [];
+  const done = running.first + running.tasks;
+  if (request.type !== "gradient" || done === request.replay.tasks.length) {
+    return notTheNorm(state, { request, id, validator });
+  }
+  return [sendRequest(state, { validator, request, first: done, nowMs })];
+}
+
+/** The last part is done: the norm is compared with what was confirmed. */
 export function onGradientRepeated(
   state: OrchestratorState,
-  { member: { node }, member, message, nowMs }: { member: Member; message: GradientRepeated; nowMs: number },
+  { validator, answer, nowMs }: { validator: NodeId; answer: GradientRepeated & SignedAnswer; nowMs: number },
 ): OrchestratorEffect[] {
-  const running = state.audit.running.get(message.request);
-  const request = takeRunning(state, { member, request: message.request, nowMs });
-  if (request === null || running === undefined) return [];
-  const { squareSum } = message;
-  const done = running.first + running.tasks;
-  const isLast = request.type === "gradient" && done === request.replay.tasks.length;
-  if (request.type !== "gradient" || isLast !== (squareSum !== null)) {
-    const detail =
-      `Cannot accept the answer to request ${message.request} as only the last part of a gradient has a norm`;
-    return [...giveOn(state, { request, validator: node }), ...reject(node, fault("wrongPhase", detail))];
+  const { request: id, squareSum } = answer;
+  const running = state.audit.running.get(id);
+  const request = takeRunning(state, { validator, request: id, nowMs });
+  if (request?.type !== "gradient" || running?.subject.type !== "gradient" || squareSum === null) return [];
+  if (running.first + running.tasks !== request.replay.tasks.length) {
+    return notTheNorm(state, { request, id, validator });
   }
-  if (squareSum === null) return [sendRequest(state, { validator: node, request, first: done, nowMs })];
   const { squareSum: claimed, least } = request.replay;
+  const { step, parameters } = running.subject;
   return [
-    send(node, { type: "gradientClaimed", request: message.request, claimed, least }),
-    ...judge(state, { request, found: squareSum, validator: node }),
+    send(validator, { type: "gradientClaimed", request: id, claimed, least }),
+    ...judge(state, { request, found: squareSum, validator, word: { step, parameters, signature: answer.signature } }),
   ];
+}
+
+function notTheNorm(
+  state: OrchestratorState,
+  { request, id, validator }: { request: AuditRequest; id: number; validator: NodeId },
+): OrchestratorEffect[] {
+  const detail = `Cannot accept the answer to request ${id} as only the last part of a gradient has a norm`;
+  return [...giveOn(state, { request, validator }), ...reject(validator, fault("wrongPhase", detail))];
 }
 
 function judge(
   state: OrchestratorState,
-  { request, found, validator }: {
+  { request, found, validator, word }: {
     request: Extract<RepetitionRequest, { type: "gradient" }>;
     found: number;
     validator: NodeId;
+    word: ValidatorsWord;
   },
 ): OrchestratorEffect[] {
   const { replay, isSecond } = request;
   const verdict = judgeGradient(replay, { claimed: replay.squareSum, found, least: replay.least });
   if (verdict.type === "failed" && !isSecond) passOn(state, { request: { ...request, isSecond: true }, validator });
   else closeRequest(state.audit, request);
-  const effects = actOnVerdict(state, { verdict, validator });
+  const effects = actOnVerdict(state, { verdict, validator, word });
   if (verdict.type === "failed") askReferee(state, { work: { type: "gradient", replay }, accuser: validator });
   return effects;
 }

@@ -12,6 +12,7 @@
 
 import { present } from "../../assert.ts";
 import type { NodeId, StageIndex } from "../../ids.ts";
+import type { LoggedEnd } from "../../ledger/entry.ts";
 import { nextBelow, shuffle } from "../../prng.ts";
 import { noteQualities, payloadQualities } from "../../score/payload_quality.ts";
 import { type OrchestratorEffect, type OrchestratorEvent, record } from "../event.ts";
@@ -19,6 +20,8 @@ import { payloadSlice, type StageMerge } from "../merge/merge_state.ts";
 import type { OrchestratorState } from "../state.ts";
 import { deleteUnused } from "../stored_blobs.ts";
 import { addRequest } from "./audit_queue.ts";
+import { agreedOn } from "../../score/trial_loss.ts";
+import { sourceName } from "../../statements/statement.ts";
 import { passOn } from "./audit_requests.ts";
 import { freeValidators } from "./validator_places.ts";
 import {
@@ -34,7 +37,6 @@ import {
 
 const wanted = 2; // equal answers
 const mostAnswers = 3;
-const tolerance = 1e-4; // of the loss: gains are compared with each other, and adapters differ by far less
 const fewest = 2; // payloads of a stage that can be compared
 const most = 4; // of them: an evaluation takes a validator as long as a few tasks take a miner
 
@@ -54,13 +56,13 @@ export function drawTrials(state: OrchestratorState, stages: readonly StageMerge
 
 function begin(state: OrchestratorState, { stage, payloads, layout }: StageMerge): OrchestratorEffect[] {
   const { audit, round, sources } = state;
-  const base: TriedEnd = { node: null, slices: null, parameters: null, isAsked: false, loss: null };
+  const base: TriedEnd = { node: null, slices: null, parameters: null, isAsked: false, loss: null, answers: [] };
   const drawn = shuffle(state.stream, [...payloads]).slice(0, most);
   const ends = drawn.map(([node, payload]): TriedEnd => {
     const slices = layout.map((_, index) => payloadSlice(payload, index));
-    return { node, slices, parameters: null, isAsked: false, loss: null };
+    return { node, slices, parameters: null, isAsked: false, loss: null, answers: [] };
   });
-  audit.trials.push({ round, stage, ends: [base, ...ends] });
+  audit.trials.push({ round, stage, parameters: sources.stages.map(sourceName), ends: [base, ...ends] });
   for (const _ of [base, ...ends]) openOne(audit.open, round); // until it is asked for, then as a request
   const source = present(sources.stages[stage], "every stage has a source");
   return ends.flatMap(({ node, slices }) => {
@@ -127,17 +129,32 @@ export function dropTrials(state: OrchestratorState, round: number): void {
   for (const trial of state.audit.trials.filter((each) => each.round === round)) drop(state, trial);
 }
 
-/** `loss`: Infinity if the output is not finite. */
+/** `parameters`: of the model that was evaluated. `loss`: Infinity if the output is not finite. */
 export function onTried(
   state: OrchestratorState,
-  { request, answer }: { request: TrialRequest; answer: Evaluation },
+  { request, answer, parameters }: { request: TrialRequest; answer: Evaluation; parameters: readonly string[] },
 ): OrchestratorEffect[] {
   const { answers } = request;
+  const trial = trialOf(state, request);
+  if (trial !== null && !isOf(trial, { request, parameters })) { // the store has brought others back
+    closeRequest(state.audit, request);
+    drop(state, trial);
+    return [];
+  }
   answers.push(answer);
   const needsMore = answers.length < wanted || (agreedOn(answers) === null && answers.length < mostAnswers);
   if (needsMore && passOn(state, { request, validator: answer.validator })) return [];
   if (!needsMore) closeRequest(state.audit, request);
   return endTrialRequest(state, request);
+}
+
+function isOf(
+  { stage, parameters: start }: PayloadTrial,
+  { request, parameters }: { request: TrialRequest; parameters: readonly string[] },
+): boolean {
+  return start.every((name, index) =>
+    parameters[index] === (index === stage && request.parameters !== null ? request.parameters.hash : name)
+  );
 }
 
 /** No further validator will be asked. */
@@ -149,20 +166,13 @@ export function endTrialRequest(state: OrchestratorState, request: TrialRequest)
     drop(state, trial);
     return [];
   }
-  for (const end of trial.ends) if (end.node === request.node) end.loss = loss;
+  for (const end of trial.ends) {
+    if (end.node !== request.node) continue;
+    end.loss = loss;
+    end.answers = request.answers;
+  }
   return settle(state, trial);
 }
-
-/** Two of them, or the only one. */
-function agreedOn(answers: readonly Evaluation[]): number | null {
-  if (answers.length === 1) return answers[0]!.loss;
-  for (const [i, a] of answers.entries()) {
-    if (answers.some((b, j) => j > i && isNear(a.loss, b.loss))) return a.loss;
-  }
-  return null;
-}
-
-const isNear = (a: number, b: number): boolean => a === b || Math.abs(a - b) <= tolerance * Math.abs(a);
 
 /** Its requests that are still open are answered in vain. */
 function drop({ audit }: OrchestratorState, trial: PayloadTrial): void {
@@ -171,7 +181,7 @@ function drop({ audit }: OrchestratorState, trial: PayloadTrial): void {
 }
 
 function settle(state: OrchestratorState, trial: PayloadTrial): OrchestratorEffect[] {
-  const { round, stage, ends } = trial;
+  const { round, stage, parameters, ends } = trial;
   if (ends.some(({ loss }) => loss === null)) return [];
   drop(state, trial);
   const base = ends.find(({ node }) => node === null)?.loss ?? NaN;
@@ -185,9 +195,16 @@ function settle(state: OrchestratorState, trial: PayloadTrial): OrchestratorEffe
   const entry = {
     ...{ type: "tried" as const, round, stage, tokens, base, miners },
     losses: losses.map((loss) => Number.isFinite(loss) ? loss : null),
+    ...{ parameters, ends: ends.map(triedEnd) },
   };
   return [{ type: "log", entry }, ...tried.flatMap((end, i) => shortText({ ...end, round, base, share: shares[i]! }))];
 }
+
+const triedEnd = ({ node, parameters, answers }: TriedEnd): LoggedEnd => ({
+  node,
+  parameters: parameters?.hash ?? null,
+  answers: answers.map(({ loss, ...rest }) => ({ ...rest, loss: Number.isFinite(loss) ? loss : null })),
+});
 
 function shortText(
   { node, round, base, loss, share }: { node: NodeId; round: number; base: number; loss: number; share: number },

@@ -8,16 +8,20 @@
 
 import { unreachable } from "../../assert.ts";
 import type { NodeId } from "../../ids.ts";
+import type { VerdictEntry } from "../../ledger/entry.ts";
 import { type Verdict, verdictFacts } from "../../score/verdict.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
 import { convict } from "../members/blame.ts";
 import type { OrchestratorState } from "../state.ts";
 import { noteVerdict } from "../step/scale_book.ts";
 
+/** What makes a verdict in the signed log the validator's own: core/ledger/entry.ts. */
+export type ValidatorsWord = Pick<VerdictEntry, "work" | "step" | "parameters" | "signature">;
+
 /** `validator`: the validator that repeated the work; null if none did, so the verdict is inconclusive. */
 export function actOnVerdict(
   state: OrchestratorState,
-  { verdict, validator }: { verdict: Verdict; validator: NodeId | null },
+  { verdict, validator, word = {} }: { verdict: Verdict; validator: NodeId | null; word?: ValidatorsWord },
 ): OrchestratorEffect[] {
   const { facts } = state;
   if (verdict.type === "passed") facts.verdictsPassed += 1;
@@ -38,5 +42,6 @@ export function actOnVerdict(
   const published = verdictFacts(verdict);
   if (published === null || validator === null) return [];
   const { round, ...rest } = published;
-  return [record({ type: "verdict", round, validator, ...rest })];
+  const verdictOf = { type: "verdict" as const, round, validator, ...rest };
+  return [record(verdictOf), { type: "log", entry: { ...verdictOf, ...word } }];
 }

@@ -25,6 +25,7 @@ const momentum: BlobRef = { hash: blobHash("01".repeat(32)), bytes: 0 };
 const miner = nodeId("5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY");
 const hub = nodeId("5FHneW46xGXgs5mUiveU4sbTyGBzmstUspZC92UhjJM694ty");
 const task = taskId({ microbatch: microbatchId(70_000), stage: stageIndex(2), direction: "turnaround", attempt: 1 });
+const signature = "0123456789abcdef".repeat(8);
 const fault = { code: "badBlob", detail: "Cannot use a slice as it is missing – try again" } as const;
 const source = { type: "blobs", parameters, momentum } as const;
 
@@ -49,9 +50,9 @@ export const nodeSamples: Samples<NodeMessage> = {
   mergeApplied: { type: "mergeApplied", round: 2, parameters, momentum: null },
   parametersUploaded: { type: "parametersUploaded", round: 2, parameters, momentum },
   mergeFailed: { type: "mergeFailed", round: 2, fault },
-  evaluated: { type: "evaluated", request: 65_536, loss: 3.25, tokens: 4_294_967_296 },
-  replayed: { type: "replayed", request: 1, innovationError: 0.001, equalShare: 1, lossError: null },
-  gradientRepeated: { type: "gradientRepeated", request: 1, squareSum: 0.5 },
+  evaluated: { type: "evaluated", request: 65_536, loss: 3.25, tokens: 4_294_967_296, signature },
+  replayed: { type: "replayed", request: 1, innovationError: 0.001, equalShare: 1, lossError: null, signature },
+  gradientRepeated: { type: "gradientRepeated", request: 1, squareSum: 0.5, signature },
   requestFailed: { type: "requestFailed", request: 1, fault },
   leaving: { type: "leaving", reason: "battery" },
 };

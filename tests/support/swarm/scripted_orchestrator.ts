@@ -23,6 +23,7 @@ import type { OrchestratorEffect, OrchestratorEvent } from "../../../core/orches
 import { orchestrator } from "../../../core/orchestrator/machine.ts";
 import { openOrchestrator, type OrchestratorState } from "../../../core/orchestrator/state.ts";
 import type { Holding, HubMessage, NodeMessage } from "../../../core/protocol/message.ts";
+import type { SignedStatement } from "../../../core/statements/statement.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
 import { tinyConfig, type TinyOverrides } from "../tiny_model.ts";
 
@@ -35,6 +36,8 @@ export class ScriptedOrchestrator {
   readonly effects: OrchestratorEffect[] = [];
   nowMs = 1_000_000;
   checksPayloads = true;
+  checksSignatures = true;
+  isGenuine: (signed: SignedStatement) => boolean = () => true;
   loss = 2; // that tails report
   shapeOf: (node: NodeId) => PayloadShape | null = () => null;
   statsOf: (node: NodeId) => PayloadStats | null = () => ({ isFinite: true, squareSum: 1e-12, largest: 1e-9 });
@@ -78,6 +81,10 @@ export class ScriptedOrchestrator {
       if (effect.type === "checkPayload" && this.checksPayloads) {
         const { round, stage, node } = effect;
         own.push({ type: "payloadChecked", round, stage, node, stats: this.statsOf(node), shape: this.shapeOf(node) });
+      }
+      if (effect.type === "checkSignatures" && this.checksSignatures) {
+        const { request, signed } = effect;
+        own.push({ type: "signaturesChecked", request, areGenuine: signed.map((each) => this.isGenuine(each)) });
       }
       if (effect.type === "checkUpload" && this.checksPayloads) {
         const { round, stage, node } = effect;

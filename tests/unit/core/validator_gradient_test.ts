@@ -5,6 +5,7 @@ import { blobHash, type BlobRef, nodeId, stageIndex, type TaskId } from "../../.
 import type { RepeatGradient } from "../../../core/protocol/message.ts";
 import type { ValidatorEffect, ValidatorEvent, ValidatorResult } from "../../../core/validator/event.ts";
 import { openValidator, validator } from "../../../core/validator/machine.ts";
+import { unsigned } from "../../../core/statements/statement.ts";
 import { tinyConfig } from "../../support/tiny_model.ts";
 
 const blob = (i: number): BlobRef => ({ hash: blobHash(String(i).padStart(64, "0")), bytes: 4 });
@@ -43,11 +44,11 @@ Deno.test("Validator: every part of a gradient is answered, the last one with it
   assert(work?.type === "gradient");
   assertEquals(work.tasks, [{ input: blob(1), second: blob(2) }, { input: blob(3), second: blob(4) }]);
   const answered = finish(begun, { type: "gradient", squareSum: null });
-  assertEquals(sentBy(answered), [{ type: "gradientRepeated", request: 5, squareSum: null }]);
+  assertEquals(sentBy(answered), [{ type: "gradientRepeated", request: 5, squareSum: null, signature: null }]);
   assertEquals(answered.flatMap((effect) => effect.type === "release" ? effect.refs : []).length, 4);
   const last = hear({ ...part, request: 6, first: 2 }, [5, 6].map(blob));
   assertEquals(sentBy(finish(last, { type: "gradient", squareSum: 2 })), [
-    { type: "gradientRepeated", request: 6, squareSum: 2 },
+    { type: "gradientRepeated", request: 6, squareSum: 2, signature: unsigned },
   ]);
 });
 

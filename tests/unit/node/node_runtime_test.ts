@@ -42,6 +42,7 @@ class World {
         resume() {},
       },
       segments: this.segments,
+      sign: ({ type }) => `signed ${type}`,
       attach: (ref) => this.segments.get(ref),
       work: (_, done) => this.done = done,
       report() {},

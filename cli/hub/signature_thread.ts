@@ -1,0 +1,77 @@
+/**
+ * The near end of the thread that checks members' signatures.
+ *
+ * Owns the thread, which starts at the first check, and the checks under way. If it fails, the rest is checked here: slower for
+ * the hub's links, and with the same results.
+ */
+
+import type { SignedStatement } from "../../core/statements/statement.ts";
+import { plainChecker, type SignatureChecker } from "./signature_check.ts";
+import type { CheckAnswer, CheckRequest } from "./signature_worker.ts";
+import type { Verify } from "../../net/auth/hello.ts";
+
+interface Waiting {
+  readonly signed: readonly SignedStatement[];
+  readonly done: (areGenuine: readonly boolean[]) => void;
+}
+
+export class SignatureThread implements SignatureChecker {
+  readonly #run: string;
+  readonly #plain: SignatureChecker;
+  readonly #warn: (text: string) => void;
+  readonly #waiting = new Map<number, Waiting>();
+  #worker: Worker | null = null;
+  #hasFailed = false;
+  #checks = 0;
+
+  constructor({ run, verify, warn }: { run: string; verify: Verify; warn: (text: string) => void }) {
+    this.#run = run;
+    this.#plain = plainChecker(run, verify);
+    this.#warn = warn;
+  }
+
+  check(signed: readonly SignedStatement[]): Promise<readonly boolean[]> {
+    if (this.#hasFailed) return this.#plain.check(signed);
+    this.#worker ??= this.#open();
+    const { promise, resolve } = Promise.withResolvers<readonly boolean[]>();
+    const id = this.#checks++;
+    this.#waiting.set(id, { signed, done: resolve });
+    this.#worker.postMessage({ id, run: this.#run, signed } satisfies CheckRequest);
+    return promise;
+  }
+
+  close(): void {
+    this.#worker?.terminate();
+    this.#worker = null;
+    this.#waiting.clear(); // nobody waits any more
+  }
+
+  #open(): Worker {
+    const worker = new Worker(workerUrl(), { type: "module", name: "signatures", deno: { permissions: "none" } });
+    worker.onmessage = ({ data: { id, areGenuine } }: MessageEvent<CheckAnswer>) => {
+      const waiting = this.#waiting.get(id);
+      this.#waiting.delete(id);
+      waiting?.done(areGenuine);
+    };
+    worker.onerror = (event) => {
+      event.preventDefault(); // otherwise an error in the worker ends this process
+      this.#fail(event.message);
+    };
+    return worker;
+  }
+
+  #fail(why: string): void {
+    this.#hasFailed = true;
+    this.#warn(`The thread that checks signatures stopped (${why}); they are checked beside the hub's other work`);
+    const waiting = [...this.#waiting.values()];
+    this.close();
+    for (const { signed, done } of waiting) this.#plain.check(signed).then(done);
+  }
+}
+
+/** A bundle is JavaScript and has its worker beside it, as a checkout has the TypeScript. */
+function workerUrl(): URL {
+  return import.meta.url.endsWith(".js")
+    ? new URL("./signature_worker.js", import.meta.url)
+    : new URL("./signature_worker.ts", import.meta.url);
+}

@@ -1,0 +1,45 @@
+/**
+ * What a validator's answer states: the numbers of the message about what it was asked. The validator signs it and the hub checks
+ * it, each with its own knowledge of the request.
+ */
+
+import type { NodeId, TaskId } from "../ids.ts";
+import type { NodeMessage } from "../protocol/message.ts";
+import type { Statement } from "./statement.ts";
+
+/** What a message that is to be signed is about. */
+export type Subject =
+  | {
+    readonly type: "task";
+    readonly round: number;
+    readonly miner: NodeId;
+    readonly task: TaskId;
+    readonly work: string;
+    readonly parameters: string;
+  }
+  | {
+    readonly type: "gradient";
+    readonly round: number;
+    readonly step: number;
+    readonly miner: NodeId;
+    readonly task: TaskId;
+    readonly parameters: string;
+  }
+  | { readonly type: "model"; readonly round: number; readonly parameters: readonly string[] };
+
+/** Null: the message does not answer that. */
+export function statementOf(subject: Subject, message: NodeMessage): Statement | null {
+  switch (subject.type) {
+    case "task": {
+      if (message.type !== "replayed") return null;
+      const { innovationError, equalShare, lossError } = message;
+      return { ...subject, innovationError, equalShare, lossError };
+    }
+    case "gradient":
+      if (message.type !== "gradientRepeated" || message.squareSum === null) return null;
+      return { ...subject, squareSum: message.squareSum };
+    case "model":
+      if (message.type !== "evaluated") return null;
+      return { ...subject, loss: message.loss, tokens: message.tokens };
+  }
+}

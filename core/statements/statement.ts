@@ -1,0 +1,115 @@
+/**
+ * What members sign with their hotkeys: findings of validators, and what miners commit to, as canonical text.
+ *
+ * Owns the closed union and its text, which binds the run. A signature says nothing about any other run, round or task. The text
+ * is JSON of a fixed list of values, so equal statements have equal bytes on every machine. A published form never changes:
+ * signed logs outlive the protocol's version. Out of scope: keys and signatures, which the shell adds (cli/node) and checks
+ * (cli/hub, cli/ledger).
+ */
+
+import type { BlobRef, Direction, NodeId, StageIndex, TaskId } from "../ids.ts";
+import type { ParameterSource } from "../protocol/message.ts";
+import { sha256 } from "../sha256.ts";
+
+/** A validator repeated a task. */
+export interface TaskFinding {
+  readonly type: "task";
+  readonly round: number;
+  readonly miner: NodeId;
+  readonly task: TaskId;
+  readonly work: string; // hash of what it was shown: workHash
+  readonly parameters: string; // that it repeated the task with: sourceName
+  readonly innovationError: number;
+  readonly equalShare: number;
+  readonly lossError: number | null;
+}
+
+/** A validator added up the gradient of a miner's step. */
+export interface GradientFinding {
+  readonly type: "gradient";
+  readonly round: number;
+  readonly step: number;
+  readonly miner: NodeId;
+  readonly task: TaskId; // the first one
+  readonly parameters: string;
+  readonly squareSum: number;
+}
+
+/** A validator evaluated held-out text. */
+export interface ModelFinding {
+  readonly type: "model";
+  readonly round: number;
+  readonly parameters: readonly string[]; // of every stage
+  readonly loss: number | null; // null: not finite
+  readonly tokens: number;
+}
+
+export type Statement = TaskFinding | GradientFinding | ModelFinding;
+
+/** A statement, and who is said to have signed it. */
+export interface SignedStatement {
+  readonly signer: NodeId;
+  readonly statement: Statement;
+  readonly signature: string; // 128 hexadecimal digits
+}
+
+/** In the field of a message that its sender's shell has yet to sign. */
+export const unsigned = "";
+
+export function statementText(run: string, statement: Statement): string {
+  return JSON.stringify(["iota-statement-1", run, ...valuesOf(statement)]);
+}
+
+function valuesOf(statement: Statement): readonly unknown[] {
+  switch (statement.type) {
+    case "task": {
+      const { type, round, miner, task, work, parameters, innovationError, equalShare, lossError } = statement;
+      return [type, round, miner, task, work, parameters, innovationError, equalShare, lossError];
+    }
+    case "gradient": {
+      const { type, round, step, miner, task, parameters, squareSum } = statement;
+      return [type, round, step, miner, task, parameters, squareSum];
+    }
+    case "model": {
+      const { type, round, parameters, loss, tokens } = statement;
+      return [type, round, parameters, loss, tokens];
+    }
+  }
+}
+
+/** The content of parameters by name. */
+export function sourceName(source: ParameterSource): string {
+  return source.type === "initial" ? "initial" : source.parameters.hash;
+}
+
+/** What a task got and gave, as far as it is not data that everybody can make. */
+export interface DoneWork {
+  readonly task: TaskId;
+  readonly input: string | null; // hash; null: token ids
+  readonly gradient: string | null; // null: targets, or none
+  readonly output: string | null; // null: none
+  readonly losses: readonly number[] | null;
+}
+
+/** Token ids and targets follow from the microbatch, so their hashes are left out. */
+export function doneWork(
+  { task, stage, direction, losses }: {
+    task: TaskId;
+    stage: StageIndex;
+    direction: Direction;
+    losses: readonly number[] | null;
+  },
+  { input, second, output }: { input: BlobRef; second: BlobRef | null; output: BlobRef | null },
+): DoneWork {
+  return {
+    task,
+    input: stage === 0 ? null : input.hash,
+    gradient: direction === "backward" ? second?.hash ?? null : null,
+    output: output?.hash ?? null,
+    losses,
+  };
+}
+
+export function workHash({ task, input, gradient, output, losses }: DoneWork): string {
+  return sha256(JSON.stringify([task, input, gradient, output, losses]));
+}
