@@ -8,7 +8,7 @@ export type FaultCode =
   | "malformedMessage" // a header that is no message of this version
   | "limitExceeded" // well-formed, but larger or faster than config allows
   | "versionMismatch" // other protocol version
-  | "unauthenticated" // bad signature, replayed nonce, wrong run or role
+  | "unauthenticated" // bad signature, one of something else, replayed nonce, wrong run or role
   | "notAdmitted" // signature fine, but this run does not take this node
   | "unknownTask" // result for a task that is not leased to the sender
   | "staleResult" // late duplicate, or an answer for a closed step or round

@@ -17,6 +17,7 @@ import { bytesOfFloats, floatsOf } from "../../core/model/vector_bytes.ts";
 import type { OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
 import type { Slice } from "../../core/protocol/message.ts";
 import { workInTurns } from "../../net/turns.ts";
+import type { SignatureChecker } from "./signature_check.ts";
 import type { HubBlobs } from "../roles/blob_access.ts";
 import { lostAmong, unlessLost } from "./lost_blobs.ts";
 import { mergeStage, reduceSlice } from "../roles/merge_work.ts";
@@ -40,6 +41,7 @@ export interface HubWorkplace {
   readonly config: RunConfig;
   readonly stages: readonly StageSpec[];
   readonly blobs: HubBlobs;
+  readonly checker: SignatureChecker;
   readonly putBackRound?: (round: number) => Promise<boolean>;
 }
 
@@ -69,9 +71,9 @@ export async function performHubWork(work: HubWork, place: HubWorkplace): Promis
 
 async function checkPayload(
   work: Effect<"checkPayload">,
-  { blobs, config, stages }: HubWorkplace,
+  { blobs, config, stages, checker }: HubWorkplace,
 ): Promise<OrchestratorEvent> {
-  const { round, stage, node, slices, layout, sketchKey } = work;
+  const { round, stage, node, slices, layout, sketchKey, signed } = work;
   const codec = payloadCodecOf(config);
   const sum = new ShapeSum(parameterTable(present(stages[stage], "the stage exists")).tensors, sketchKey);
   const stats = await statsOf(slices, {
@@ -79,7 +81,9 @@ async function checkPayload(
     inspect: (bytes, index) =>
       inspectSlice(codec, { bytes, slice: present(layout[index], "a slice has its place"), sum }),
   });
-  return { type: "payloadChecked", round, stage, node, stats, shape: stats?.isFinite === true ? sum.finish() : null };
+  const shape = stats?.isFinite === true ? sum.finish() : null;
+  const [isSigned = false] = await checker.check([signed]);
+  return { type: "payloadChecked", round, stage, node, stats, shape, isSigned };
 }
 
 /** Of a mean of this payload alone; null if it cannot be read. */

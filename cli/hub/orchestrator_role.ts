@@ -236,7 +236,10 @@ class OrchestratorRole implements RunningOrchestrator {
   }
 
   #hubWork(work: HubWork): Promise<OrchestratorEvent> {
-    return this.#pause.work(needOfWork(work, this.state.stageFloats), () => performHubWork(work, this.#options));
+    return this.#pause.work(
+      needOfWork(work, this.state.stageFloats),
+      () => performHubWork(work, { ...this.#options, checker: this.#checker }),
+    );
   }
 
   #writeCheckpoint(

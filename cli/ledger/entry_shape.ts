@@ -30,6 +30,13 @@ const loggedEnd = v.object({
   ),
 });
 
+const hash = v.nullable(v.string());
+const workProof = v.object({
+  ...{ step: count, previous: v.string(), root: v.string(), tasks: count, squareSum: amount, signature: v.string() },
+  work: v.optional(v.object({ input: hash, gradient: hash, output: hash, losses: v.nullable(v.array(v.number())) })),
+  path: v.optional(texts),
+});
+
 const entryShape = v.variant("type", [
   v.object({
     type: v.literal("begun"),
@@ -55,12 +62,16 @@ const entryShape = v.variant("type", [
       lossError: v.nullable(v.number()),
       tolerance: v.number(),
       gradient: v.optional(v.object({ claimed: amount, found: amount, least: amount })),
-      ...{ work: text, step: v.optional(count), parameters: text, signature: text },
+      ...{ work: text, step: v.optional(count), parameters: text, signature: text, proof: v.optional(workProof) },
     },
   }),
   v.object({
     ...{ type: v.literal("evaluated"), round: count, validator: v.string(), loss: v.nullable(v.number()) },
     ...{ tokens: v.optional(count), parameters: v.optional(texts), signature: text },
+  }),
+  v.object({
+    type: v.literal("committed"),
+    ...{ round: count, miners: texts, heads: texts, payloads: texts, signatures: texts },
   }),
   v.object({ type: v.literal("merged"), round: count, parameters: texts, draws: v.string() }),
   v.object({

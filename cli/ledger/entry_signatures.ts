@@ -5,7 +5,7 @@
  * whoever verifies a log, and are the hub's word. Out of scope: the hub's own signatures (ledger_reader.ts).
  */
 
-import type { EvaluatedEntry, LogEntry, TriedEntry, VerdictEntry } from "../../core/ledger/entry.ts";
+import type { CommittedEntry, EvaluatedEntry, LogEntry, TriedEntry, VerdictEntry } from "../../core/ledger/entry.ts";
 import type { SignedStatement } from "../../core/statements/statement.ts";
 
 export interface SignedParts {
@@ -17,8 +17,12 @@ const nothing: SignedParts = { signed: [], unsigned: 0 };
 
 export function signedParts(entry: LogEntry): SignedParts {
   switch (entry.type) {
-    case "verdict":
-      return partsOf(verdictStatement(entry));
+    case "verdict": {
+      const { signed, unsigned } = partsOf(verdictStatement(entry));
+      return { signed: [...signed, ...receiptStatements(entry)], unsigned };
+    }
+    case "committed":
+      return { signed: commitments(entry), unsigned: 0 };
     case "evaluated":
       return partsOf(evaluationStatement(entry));
     case "tried":
@@ -43,6 +47,20 @@ function verdictStatement(entry: VerdictEntry): SignedStatement | null {
   const { innovationError, equalShare, lossError } = entry;
   const found = { innovationError, equalShare, lossError };
   return { signer, signature, statement: { type: "task", round, miner, task, work, parameters, ...found } };
+}
+
+/** What the miner signed of the work that failed; whether the work is in it is checked by core/ledger. */
+function receiptStatements({ round, miner: signer, proof }: VerdictEntry): SignedStatement[] {
+  if (proof === undefined) return [];
+  const { step, previous, root, tasks, squareSum, signature } = proof;
+  return [{ signer, signature, statement: { type: "step", round, step, previous, root, tasks, squareSum } }];
+}
+
+function commitments({ round, miners, heads, payloads, signatures }: CommittedEntry): SignedStatement[] {
+  return miners.map((signer, i): SignedStatement => ({
+    ...{ signer, signature: signatures[i] ?? "" },
+    statement: { type: "round", round, head: heads[i] ?? "", payload: payloads[i] ?? "" },
+  }));
 }
 
 function evaluationStatement(

@@ -87,8 +87,13 @@ export function checkedText(history: MinerHistory): string[] {
 /** Whose word the verdicts are. */
 function signedText(verdicts: Verdicts): string {
   const signed = verdicts.filter(({ signature }) => signature !== undefined).length;
-  if (signed === verdicts.length) return "Each verdict is signed by its validator.";
-  return `${signed} of these ${verdicts.length} verdicts are signed by their validators; the others are the hub's word.`;
+  const failed = verdicts.filter(({ passed }) => !passed);
+  const proven = failed.filter(({ proof }) => proof !== undefined).length;
+  const ofMiner = failed.length === 0
+    ? ""
+    : ` ${proven} of the ${failed.length} failed are about work that it has signed.`;
+  if (signed === verdicts.length) return `Each verdict is signed by its validator.${ofMiner}`;
+  return `${signed} of these ${verdicts.length} verdicts are signed by their validators; the others are the hub's word.${ofMiner}`;
 }
 
 function gradientsText(gradients: Verdicts): string {

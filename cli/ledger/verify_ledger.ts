@@ -16,6 +16,8 @@ export interface VerifiedLedger {
   readonly steps: number;
   readonly rounds: number;
   readonly verdicts: number;
+  readonly commitments: number; // of miners, one a round
+  readonly proofs: number; // failed verdicts with what their miner signed of the work
   readonly signatures: number; // of members, each checked
   readonly unsigned: number; // verdicts and losses without one: the hub's word
   readonly signedLine: number; // up to here signed; later lines belong to an open round or a killed process
@@ -32,13 +34,15 @@ export async function verifyLedger(
 ): Promise<VerifiedLedger | null> {
   const files = await readLedgerFiles(path);
   if (files.length === 0) return null;
-  const counts = { steps: 0, rounds: 0, verdicts: 0 };
+  const counts = { steps: 0, rounds: 0, verdicts: 0, commitments: 0, proofs: 0 };
   const reader = new LedgerReader({
     verify,
     onEntry: (entry, line) => {
       if (entry.type === "step") counts.steps += 1;
       if (entry.type === "round") counts.rounds += 1;
       if (entry.type === "verdict") counts.verdicts += 1;
+      if (entry.type === "verdict" && entry.proof !== undefined) counts.proofs += 1;
+      if (entry.type === "committed") counts.commitments += entry.miners.length;
       onEntry(entry, line);
     },
   });

@@ -6,6 +6,8 @@
  */
 
 import type { MicrobatchId, NodeId, StageIndex } from "../ids.ts";
+import type { DoneWork, StepReceipt } from "../statements/statement.ts";
+import type { WorkPath } from "../statements/work_tree.ts";
 import type { VerdictFacts } from "../score/verdict.ts";
 
 /** A microbatch's way through the run, by place in the entry's `miners`. */
@@ -74,6 +76,24 @@ export interface VerdictEntry extends VerdictFacts {
   readonly step?: number; // of a gradient
   readonly parameters?: string; // that the work was repeated with
   readonly signature?: string;
+  readonly proof?: WorkProof; // of a failed one: that the miner signed for the work
+}
+
+/** What a miner signed of a step, and of a task: where it is in that. */
+export interface WorkProof extends Omit<StepReceipt, "type" | "round"> {
+  readonly signature: string;
+  readonly work?: Omit<DoneWork, "task">; // left out: the norm of the gradient is what failed
+  readonly path?: WorkPath;
+}
+
+/** What miners committed to with their payloads of a round, and signed. */
+export interface CommittedEntry {
+  readonly type: "committed";
+  readonly round: number;
+  readonly miners: readonly NodeId[];
+  readonly heads: readonly string[]; // of the chains over their steps: core/statements/work_chain.ts
+  readonly payloads: readonly string[]; // hashes
+  readonly signatures: readonly string[];
 }
 
 export interface EvaluatedEntry {
@@ -109,6 +129,7 @@ export type MachineEntry =
   | { readonly type: "blamed"; readonly node: NodeId; readonly code: string; readonly detail: string }
   | { readonly type: "undone"; readonly toStep: number; readonly reason: string } // no step from there on counts
   | VerdictEntry
+  | CommittedEntry
   | EvaluatedEntry
   | { readonly type: "merged"; readonly round: number; readonly parameters: readonly string[]; readonly draws: string };
 

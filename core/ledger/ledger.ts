@@ -13,11 +13,13 @@
 import type { NodeId } from "../ids.ts";
 import { taskUnits } from "../model/task_flops.ts";
 import { chainLength, chainLink } from "../orchestrator/step/chain.ts";
-import { gradientError, gradientTolerance } from "../score/gradient_verdict.ts";
+import { gradientError, gradientTolerance, mostSquareSum } from "../score/gradient_verdict.ts";
 import { noteQualities, payloadQualities } from "../score/payload_quality.ts";
 import { agreedOn } from "../score/trial_loss.ts";
 import { bookVerdict, bookWork, openWorkBook, scoresOf, type WorkBook } from "../score/work_score.ts";
-import type { CarriedState, LogEntry, RoundEntry, ScoresEntry, StepEntry, TriedEntry } from "./entry.ts";
+import { workHash } from "../statements/statement.ts";
+import { rootFrom } from "../statements/work_tree.ts";
+import type { CarriedState, LogEntry, RoundEntry, ScoresEntry, StepEntry, TriedEntry, VerdictEntry } from "./entry.ts";
 
 export interface Ledger {
   nextStep: number;
@@ -199,7 +201,7 @@ function endsProblem({ round, base, miners, losses, ends }: TriedEntry): string 
   return null;
 }
 
-function takeVerdict(ledger: Ledger, entry: Extract<LogEntry, { type: "verdict" }>): string | null {
+function takeVerdict(ledger: Ledger, entry: VerdictEntry): string | null {
   const { miner, round, innovationError, lossError, tolerance, passed, validator, task, gradient } = entry;
   if (gradient !== undefined) {
     const error = gradientError(gradient);
@@ -210,6 +212,8 @@ function takeVerdict(ledger: Ledger, entry: Extract<LogEntry, { type: "verdict" 
   }
   const isWithin = innovationError <= tolerance && (lossError === null || lossError <= tolerance);
   if (passed !== isWithin) return `the verdict on ${task} must be ${isWithin ? "passed" : "failed"} by its own numbers`;
+  const unproven = proofProblem(entry);
+  if (unproven !== null) return unproven;
   if (passed) return null;
   let book = ledger.ofValidators.get(validator);
   if (book === undefined) {
@@ -218,6 +222,18 @@ function takeVerdict(ledger: Ledger, entry: Extract<LogEntry, { type: "verdict" 
   }
   bookVerdict(book, { miner, round, score: 0 });
   return null;
+}
+
+/** The work that failed is in what its miner signed. */
+function proofProblem({ task, work, gradient, step, proof }: VerdictEntry): string | null {
+  if (proof === undefined) return null;
+  if (gradient !== undefined) {
+    const isIt = proof.step === step && Math.min(proof.squareSum, mostSquareSum) === gradient.claimed;
+    return isIt ? null : `the verdict on the gradient of ${task} must be about the norm that its miner signed`;
+  }
+  const leaf = proof.work === undefined ? null : workHash({ task, ...proof.work });
+  const isIn = leaf !== null && leaf === work && rootFrom(leaf, proof.path ?? []) === proof.root;
+  return isIn ? null : `the verdict on ${task} must be about the work that its miner signed`;
 }
 
 /** The scores that follow now. */

@@ -6,6 +6,7 @@
 import type { ChainConfig, RunConfig } from "../config/config.ts";
 import type { Fault } from "../fault.ts";
 import type { BlobRef, Direction, StageIndex, TaskId } from "../ids.ts";
+import type { Subject } from "../statements/findings.ts";
 import type { HubMessage, LoadingPart, NodeMessage, ParameterSource, Peer } from "../protocol/message.ts";
 import type { Slice, WeightedPayload } from "../protocol/message.ts";
 
@@ -94,7 +95,12 @@ export type MinerRecord =
 
 export type MinerEffect =
   /** Attachments are not released by sending. */
-  | { readonly type: "send"; readonly message: NodeMessage; readonly attachments: readonly BlobRef[] }
+  | {
+    readonly type: "send";
+    readonly message: NodeMessage;
+    readonly attachments: readonly BlobRef[];
+    readonly signs?: Subject; // what it is about; the shell signs it
+  }
   | { readonly type: "release"; readonly refs: readonly BlobRef[] }
   | { readonly type: "perform"; readonly job: number; readonly work: MinerWork }
   | { readonly type: "record"; readonly record: MinerRecord }

@@ -7,6 +7,7 @@ import type { Fault } from "../fault.ts";
 import type { TaskId } from "../ids.ts";
 import { joinWarmup } from "../train/schedule.ts";
 import { type LoggedTask, type MinerEffect, type MinerResult, type MinerWork, record, release, send } from "./event.ts";
+import { commitPayload, extendChain, noteDelivered, sealStep } from "./signing.ts";
 import type { Job, MinerState, SideJob } from "./state.ts";
 
 export function workOf(state: MinerState, job: Job): MinerWork {
@@ -60,7 +61,7 @@ export function jobDone(state: MinerState, options: { job: Job; result: MinerRes
       return [beside(state, { type: "uploadState", step: job.step }, { type: "uploadState", step: job.step })];
     case "formPayload":
       assert(result.type === "formPayload", "a payload answers a payload");
-      return [send({ type: "payloadCommitted", round: job.round, slices: result.slices })];
+      return [commitPayload(state, { round: job.round, slices: result.slices })];
     case "applyMerge": {
       assert(result.type === "applyMerge", "a merge answers a merge");
       state.round = job.round + 1;
@@ -113,6 +114,7 @@ function taskComputed(
   const { output, losses, computeMs } = result;
   const loss = losses === null ? null : losses.reduce((a, b) => a + b, 0) / losses.length;
   const attachments = output === null ? [] : [output];
+  noteDelivered(state, { job, result });
   const effects: MinerEffect[] = [
     record({ type: "taskComputed", task, direction, computeMs, loss }),
     send({ type: "taskDone", task, losses, computeMs }, attachments),
@@ -139,13 +141,7 @@ function sealed(
   }
   return [
     ...effects,
-    send({
-      type: "stepSealed",
-      step: job.step,
-      request: job.request,
-      tasks: state.log.length,
-      gradientSquareSum: squareSum,
-    }),
+    sealStep(state, { job, squareSum }),
   ];
 }
 
@@ -157,6 +153,7 @@ function stepApplied(state: MinerState, job: Extract<Job, { type: "applyStep" }>
   if (job.tasks > 0) {
     state.localSteps += 1;
     state.countedStep = job.step;
+    extendChain(state, job.step);
   }
   return [...release(refs), applied];
 }

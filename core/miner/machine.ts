@@ -11,6 +11,7 @@ import { type Fault, fault } from "../fault.ts";
 import type { BlobRef } from "../ids.ts";
 import type { Machine } from "../protocol/machine.ts";
 import type { Assign, Holding, HubMessage, ReduceSlice, RunTask, Welcome } from "../protocol/message.ts";
+import { chainStart } from "../statements/work_chain.ts";
 import { type MinerEffect, type MinerEvent, record, release, send } from "./event.ts";
 import { beside, jobDone, jobFailed, workOf } from "./jobs.ts";
 import type { Job, MinerState, RunningJob } from "./state.ts";
@@ -110,6 +111,9 @@ function dropWork(state: MinerState): MinerEffect[] {
   state.countedStep = null;
   state.merged = null;
   state.shown = null;
+  state.delivered.hashes.clear();
+  state.head = chainStart;
+  state.sealedLink = null;
   if (state.running === null) return release([...queued, ...logged]);
   state.running.isObsolete = true;
   state.running.held.push(...logged);
@@ -201,7 +205,8 @@ function onRunTask(state: MinerState, options: { message: RunTask; segments: rea
     );
     return [...release(segments), send({ type: "taskFailed", task: message.task, fault: wrong })];
   }
-  state.queue.push({ type: "runTask", task: message.task, direction: message.direction, input, second });
+  const { task, step, direction } = message;
+  state.queue.push({ type: "runTask", task, step, direction, input, second });
   return [];
 }
 

@@ -6,6 +6,7 @@
 import type { RunConfig } from "../config/config.ts";
 import type { BlobRef, Direction, StageIndex, TaskId } from "../ids.ts";
 import type { MergeApplied, Slice, StateShown } from "../protocol/message.ts";
+import { type ChainLink, chainStart } from "../statements/work_chain.ts";
 import type { LoadStage, LoggedTask } from "./event.ts";
 
 /** Queued device work and what its answer needs. */
@@ -14,11 +15,19 @@ export type Job =
   | {
     readonly type: "runTask";
     readonly task: TaskId;
+    readonly step: number;
     readonly direction: Direction;
     readonly input: BlobRef;
     readonly second: BlobRef | null;
   }
-  | { readonly type: "sealStep"; readonly step: number; readonly request: number; readonly tasks: readonly TaskId[] }
+  | {
+    readonly type: "sealStep";
+    readonly round: number;
+    readonly step: number;
+    readonly request: number;
+    readonly tasks: readonly TaskId[];
+    readonly delivered: readonly TaskId[];
+  }
   | {
     readonly type: "applyStep";
     readonly step: number;
@@ -57,6 +66,15 @@ export interface MinerState {
   jobs: number;
   log: LoggedTask[];
   wasReplayed: boolean; // in the open step
+  delivered: Delivered; // what it may be asked to sign for
+  head: string; // of the chain over the steps of this assignment: core/statements/work_chain.ts
+  sealedLink: ChainLink | null; // the next one, once a header counts the step
+}
+
+/** Hashes of a step's results (core/statements), by task. */
+export interface Delivered {
+  readonly step: number;
+  readonly hashes: Map<TaskId, string>;
 }
 
 export interface RunningJob {
@@ -95,5 +113,8 @@ export function openMiner(options: OpenMinerOptions): MinerState {
     jobs: 0,
     log: [],
     wasReplayed: false,
+    delivered: { step: 0, hashes: new Map() },
+    head: chainStart,
+    sealedLink: null,
   };
 }

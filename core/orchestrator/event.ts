@@ -57,6 +57,7 @@ export type OrchestratorEvent =
     readonly node: NodeId;
     readonly stats: PayloadStats | null;
     readonly shape: PayloadShape | null;
+    readonly isSigned: boolean; // what was committed with it has its miner's signature
   }
   /** `isFinite`: all values are; null if a vector is missing from the store or damaged. */
   | {
@@ -205,6 +206,7 @@ export type OrchestratorEffect =
     readonly slices: readonly BlobRef[];
     readonly layout: readonly Slice[]; // what each of them represents
     readonly sketchKey: number; // core/merge/payload_shape.ts
+    readonly signed: SignedStatement; // what came with it
   }
   /** Reads the parameters that a miner showed in full: answered by `stateChecked`. */
   | {

@@ -13,6 +13,7 @@ import type { StageSpec } from "../model/spec.ts";
 import { forwardUnits } from "../model/task_flops.ts";
 import { openStream, type Stream } from "../prng.ts";
 import type { ParameterSource, Role } from "../protocol/message.ts";
+import { chainStart } from "../statements/work_chain.ts";
 import type { AuditWork } from "./audit/audit_state.ts";
 import { addRequest, newAuditQueue } from "./audit/audit_queue.ts";
 import { evaluationOf } from "./audit/audit_state.ts";
@@ -68,6 +69,7 @@ export interface Member {
   stepTasks: TaskId[]; // accepted gradient tasks of the open step, in the order they came
   roundTasks: number; // gradient tasks of the round's closed steps: the weight in the merge
   header: SentHeader | null;
+  head: string; // of the chain over its steps since the assignment: step/receipts.ts
 }
 
 /** Valid while its member is ready and `busyMs` is still the member's. */
@@ -334,6 +336,7 @@ export function newMember(
     stepTasks: [],
     roundTasks: 0,
     header: null,
+    head: chainStart,
   };
 }
 

@@ -109,6 +109,8 @@ export interface StepSealed {
   readonly request: number; // which `sealStep` of the step this answers
   readonly tasks: number;
   readonly gradientSquareSum: number;
+  readonly root: string; // over what `sealStep` wants signed: core/statements/work_tree.ts
+  readonly signature: string; // of a statement (core/statements)
 }
 
 /** The parameters that `applyStep` asked for are in the blob store: those with which the tasks of the step were done. */
@@ -123,6 +125,8 @@ export interface PayloadCommitted {
   readonly type: "payloadCommitted";
   readonly round: number;
   readonly slices: readonly BlobRef[];
+  readonly head: string; // over the steps that it took: core/statements/work_chain.ts
+  readonly signature: string; // of a statement
 }
 
 export interface SliceReduced {
@@ -218,9 +222,11 @@ export interface CancelTasks {
 /** Bring the accumulated gradient to exactly these tasks (replaying from the log if need be) and answer `stepSealed`. */
 export interface SealStep {
   readonly type: "sealStep";
+  readonly round: number;
   readonly step: number;
   readonly request: number; // increases with every request of the step
   readonly tasks: readonly TaskId[];
+  readonly delivered: readonly TaskId[]; // results to sign for, in this order
 }
 
 /**

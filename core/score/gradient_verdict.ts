@@ -13,6 +13,7 @@
 import type { AuditedTask, GradientSquares, RefereedRepetition, Verdict } from "./verdict.ts";
 
 export const gradientTolerance = 0.01; // of the larger square
+export const mostSquareSum = 1e90; // no float32 gradient exceeds this: a larger claim counts as this one
 export const leastShare = 1e-6; // of the square that is usual in the stage: what counts as nothing
 
 /** The difference as a share of the larger square, 0 to 1. */

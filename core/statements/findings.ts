@@ -1,11 +1,12 @@
 /**
- * What a validator's answer states: the numbers of the message about what it was asked. The validator signs it and the hub checks
- * it, each with its own knowledge of the request.
+ * What a message that is to be signed states: what it says about its subject. Its sender signs that and the hub checks it, each
+ * with its own knowledge of the subject.
  */
 
 import type { NodeId, TaskId } from "../ids.ts";
 import type { NodeMessage } from "../protocol/message.ts";
 import type { Statement } from "./statement.ts";
+import { payloadHash } from "./work_chain.ts";
 
 /** What a message that is to be signed is about. */
 export type Subject =
@@ -25,7 +26,9 @@ export type Subject =
     readonly task: TaskId;
     readonly parameters: string;
   }
-  | { readonly type: "model"; readonly round: number; readonly parameters: readonly string[] };
+  | { readonly type: "model"; readonly round: number; readonly parameters: readonly string[] }
+  | { readonly type: "step"; readonly round: number; readonly previous: string }
+  | { readonly type: "round" };
 
 /** Null: the message does not answer that. */
 export function statementOf(subject: Subject, message: NodeMessage): Statement | null {
@@ -41,5 +44,15 @@ export function statementOf(subject: Subject, message: NodeMessage): Statement |
     case "model":
       if (message.type !== "evaluated") return null;
       return { ...subject, loss: message.loss, tokens: message.tokens };
+    case "step": {
+      if (message.type !== "stepSealed") return null;
+      const { step, root, tasks, gradientSquareSum: squareSum } = message;
+      return { ...subject, step, root, tasks, squareSum };
+    }
+    case "round": {
+      if (message.type !== "payloadCommitted") return null;
+      const { round, head, slices } = message;
+      return { type: "round", round, head, payload: payloadHash(slices) };
+    }
   }
 }

@@ -44,7 +44,26 @@ export interface ModelFinding {
   readonly tokens: number;
 }
 
-export type Statement = TaskFinding | GradientFinding | ModelFinding;
+/** A miner confirmed its gradient of a step, and with it what it delivered in the step. */
+export interface StepReceipt {
+  readonly type: "step";
+  readonly round: number;
+  readonly step: number;
+  readonly previous: string; // head of the chain over its steps before: work_chain.ts
+  readonly root: string; // over what it delivered: work_tree.ts
+  readonly tasks: number; // whose gradients it added up
+  readonly squareSum: number; // of that gradient
+}
+
+/** A miner committed its payload, and with it all the steps it is made of. */
+export interface RoundCommitment {
+  readonly type: "round";
+  readonly round: number;
+  readonly head: string; // of the chain over its steps
+  readonly payload: string; // payloadHash
+}
+
+export type Statement = TaskFinding | GradientFinding | ModelFinding | StepReceipt | RoundCommitment;
 
 /** A statement, and who is said to have signed it. */
 export interface SignedStatement {
@@ -73,6 +92,14 @@ function valuesOf(statement: Statement): readonly unknown[] {
     case "model": {
       const { type, round, parameters, loss, tokens } = statement;
       return [type, round, parameters, loss, tokens];
+    }
+    case "step": {
+      const { type, round, step, previous, root, tasks, squareSum } = statement;
+      return [type, round, step, previous, root, tasks, squareSum];
+    }
+    case "round": {
+      const { type, round, head, payload } = statement;
+      return [type, round, head, payload];
     }
   }
 }

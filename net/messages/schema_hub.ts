@@ -70,7 +70,16 @@ const rules: MessageRules<HubMessage> = {
     segments: 2,
   },
   cancelTasks: { schema: v.strictObject({ type: v.literal("cancelTasks"), tasks: list(task) }) },
-  sealStep: { schema: v.strictObject({ type: v.literal("sealStep"), step: count, request: count, tasks: list(task) }) },
+  sealStep: {
+    schema: v.strictObject({
+      type: v.literal("sealStep"),
+      round: count,
+      step: count,
+      request: count,
+      tasks: list(task),
+      delivered: list(task),
+    }),
+  },
   applyStep: {
     schema: v.strictObject({
       type: v.literal("applyStep"),

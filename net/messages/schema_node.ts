@@ -13,6 +13,7 @@ import {
   count,
   faultValue,
   finite,
+  hex64,
   httpUrl,
   list,
   nonNegative,
@@ -66,11 +67,19 @@ const rules: MessageRules<NodeMessage> = {
       request: count,
       tasks: count,
       gradientSquareSum: nonNegative,
+      root: hex64,
+      signature,
     }),
   },
   stateShown: { schema: v.strictObject({ type: v.literal("stateShown"), step: count, parameters: blobRef }) },
   payloadCommitted: {
-    schema: v.strictObject({ type: v.literal("payloadCommitted"), round: count, slices: list(blobRef) }),
+    schema: v.strictObject({
+      type: v.literal("payloadCommitted"),
+      round: count,
+      slices: list(blobRef),
+      head: hex64,
+      signature,
+    }),
   },
   sliceReduced: {
     schema: v.strictObject({

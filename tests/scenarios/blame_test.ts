@@ -228,7 +228,7 @@ Deno.test("Blame: a flood of messages that change nothing ends the membership, w
       task: taskId({ microbatch: microbatchId(i), stage: stageIndex(0), direction: "forward", attempt: 9 }),
       fault: fault("badBlob", "no"),
     }),
-    (i) => ({ type: "stepSealed", step: 0, request: 1e6 + i, tasks: 0, gradientSquareSum: 0 }),
+    (i) => ({ type: "stepSealed", step: 0, request: 1e6 + i, tasks: 0, gradientSquareSum: 0, root: "", signature: "" }),
     () => ({ type: "loading", assignment: 0, part: "making", percent: 1 }),
   ];
   for (const message of floods) {

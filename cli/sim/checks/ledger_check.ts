@@ -15,6 +15,8 @@ export class LedgerCheck {
   readonly ledger: Ledger = openLedger();
 
   onRecord(record: RunRecord): void {
+    const isFalse = record.type === "blamed" && record.code === "unauthenticated"; // nobody here signs what it did not do
+    must(!isFalse, "nobody is blamed for what it signs", () => record.type === "blamed" ? record.detail : "");
     const entry = entryOf(record);
     if (entry !== null) this.onLog(entry);
   }

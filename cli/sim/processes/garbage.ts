@@ -68,12 +68,14 @@ export function staleMessage(dice: Dice, progress: { step: number; round: number
         request: 1,
         tasks: 1,
         gradientSquareSum: 1,
+        ...{ root: "", signature: "" },
       });
     case 3:
       return progress.round === 0 ? plain({ type: "ready", assignment: 0, parameters: ref }) : plain({
         type: "payloadCommitted",
         round,
         slices: [ref],
+        ...{ head: "", signature: "" },
       });
     case 4:
       return plain({ type: "sliceReduced", round: progress.round, edition: 1, slice: 1_000_000, result: ref });

@@ -14,6 +14,7 @@ import type { OwnWork } from "../../hub/hub_runtime.ts";
 import { digest } from "../digest.ts";
 import type { SwarmShape } from "../swarm_shape.ts";
 import type { BlobSet } from "./blob_set.ts";
+import { isSymbolic } from "./symbolic_signature.ts";
 import { isFinite, statsOf } from "./symbolic_numbers.ts";
 import { reducedSlice, symbolicVector } from "./symbolic_payload.ts";
 import { blobsOfSource, mergedVectors, vectorsOf } from "./symbolic_stage.ts";
@@ -43,9 +44,9 @@ export class SymbolicHubWork {
     const { blobs } = this.#options;
     switch (work.type) {
       case "checkPayload": {
-        const { stage, node, slices, layout } = work;
+        const { stage, node, slices, layout, signed } = work;
         const stats = slices.every((ref) => blobs.has(ref)) ? statsOf(slices, layout) : null;
-        return { type: "payloadChecked", round, stage, node, stats, shape: null };
+        return { type: "payloadChecked", round, stage, node, stats, shape: null, isSigned: isSymbolic(signed) };
       }
       case "checkState": {
         const { step, node, parameters } = work;

@@ -5,6 +5,7 @@
 
 import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../../ids.ts";
 import type { Evaluated, GradientRepeated, Replayed } from "../../protocol/audit_messages.ts";
+import type { HeldReceipt, TaskReceipt } from "../step/receipts.ts";
 import type { Subject } from "../../statements/findings.ts";
 
 /** A task that validators repeat, with the parameters that its round began with or those that its miner showed. */
@@ -20,6 +21,7 @@ export interface ReplayTask {
   readonly output: BlobRef | null; // null: the only stage's turnaround, of which its losses are compared
   readonly losses: readonly number[] | null;
   readonly parameters: BlobRef | null; // shown by its miner; null: those of the round, as it is a task of its first step
+  readonly signed: TaskReceipt | null; // its miner's word for it; null: it has given none
 }
 
 /** One task of a gradient that validators recompute. */
@@ -41,6 +43,7 @@ export interface GradientReplay {
   readonly squareSum: number; // as the miner confirmed it
   readonly least: number; // core/score/gradient_verdict.ts
   readonly parameters: BlobRef | null; // shown by its miner; null: those of the round, as it is of its first step
+  readonly receipt: HeldReceipt | null; // its miner's word for the norm
 }
 
 /** What a miner did and others repeat. */

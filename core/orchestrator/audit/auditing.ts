@@ -45,6 +45,9 @@ import { actOnVerdict } from "./verdict_actions.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 import { chainLink } from "../step/chain.ts";
+import { receiptsOf } from "../step/receipts.ts";
+import { proofOfTask, proofWord } from "./work_proof.ts";
+import type { StepWork } from "../step/step_state.ts";
 import { auditedOutcomes, loseWires, mostAudited, releaseWires } from "../step/outcomes.ts";
 import { minerAt, type StepOutcome } from "../step/step_outcome.ts";
 import { blobsOf, deleteUnused } from "../stored_blobs.ts";
@@ -54,14 +57,15 @@ export function isAudited(state: OrchestratorState): boolean {
   return state.config.swarm.validators > 0 || state.validators.size > 0;
 }
 
-/** Picks the replays of a round's first step, whose outcome has its wires. `gradients`: those drawn already. */
+/** Begins the audits of a round's first step, whose outcome has its wires. */
 export function auditFirstStep(
   state: OrchestratorState,
-  { outcome, gradients }: { outcome: StepOutcome; gradients: ReadonlyMap<NodeId, GradientReplay> },
+  { drawn, gradients }: {
+    drawn: ReadonlyMap<NodeId, readonly ReplayTask[]>;
+    gradients: ReadonlyMap<NodeId, GradientReplay>;
+  },
 ): OrchestratorEffect[] {
-  for (const replays of drawTasks(state, { outcome, of: null }).values()) {
-    for (const replay of replays) addRequest(state.audit, replayOf(replay));
-  }
+  for (const replays of drawn.values()) for (const replay of replays) addRequest(state.audit, replayOf(replay));
   for (const replay of gradients.values()) addRequest(state.audit, repetitionOf({ type: "gradient", replay }));
   return [...dropOverflow(state), ...dropBacklog(state)];
 }
@@ -69,7 +73,7 @@ export function auditFirstStep(
 /** Tasks of the step to be repeated, of these miners or of all of them. Miners without one are left out. */
 export function drawTasks(
   state: OrchestratorState,
-  { outcome, of }: { outcome: StepOutcome; of: ReadonlySet<NodeId> | null },
+  { outcome, work, of }: { outcome: StepOutcome; work: StepWork; of: ReadonlySet<NodeId> | null },
 ): Map<NodeId, ReplayTask[]> {
   const { replaysPerMiner } = state.config.validate;
   const drawn = new Map<NodeId, ReplayTask[]>();
@@ -78,7 +82,9 @@ export function drawTasks(
     if (of?.has(node) === false) continue;
     const count = Math.min(replaysPerMiner, candidates.length);
     const take = () => candidates.splice(nextBelow(state.stream, candidates.length), 1);
-    drawn.set(node, Array.from({ length: count }, take).flat());
+    const replays = Array.from({ length: count }, take).flat();
+    const receipts = receiptsOf(state, { work, node, tasks: replays.map(({ task }) => task) });
+    drawn.set(node, replays.map((replay) => ({ ...replay, signed: receipts.get(replay.task) ?? null })));
   }
   return drawn;
 }
@@ -129,6 +135,7 @@ function replayTask(
     output: made.ref,
     losses: direction === "turnaround" ? pathway.losses : null,
     parameters: null,
+    signed: null,
   };
 }
 
@@ -170,7 +177,12 @@ function droppedText(audits: number, { isAlone }: { isAlone: boolean }): string 
 
 export function onReplayed(
   state: OrchestratorState,
-  { validator, answer, nowMs }: { validator: NodeId; answer: Replayed & SignedAnswer; nowMs: number },
+  { validator, answer, isProven, nowMs }: {
+    validator: NodeId;
+    answer: Replayed & SignedAnswer;
+    isProven: boolean; // its miner has signed for the work
+    nowMs: number;
+  },
 ): OrchestratorEffect[] {
   const subject = state.audit.running.get(answer.request)?.subject;
   const request = takeRunning(state, { validator, request: answer.request, nowMs });
@@ -181,7 +193,13 @@ export function onReplayed(
     passOn(state, { request: { ...request, isSecond: true }, validator });
   } else closeRequest(state.audit, request);
   const { work, parameters } = subject;
-  const effects = actOnVerdict(state, { verdict, validator, word: { work, parameters, signature: answer.signature } });
+  const word = {
+    work,
+    parameters,
+    signature: answer.signature,
+    ...proofWord(isProven ? proofOfTask(request.replay) : null),
+  };
+  const effects = actOnVerdict(state, { verdict, validator, word });
   if (verdict.type === "failed") askReferee(state, { work: request, accuser: validator });
   return effects;
 }

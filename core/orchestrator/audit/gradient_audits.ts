@@ -34,6 +34,7 @@ import {
 } from "./audit_state.ts";
 import { giveOn } from "./giving_on.ts";
 import { askReferee } from "./referee.ts";
+import { proofOfGradient, proofWord } from "./work_proof.ts";
 import { actOnVerdict, type ValidatorsWord } from "./verdict_actions.ts";
 
 const fineness = 2 ** 24; // of the draw
@@ -85,6 +86,7 @@ function confirmedGradient(
     squareSum: sealed.squareSum,
     least: leastShare * usual * tasks.length ** 2,
     parameters: null,
+    receipt: sealed.receipt,
   };
 }
 
@@ -132,7 +134,12 @@ export function onGradientPart(
 /** The last part is done: the norm is compared with what was confirmed. */
 export function onGradientRepeated(
   state: OrchestratorState,
-  { validator, answer, nowMs }: { validator: NodeId; answer: GradientRepeated & SignedAnswer; nowMs: number },
+  { validator, answer, isProven, nowMs }: {
+    validator: NodeId;
+    answer: GradientRepeated & SignedAnswer;
+    isProven: boolean; // its miner has signed for the norm
+    nowMs: number;
+  },
 ): OrchestratorEffect[] {
   const { request: id, squareSum } = answer;
   const running = state.audit.running.get(id);
@@ -143,9 +150,11 @@ export function onGradientRepeated(
   }
   const { squareSum: claimed, least } = request.replay;
   const { step, parameters } = running.subject;
+  const proof = isProven ? proofOfGradient(request.replay) : null;
+  const word = { step, parameters, signature: answer.signature, ...proofWord(proof) };
   return [
     send(validator, { type: "gradientClaimed", request: id, claimed, least }),
-    ...judge(state, { request, found: squareSum, validator, word: { step, parameters, signature: answer.signature } }),
+    ...judge(state, { request, found: squareSum, validator, word }),
   ];
 }
 

@@ -8,6 +8,7 @@
 
 import { unreachable } from "../../assert.ts";
 import { fault } from "../../fault.ts";
+import type { NodeId } from "../../ids.ts";
 import type { Evaluated, GradientRepeated, Replayed } from "../../protocol/audit_messages.ts";
 import { statementOf } from "../../statements/findings.ts";
 import type { SignedStatement } from "../../statements/statement.ts";
@@ -15,11 +16,12 @@ import { type OrchestratorEffect, reject } from "../event.ts";
 import { blame } from "../members/blame.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 import { takeRunning } from "./audit_requests.ts";
-import type { SignedAnswer } from "./audit_state.ts";
+import { isRepetition, type SignedAnswer } from "./audit_state.ts";
 import { onReplayed } from "./auditing.ts";
 import { onEvaluated } from "./evaluations.ts";
 import { giveOn } from "./giving_on.ts";
 import { onGradientPart, onGradientRepeated } from "./gradient_audits.ts";
+import { receiptToCheck } from "./work_proof.ts";
 
 export function onAnswer(
   state: OrchestratorState,
@@ -44,9 +46,15 @@ export function onAnswer(
       ...reject(node, fault("wrongPhase", detail)),
     ];
   }
-  running.answer = { ...message, signature: message.signature };
+  const answer: SignedAnswer = { ...message, signature: message.signature };
+  running.answer = answer;
   const signed: SignedStatement = { signer: node, statement, signature: message.signature };
-  return [{ type: "checkSignatures", request: message.request, signed: [signed] }];
+  const ofMiner = receiptToCheck(state, { request: running.request, answer });
+  return [{
+    type: "checkSignatures",
+    request: message.request,
+    signed: ofMiner === null ? [signed] : [signed, ofMiner],
+  }];
 }
 
 /** `areGenuine`: of the signatures that were to be checked, in order. */
@@ -57,7 +65,14 @@ export function onSignaturesChecked(
   const running = state.audit.running.get(id);
   if (running === undefined || running.answer === null) return []; // dropped meanwhile
   const { validator, answer } = running;
-  if (areGenuine[0] === true) return onChecked(state, { validator, answer, nowMs });
+  const [isAnswer, isReceipt] = areGenuine;
+  if (isAnswer === true) {
+    const forged = isReceipt === false && isRepetition(running.request) ? running.request.replay.miner : null;
+    return [
+      ...(forged === null ? [] : blameForged(state, forged)),
+      ...onChecked(state, { validator, answer, isProven: isReceipt === true, nowMs }),
+    ];
+  }
   const request = takeRunning(state, { validator, request: id, nowMs });
   const detail = `Cannot accept the answer to request ${id} as its signature must be that of ${validator}`;
   return [
@@ -66,17 +81,29 @@ export function onSignaturesChecked(
   ];
 }
 
+/** A step's confirmation came on its miner's session, so a false signature in it is the miner's. */
+function blameForged(state: OrchestratorState, miner: NodeId): OrchestratorEffect[] {
+  if (!state.members.has(miner)) return [];
+  const detail = `Cannot accept what ${miner} delivered as its signature must be that of ${miner}`;
+  return blame(state, { node: miner, fault: fault("unauthenticated", detail) });
+}
+
 function onChecked(
   state: OrchestratorState,
-  { validator, answer, nowMs }: { validator: Member["node"]; answer: SignedAnswer; nowMs: number },
+  { validator, answer, isProven, nowMs }: {
+    validator: NodeId;
+    answer: SignedAnswer;
+    isProven: boolean;
+    nowMs: number;
+  },
 ): OrchestratorEffect[] {
   switch (answer.type) {
     case "evaluated":
       return onEvaluated(state, { validator, answer, nowMs });
     case "replayed":
-      return onReplayed(state, { validator, answer, nowMs });
+      return onReplayed(state, { validator, answer, isProven, nowMs });
     case "gradientRepeated":
-      return onGradientRepeated(state, { validator, answer, nowMs });
+      return onGradientRepeated(state, { validator, answer, isProven, nowMs });
     default:
       return unreachable(answer);
   }

@@ -16,7 +16,7 @@ import type { OrchestratorState } from "../state.ts";
 import { noteVerdict } from "../step/scale_book.ts";
 
 /** What makes a verdict in the signed log the validator's own: core/ledger/entry.ts. */
-export type ValidatorsWord = Pick<VerdictEntry, "work" | "step" | "parameters" | "signature">;
+export type ValidatorsWord = Pick<VerdictEntry, "work" | "step" | "parameters" | "signature" | "proof">;
 
 /** `validator`: the validator that repeated the work; null if none did, so the verdict is inconclusive. */
 export function actOnVerdict(

@@ -13,6 +13,7 @@ import type { NodeId, StageIndex } from "../../ids.ts";
 import type { Join, Peer, Ready, Role } from "../../protocol/message.ts";
 import { joinedAnew } from "../../protocol/record.ts";
 import { setAlarm } from "../alarms.ts";
+import { chainStart } from "../../statements/work_chain.ts";
 import { reissueAuditOf } from "../audit/audit_requests.ts";
 import { placeValidator } from "../audit/validator_places.ts";
 import { type OrchestratorEffect, record, reject, send } from "../event.ts";
@@ -122,6 +123,7 @@ export function assignWaiting(state: OrchestratorState, nowMs: number): Orchestr
     member.assignment = ++state.assignments;
     member.loadingRound = state.round;
     member.header = null;
+    member.head = chainStart;
     const { assignment } = member;
     const { round } = state;
     const source = present(state.sources.stages[stage], "every stage has a source");

@@ -11,6 +11,7 @@ import type { MergeApplied, MergeFailed, PayloadCommitted, SliceReduced } from "
 import { isOfAnotherStage } from "../access.ts";
 import { type OrchestratorEffect, record, reject } from "../event.ts";
 import { blame, noteWithheld } from "../members/blame.ts";
+import { commitmentOf } from "./commitments.ts";
 import { noteQuorum } from "./merge_deadlines.ts";
 import { type MergedStage, payloadOf, type StageMerge, valuesOfSlice } from "./merge_state.ts";
 import { skipMerge } from "./merging.ts";
@@ -61,6 +62,7 @@ export function onPayloadCommitted(
   const { node } = member;
   if (merge.payloads.has(node)) return []; // repeated after a broken link
   merge.payloads.set(node, payloadOf(message.slices));
+  merge.commitments.set(node, commitmentOf(member, message));
   merge.checking.add(node);
   merge.committedWeight += present(merge.weights.get(node), "a contributor has a weight");
   settle(merge, node);

@@ -44,6 +44,14 @@ export interface Payload {
   readonly bytes: readonly number[]; // within what the payload codec allows
 }
 
+/** What a miner signed with its payload: commitments.ts. */
+export interface Commitment {
+  readonly head: string;
+  readonly payload: string; // its hash
+  readonly signature: string;
+  readonly isOurs: boolean; // the head is the one that the hub knows
+}
+
 export function payloadOf(slices: readonly BlobRef[]): Payload {
   return { hashes: slices.map(({ hash }) => hash), bytes: slices.map(({ bytes }) => bytes) };
 }
@@ -77,6 +85,7 @@ export interface StageMerge {
   readonly weights: Map<NodeId, number>; // of nodes whose payload counts, in slot order
   readonly layout: readonly Slice[];
   readonly payloads: Map<NodeId, Payload>;
+  readonly commitments: Map<NodeId, Commitment>; // that came with these
   readonly checking: Set<NodeId>; // nodes whose payload the hub is reading
   readonly lengths: Map<NodeId, number>; // of checked payloads: payload_check.ts
   readonly shapes: Map<NodeId, PayloadShape>; // of the same

@@ -55,6 +55,7 @@ function openStage(state: OrchestratorState, options: { stage: StageIndex; nowMs
     weights,
     layout: sliceLayout({ length, contributors: Math.max(replicas.length, 1) }),
     payloads: new Map(),
+    commitments: new Map(),
     checking: new Set(),
     lengths: new Map(),
     shapes: new Map(),

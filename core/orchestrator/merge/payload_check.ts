@@ -20,6 +20,7 @@ import { reachOf } from "../../merge/residual_reach.ts";
 import { notePayloadWay } from "../audit/shown_ends.ts";
 import { blame, noteWithheld, suspect } from "../members/blame.ts";
 import { type OrchestratorEffect, type OrchestratorEvent, record, send } from "../event.ts";
+import { refuseCommitment, signedCommitment } from "./commitments.ts";
 import { payloadSlice, type StageMerge } from "./merge_state.ts";
 import { countPayloads, type WeighedPayload } from "./payload_weights.ts";
 import { dropWeight, owe, withdrawPayload } from "./reducers.ts";
@@ -44,7 +45,9 @@ export function checkPayload(
   const payload = present(merge.payloads.get(node), "a committed payload");
   const slices = payload.hashes.map((_, index) => payloadSlice(payload, index));
   const { round, stream: { key: [sketchKey] } } = state; // secret, and the same for all payloads of the round
-  return { type: "checkPayload", round, stage: merge.stage, node, slices, layout: merge.layout, sketchKey };
+  const commitment = present(merge.commitments.get(node), "a payload comes with a commitment");
+  const signed = signedCommitment({ round, node, commitment });
+  return { type: "checkPayload", round, stage: merge.stage, node, slices, layout: merge.layout, sketchKey, signed };
 }
 
 export function askForPayload(
@@ -57,11 +60,13 @@ export function askForPayload(
 
 export function onPayloadChecked(
   state: OrchestratorState,
-  { round, stage, node, stats, shape }: Omit<PayloadChecked, "type">,
+  { round, stage, node, stats, shape, isSigned }: Omit<PayloadChecked, "type">,
 ): OrchestratorEffect[] {
   const merge = round === state.round ? state.merge?.stages[stage] : undefined;
   if (merge === undefined || !merge.checking.delete(node)) return [];
   if (stats === null) return payloadMissing(state, { merge, node });
+  const refused = refuseCommitment(state, { merge, node, isSigned });
+  if (refused !== null) return refused;
   const limit = reachOf(state);
   const longest = limit * Math.sqrt(present(state.stageFloats[stage], "every stage has a length"));
   const length = Math.sqrt(stats.squareSum) / longest;

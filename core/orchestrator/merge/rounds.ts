@@ -4,6 +4,7 @@
  * when closing takes too long.
  */
 
+import { logCommitments } from "./commitments.ts";
 import { present } from "../../assert.ts";
 import { isMeasured } from "../../config/round_length.ts";
 import { derivedKey, hexOfKey } from "../../chacha.ts";
@@ -55,6 +56,7 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
   counters.mergeMiners += miners;
   const draws = hexOfKey(state.stream.key);
   const trials = drawTrials(state, merge.stages);
+  const committed = logCommitments(state.round, merge.stages);
   state.merge = null;
   state.restarts = 0;
   openRound(state, { mergedMs: nowMs });
@@ -77,6 +79,7 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
   };
   const effects: OrchestratorEffect[] = [
     ...trials,
+    ...committed,
     ...endShowing(state),
     record({
       type: "roundMerged",

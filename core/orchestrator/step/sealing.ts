@@ -22,10 +22,12 @@ import { awaitedForwardMs } from "../members/pace.ts";
 import { rosterOf } from "../members/replicas.ts";
 import { hasComeBackOften } from "../members/returns.ts";
 import type { Member, OrchestratorState } from "../state.ts";
+import { rootOf } from "../../statements/work_tree.ts";
+import { mostSquareSum } from "../../score/gradient_verdict.ts";
+import { deliveredBy, receiptOf } from "./receipts.ts";
 import { forwardsOf, noteFault, type StepWork } from "./step_state.ts";
 import { isTail } from "./wiring.ts";
 
-const mostSquareSum = 1e90; // no float32 gradient exceeds this, and sums of such reports stay finite
 const leastPatienceMs = 5000;
 const returnMs = 10_000; // extra time for one without a link: it may be on its way back
 
@@ -54,9 +56,12 @@ export function askForSeal(
   const before = hasComeBackOften(state, member) ? work.asked.get(node) : undefined;
   const lookMs = before?.lookMs ?? nowMs + patienceMs(state, member);
   const request = ++work.seals;
-  work.asked.set(node, { request, lookMs, deadlineMs: before?.deadlineMs ?? nowMs + state.config.limits.leaseMs });
+  const { tasks: delivered, leaves } = deliveredBy(state, member);
+  const deadlineMs = before?.deadlineMs ?? nowMs + state.config.limits.leaseMs;
+  work.asked.set(node, { request, root: rootOf(leaves), lookMs, deadlineMs });
   setAlarm(state, { type: "seal", node, atMs: lookMs });
-  return send(node, { type: "sealStep", step: state.step, request, tasks: [...stepTasks] });
+  const { round, step } = state;
+  return send(node, { type: "sealStep", round, step, request, tasks: [...stepTasks], delivered });
 }
 
 /** The member's link was broken: the request may only just have reached it. */
@@ -125,8 +130,9 @@ export function onStepSealed(
   { member, message }: { member: Member; message: StepSealed },
 ): OrchestratorEffect[] {
   const { work } = state;
+  const asked = work?.asked.get(member.node);
   if (
-    work === null || message.step !== state.step || message.request !== work.asked.get(member.node)?.request ||
+    work === null || message.step !== state.step || asked === undefined || message.request !== asked.request ||
     message.tasks !== member.stepTasks.length
   ) {
     return []; // the answer is to an outdated request; a new one is on its way
@@ -137,9 +143,10 @@ export function onStepSealed(
     return reject(member.node, fault("badNumbers", detail));
   }
   const squareSum = Math.min(message.gradientSquareSum, mostSquareSum);
-  work.sealed.set(member.node, { tasks: message.tasks, squareSum });
+  const { receipt, effects } = receiptOf(state, { member, message, asked });
+  work.sealed.set(member.node, { tasks: message.tasks, squareSum, receipt });
   noteFulfilled(state, { node: member.node, duty: "confirming" });
-  return [];
+  return effects;
 }
 
 /** Whether nothing is left to do and every contributor has confirmed. */

@@ -8,6 +8,7 @@
 import type { WireScale } from "../../codec/wire.ts";
 import type { Before } from "../../heap.ts";
 import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../../ids.ts";
+import type { HeldReceipt } from "./receipts.ts";
 import type { StepFault } from "./step_outcome.ts";
 
 export type ItemStatus = "blocked" | "queued" | "leased" | "done";
@@ -110,10 +111,12 @@ export const hasRefused = ({ refused }: WorkItem, node: NodeId): boolean => refu
 export interface SealedGradient {
   readonly tasks: number;
   readonly squareSum: number; // of the plain sum over the tasks
+  readonly receipt: HeldReceipt | null; // null: it signed something else than it delivered
 }
 
 export interface SealRequest {
   readonly request: number; // only its answer counts: it alone reflects what the device has now
+  readonly root: string; // that its answer must sign: receipts.ts
   readonly lookMs: number; // after this others may do its tasks
   readonly deadlineMs: number; // after this the contributor counts as lost
 }

@@ -23,6 +23,7 @@ import { compareMakings, mayRemake, remake, settleMakings } from "./remaking.ts"
 import { noteStep } from "../merge/round_length.ts";
 import { keepOutcome, outcomeOf } from "./outcomes.ts";
 import { remakeIfLeft } from "./overdue.ts";
+import { extendChain } from "./receipts.ts";
 import { isUsable, judgeResult, type TaskResult } from "./result_check.ts";
 import { noteWire } from "./scale_book.ts";
 import { isSealed } from "./sealing.ts";
@@ -158,8 +159,9 @@ export function closeStep(state: OrchestratorState, nowMs: number): Orchestrator
   const shows = isFirst || !isAudited(state) ? new Set<NodeId>() : drawMiners(state, work);
   const keepsWires = isFirst ? isAudited(state) : shows.size > 0;
   const outcome = outcomeOf(state, { work, gradient, keepsWires, nowMs });
-  const drawn = drawTasks(state, { outcome, of: shows });
+  const drawn = drawTasks(state, { outcome, work, of: shows });
   const gradients = drawGradients(state, { work, of: isFirst && keepsWires ? work.contributors : drawn.keys() });
+  const ofAll = isFirst ? drawTasks(state, { outcome, work, of: null }) : null;
   const reach = state.roundRates;
   countStep(state, outcome);
   noteStep(state, { outcome, nowMs });
@@ -177,7 +179,7 @@ export function closeStep(state: OrchestratorState, nowMs: number): Orchestrator
   if (!isFirst) outcome.wires = null; // those that an audit needs are held by it
   const unused = keepOutcome(state, { outcome, work });
   effects.push(...releaseEffect(awaitStates(state, { drawn, gradients, step: outcome.step, reach, refs: unused })));
-  if (isFirst) effects.push(...auditFirstStep(state, { outcome, gradients }));
+  if (ofAll !== null) effects.push(...auditFirstStep(state, { drawn: ofAll, gradients }));
   return effects;
 }
 
@@ -215,7 +217,10 @@ function sendHeaders(
     const tasks = member.stepTasks.length;
     const shows = drawn.has(node);
     const before = member.header?.step ?? null;
-    if (tasks > 0) member.header = { step, tasks, learningRate, clipFactor, before, shows };
+    if (tasks > 0) {
+      member.header = { step, tasks, learningRate, clipFactor, before, shows };
+      extendChain(state, { member, work });
+    }
     member.roundTasks += tasks;
     state.progress += tasks;
     effects.push(send(node, { type: "applyStep", step, tasks, learningRate, clipFactor, shows }));

@@ -25,6 +25,7 @@ const momentum: BlobRef = { hash: blobHash("01".repeat(32)), bytes: 0 };
 const miner = nodeId("5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY");
 const hub = nodeId("5FHneW46xGXgs5mUiveU4sbTyGBzmstUspZC92UhjJM694ty");
 const task = taskId({ microbatch: microbatchId(70_000), stage: stageIndex(2), direction: "turnaround", attempt: 1 });
+const hash = "89".repeat(32);
 const signature = "0123456789abcdef".repeat(8);
 const fault = { code: "badBlob", detail: "Cannot use a slice as it is missing – try again" } as const;
 const source = { type: "blobs", parameters, momentum } as const;
@@ -43,9 +44,9 @@ export const nodeSamples: Samples<NodeMessage> = {
   taskDone: { type: "taskDone", task, losses: [5.5, 0.1, 11], computeMs: 12.25 },
   loadFailed: { type: "loadFailed", assignment: 3, fault },
   taskFailed: { type: "taskFailed", task, fault },
-  stepSealed: { type: "stepSealed", step: 200, request: 12, tasks: 8, gradientSquareSum: 0.037 },
+  stepSealed: { type: "stepSealed", step: 200, request: 12, tasks: 8, gradientSquareSum: 0.037, root: hash, signature },
   stateShown: { type: "stateShown", step: 200, parameters },
-  payloadCommitted: { type: "payloadCommitted", round: 1, slices: [parameters, momentum] },
+  payloadCommitted: { type: "payloadCommitted", round: 1, slices: [parameters, momentum], head: hash, signature },
   sliceReduced: { type: "sliceReduced", round: 1, edition: 2, slice: 5, result: parameters },
   mergeApplied: { type: "mergeApplied", round: 2, parameters, momentum: null },
   parametersUploaded: { type: "parametersUploaded", round: 2, parameters, momentum },
@@ -80,7 +81,7 @@ export const hubSamples: Samples<HubMessage> = {
     step: 4,
   },
   cancelTasks: { type: "cancelTasks", tasks: [task] },
-  sealStep: { type: "sealStep", step: 4, request: 3, tasks: [task, task] },
+  sealStep: { type: "sealStep", round: 1, step: 4, request: 3, tasks: [task, task], delivered: [task] },
   applyStep: { type: "applyStep", step: 4, tasks: 2, learningRate: 0.003, clipFactor: 0.5, shows: true },
   startMerge: {
     type: "startMerge",

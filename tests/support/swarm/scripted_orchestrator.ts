@@ -22,12 +22,18 @@ import { taskOutput } from "../../../core/model/stage_wires.ts";
 import type { OrchestratorEffect, OrchestratorEvent } from "../../../core/orchestrator/event.ts";
 import { orchestrator } from "../../../core/orchestrator/machine.ts";
 import { openOrchestrator, type OrchestratorState } from "../../../core/orchestrator/state.ts";
-import type { Holding, HubMessage, NodeMessage } from "../../../core/protocol/message.ts";
+import type { Holding, HubMessage, NodeMessage, PayloadCommitted, StepSealed } from "../../../core/protocol/message.ts";
 import type { SignedStatement } from "../../../core/statements/statement.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
 import { tinyConfig, type TinyOverrides } from "../tiny_model.ts";
 
 type Sent<T extends HubMessage["type"]> = Extract<HubMessage, { type: T }>;
+
+/** A node's message; what it signs may be left out. */
+export type Said =
+  | NodeMessage
+  | Omit<StepSealed, "root" | "signature">
+  | Omit<PayloadCommitted, "head" | "signature">;
 
 export class ScriptedOrchestrator {
   readonly state: OrchestratorState;
@@ -79,8 +85,9 @@ export class ScriptedOrchestrator {
       else if (effect.type === "send") this.inbox(effect.to).push(effect.message);
       else this.effects.push(effect);
       if (effect.type === "checkPayload" && this.checksPayloads) {
-        const { round, stage, node } = effect;
-        own.push({ type: "payloadChecked", round, stage, node, stats: this.statsOf(node), shape: this.shapeOf(node) });
+        const { round, stage, node, signed } = effect;
+        const found = { stats: this.statsOf(node), shape: this.shapeOf(node), isSigned: this.isGenuine(signed) };
+        own.push({ type: "payloadChecked", round, stage, node, ...found });
       }
       if (effect.type === "checkSignatures" && this.checksSignatures) {
         const { request, signed } = effect;
@@ -132,9 +139,19 @@ export class ScriptedOrchestrator {
   }
 
   /** `largest` value in the wires of a result, and unless given their root mean square. */
-  tell(node: NodeId, message: NodeMessage, segments: readonly BlobRef[] = [], largest = 1, rms = largest): void {
+  tell(node: NodeId, said: Said, segments: readonly BlobRef[] = [], largest = 1, rms = largest): void {
+    const message = this.#signed(node, said);
     const role = message.type === "join" ? message.role : this.state.members.get(node)?.role ?? "miner";
     this.step({ type: "messageReceived", node, role, message, segments, scale: { largest, rms } });
+  }
+
+  /** With what an honest miner signs, where the test says nothing else. */
+  #signed(node: NodeId, said: Said): NodeMessage {
+    if (said.type === "stepSealed") {
+      return { root: this.state.work?.asked.get(node)?.root ?? "", signature: "", ...said };
+    }
+    if (said.type !== "payloadCommitted") return said;
+    return { head: this.state.members.get(node)?.head ?? "", signature: "", ...said };
   }
 
   join(name: string, options: { holding?: Holding; previousStage?: StageIndex; listens?: string } = {}): NodeId {

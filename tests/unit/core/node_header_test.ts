@@ -27,7 +27,10 @@ function largest(config: RunConfig): NodeMessage[] {
   const losses = Array.from({ length: sequencesPerMicrobatch }, (_, index) => index + 0.1);
   return [
     ...Object.values(nodeSamples),
-    { type: "payloadCommitted", round: 1e9, slices: Array.from({ length: Math.max(...counts) }, () => ref) },
+    {
+      ...{ type: "payloadCommitted", round: 1e9, slices: Array.from({ length: Math.max(...counts) }, () => ref) },
+      ...{ head: "ab".repeat(32), signature: "cd".repeat(64) },
+    },
     {
       type: "join",
       role: "miner",

@@ -24,6 +24,14 @@ const statements: readonly (readonly [Statement, string])[] = [
     { type: "model", round: 3, parameters: ["initial", "ef"], loss: null, tokens: 64 },
     `["iota-statement-1","demo","model",3,["initial","ef"],null,64]`,
   ],
+  [
+    { type: "step", round: 3, step: 7, previous: "ab", root: "cd", tasks: 4, squareSum: 2.5 },
+    `["iota-statement-1","demo","step",3,7,"ab","cd",4,2.5]`,
+  ],
+  [
+    { type: "round", round: 3, head: "ab", payload: "cd" },
+    `["iota-statement-1","demo","round",3,"ab","cd"]`,
+  ],
 ];
 
 Deno.test("Statements: their text is the one that signed logs hold", () => {

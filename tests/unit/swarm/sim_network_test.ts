@@ -92,7 +92,10 @@ function openPair(sessionKeepMs: number) {
     while (queue.nextMs <= untilMs) queue.runNext();
   };
   const send = (step: number) =>
-    network.sendToHub(end.node, { type: "stepSealed", step, request: 1, tasks: 1, gradientSquareSum: 1 }, []);
+    network.sendToHub(end.node, {
+      ...{ type: "stepSealed", step, request: 1, tasks: 1, gradientSquareSum: 1 },
+      ...{ root: "", signature: "" },
+    }, []);
   runFor(5000);
   return { network, end, heard, runFor, send };
 }

@@ -1,0 +1,69 @@
+/**
+ * What a miner signs: at each step what it delivered and the gradient it confirms, at each merge its payload and all its steps.
+ *
+ * Owns the hashes of the open step's results and the chain over the steps of an assignment. Both begin anew with an assignment, as
+ * the miner's parameters do, and the hub does the same (core/orchestrator/step/receipts.ts). Invariant: the chain grows when a
+ * header counts the step, by what the confirmation signed last.
+ */
+
+import type { BlobRef } from "../ids.ts";
+import { doneWork, unsigned, workHash } from "../statements/statement.ts";
+import { nextHead } from "../statements/work_chain.ts";
+import { rootOf } from "../statements/work_tree.ts";
+import { present } from "../assert.ts";
+import type { MinerEffect, MinerResult } from "./event.ts";
+import type { Job, MinerState } from "./state.ts";
+
+/** A result is on its way to the hub. */
+export function noteDelivered(
+  state: MinerState,
+  { job: { task, step, direction, input, second }, result: { output, losses } }: {
+    job: Extract<Job, { type: "runTask" }>;
+    result: Extract<MinerResult, { type: "runTask" }>;
+  },
+): void {
+  if (state.delivered.step !== step) state.delivered = { step, hashes: new Map() };
+  const stage = present(state.stage, "a miner with tasks has a stage");
+  const work = doneWork({ task, stage, direction, losses }, { input, second, output });
+  state.delivered.hashes.set(task, workHash(work));
+}
+
+export function sealStep(
+  state: MinerState,
+  { job: { round, step, request, delivered }, squareSum }: {
+    job: Extract<Job, { type: "sealStep" }>;
+    squareSum: number;
+  },
+): MinerEffect {
+  const { head: previous, log } = state;
+  const root = rootOf(delivered.flatMap((task) => state.delivered.hashes.get(task) ?? []));
+  state.sealedLink = { round, step, root };
+  return {
+    type: "send",
+    message: {
+      ...{ type: "stepSealed", step, request, tasks: log.length, gradientSquareSum: squareSum },
+      ...{ root, signature: unsigned },
+    },
+    attachments: [],
+    signs: { type: "step", round, previous },
+  };
+}
+
+/** A header counts the step. */
+export function extendChain(state: MinerState, step: number): void {
+  const { sealedLink } = state;
+  if (sealedLink?.step === step) state.head = nextHead(state.head, sealedLink);
+  state.sealedLink = null;
+}
+
+export function commitPayload(
+  { head }: MinerState,
+  { round, slices }: { round: number; slices: readonly BlobRef[] },
+): MinerEffect {
+  return {
+    type: "send",
+    message: { type: "payloadCommitted", round, slices, head, signature: unsigned },
+    attachments: [],
+    signs: { type: "round" },
+  };
+}

@@ -1,0 +1,62 @@
+/**
+ * What miners commit to with their payloads: the chain over their steps and the payload's hash, signed.
+ *
+ * The hub knows both: another head, or a signature that is not the miner's, is a proven fault, and the payload is left out unpaid.
+ * The check goes with the reading of the payload (payload_check.ts), off the driver. Once a round is merged all commitments that
+ * passed enter the log in one entry.
+ */
+
+import { fault } from "../../fault.ts";
+import type { NodeId } from "../../ids.ts";
+import type { PayloadCommitted } from "../../protocol/message.ts";
+import type { SignedStatement } from "../../statements/statement.ts";
+import { payloadHash } from "../../statements/work_chain.ts";
+import type { OrchestratorEffect } from "../event.ts";
+import { blame } from "../members/blame.ts";
+import type { Member, OrchestratorState } from "../state.ts";
+import type { Commitment, StageMerge } from "./merge_state.ts";
+import { withdrawPayload } from "./reducers.ts";
+
+/** What came with a payload; `isOurs`: its head is the one that follows from the steps. */
+export function commitmentOf({ head }: Member, message: PayloadCommitted): Commitment {
+  const { slices, signature } = message;
+  return { head: message.head, payload: payloadHash(slices), signature, isOurs: message.head === head };
+}
+
+export function signedCommitment(
+  { round, node, commitment: { head, payload, signature } }: { round: number; node: NodeId; commitment: Commitment },
+): SignedStatement {
+  return { signer: node, statement: { type: "round", round, head, payload }, signature };
+}
+
+/** Leaves out a payload that came with a false commitment. Null: it is a true one. */
+export function refuseCommitment(
+  state: OrchestratorState,
+  { merge, node, isSigned }: { merge: StageMerge; node: NodeId; isSigned: boolean },
+): OrchestratorEffect[] | null {
+  const commitment = merge.commitments.get(node);
+  if (commitment === undefined || (commitment.isOurs && isSigned)) return null;
+  withdrawPayload(merge, node);
+  state.roundUnits.delete(node);
+  const why = commitment.isOurs
+    ? `its signature must be that of ${node}`
+    : `it must be over the steps that the orchestrator counted: its head is ${commitment.head}`;
+  const detail = `Cannot merge a payload of round ${state.round} as what comes with it must be true: ${why}`;
+  return blame(state, { node, fault: fault("unauthenticated", detail) });
+}
+
+/** The log's entry for the round that has been merged. */
+export function logCommitments(round: number, stages: readonly StageMerge[]): OrchestratorEffect[] {
+  const all = stages.flatMap(({ commitments, payloads, checking }) =>
+    [...commitments].filter(([node]) => payloads.has(node) && !checking.has(node))
+  );
+  if (all.length === 0) return [];
+  const entry = {
+    ...{ type: "committed" as const, round },
+    miners: all.map(([node]) => node),
+    heads: all.map(([, { head }]) => head),
+    payloads: all.map(([, { payload }]) => payload),
+    signatures: all.map(([, { signature }]) => signature),
+  };
+  return [{ type: "log", entry }];
+}

@@ -1,0 +1,125 @@
+/**
+ * What miners sign for in a step, and what the hub keeps of it: so that a verdict can be shown to be about what the miner signed.
+ *
+ * The request to confirm a gradient (sealing.ts) names results: of each credited gradient task its own, and that of the forward
+ * it belongs to, where the member did both under this assignment and the output in use is that of this attempt. The hub knows
+ * the hashes of all of them, so it knows the root. A miner that signs another one is blamed. Work done again by others, of a
+ * lost session, or with wires that were made again is not asked for: the miner may have none of it. So an honest miner always
+ * has exactly what it is asked for.
+ *
+ * Invariant: a member's chain has a link for each step whose header counted its tasks since its stage was assigned to it.
+ */
+
+import { present } from "../../assert.ts";
+import { fault } from "../../fault.ts";
+import type { BlobRef, NodeId, TaskId } from "../../ids.ts";
+import type { StepSealed } from "../../protocol/message.ts";
+import { type DoneWork, type StepReceipt, workHash } from "../../statements/statement.ts";
+import { nextHead } from "../../statements/work_chain.ts";
+import { pathOf, rootOf, type WorkPath } from "../../statements/work_tree.ts";
+import type { OrchestratorEffect } from "../event.ts";
+import { blame } from "../members/blame.ts";
+import type { Member, OrchestratorState } from "../state.ts";
+import type { Flow, SealRequest, StepWork, WorkItem } from "./step_state.ts";
+import { flowOf } from "./wiring.ts";
+
+/** A step's receipt as its miner signed it; the signature is checked when it matters. */
+export interface HeldReceipt extends Omit<StepReceipt, "type"> {
+  readonly signature: string;
+}
+
+/** A receipt, and where a task is in it. */
+export interface TaskReceipt {
+  readonly receipt: HeldReceipt;
+  readonly path: WorkPath;
+}
+
+export interface DeliveredWork {
+  readonly tasks: readonly TaskId[];
+  readonly leaves: readonly string[]; // their hashes
+}
+
+/** The results that the member is to sign for. */
+export function deliveredBy(state: OrchestratorState, member: Member): DeliveredWork {
+  const work = present(state.work, "an open step");
+  const tasks: TaskId[] = [];
+  const leaves: string[] = [];
+  for (const task of member.stepTasks) {
+    const item = present(work.credited.get(task), "a credited task is in the table");
+    const flow = flowOf(state, item);
+    if (flow.isRemade) continue;
+    for (const each of itemsOf(flow, item)) {
+      const done = doneBy(member, { flow, item: each });
+      if (done === null) continue;
+      tasks.push(done.task);
+      leaves.push(workHash(done));
+    }
+  }
+  return { tasks, leaves };
+}
+
+/** The gradient task's forward, if it is not a turnaround, and the task itself. */
+function itemsOf(flow: Flow, item: WorkItem): readonly WorkItem[] {
+  const forward = item.direction === "backward" ? flow.items[item.stage] : undefined;
+  return forward === undefined ? [item] : [forward, item];
+}
+
+/** Null: another member did it, or the output in use is not that of this attempt. */
+function doneBy(
+  { node, assignment }: Member,
+  { flow: { wires, gradients, losses }, item: { stage, direction, task, doneBy, doneIn, madeBy } }: {
+    flow: Flow;
+    item: WorkItem;
+  },
+): DoneWork | null {
+  if (task === null || doneBy !== node || doneIn !== assignment) return null;
+  if (madeBy !== null && madeBy.task !== task) return null;
+  const hashOf = (ref: BlobRef | null | undefined) => ref?.hash ?? null;
+  return {
+    task,
+    input: stage === 0 ? null : hashOf(wires[stage - 1]),
+    gradient: direction === "backward" ? hashOf(gradients[stage + 1]) : null,
+    output: hashOf((direction === "forward" ? wires : gradients)[stage]),
+    losses: direction === "turnaround" ? losses : null,
+  };
+}
+
+/** What a confirmation signs; blames its sender if that is not what it delivered. */
+export function receiptOf(
+  state: OrchestratorState,
+  { member: { node, head }, message, asked: { root } }: { member: Member; message: StepSealed; asked: SealRequest },
+): { receipt: HeldReceipt | null; effects: OrchestratorEffect[] } {
+  const { round } = state;
+  const { step, tasks, gradientSquareSum: squareSum, signature } = message;
+  if (message.root === root) {
+    return { receipt: { round, step, previous: head, root, tasks, squareSum, signature }, effects: [] };
+  }
+  const detail = `Cannot accept what ${node} signs of step ${step} as the root over its results must be ${root}, ` +
+    `as the orchestrator received them: it is ${message.root}`;
+  return { receipt: null, effects: blame(state, { node, fault: fault("unauthenticated", detail) }) };
+}
+
+/** The step's header counts the member's work. */
+export function extendChain(state: OrchestratorState, { member, work }: { member: Member; work: StepWork }): void {
+  const { round, step } = state;
+  const asked = work.asked.get(member.node);
+  if (asked !== undefined) member.head = nextHead(member.head, { round, step, root: asked.root });
+}
+
+/** Where tasks are in what their miner signed of the closing step; a task that is not in it is left out. */
+export function receiptsOf(
+  state: OrchestratorState,
+  { work, node, tasks }: { work: StepWork; node: NodeId; tasks: readonly TaskId[] },
+): Map<TaskId, TaskReceipt> {
+  const member = state.members.get(node);
+  const receipt = work.sealed.get(node)?.receipt ?? null;
+  const found = new Map<TaskId, TaskReceipt>();
+  if (member === undefined || receipt === null) return found;
+  const delivered = deliveredBy(state, member);
+  if (rootOf(delivered.leaves) !== receipt.root) return found; // some of it was done again since
+  for (const task of tasks) {
+    const place = delivered.tasks.indexOf(task);
+    if (place !== -1) found.set(task, { receipt, path: pathOf(delivered.leaves, place) });
+  }
+  return found;
+}

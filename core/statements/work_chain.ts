@@ -1,0 +1,26 @@
+/**
+ * The chain over a miner's steps: each link commits to the roots of all steps that it took since its stage was assigned to it.
+ *
+ * Miner and hub extend it when a step header counts the miner's work, so they agree as they do about its parameters. Out of
+ * scope: the roots (work_tree.ts), signatures.
+ */
+
+import { sha256 } from "../sha256.ts";
+
+/** Of a miner that has taken no step since its stage was assigned. */
+export const chainStart = "0".repeat(64);
+
+export interface ChainLink {
+  readonly round: number;
+  readonly step: number;
+  readonly root: string;
+}
+
+export function nextHead(previous: string, { round, step, root }: ChainLink): string {
+  return sha256(`step ${previous} ${round} ${step} ${root}`);
+}
+
+/** Of the blobs that a payload consists of. */
+export function payloadHash(slices: readonly { readonly hash: string }[]): string {
+  return sha256(`payload ${slices.map(({ hash }) => hash).join(" ")}`);
+}
