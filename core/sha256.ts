@@ -8,14 +8,13 @@
 import { assert } from "./assert.ts";
 
 const blockWords = 16;
+const blockBytes = 4 * blockWords;
 const lengthBytes = 8;
-const roundConstants = Uint32Array.from(
-  // The first 32 bits of the fractional parts of the cube roots of the first 64 primes.
-  firstPrimes(64),
-  (prime) => fractionBits(Math.cbrt(prime)),
-);
+const rounds = 64;
+/** The first 32 bits of the fractional parts of the cube roots of the first 64 primes. Signed words, as all here: they are quicker. */
+const roundConstants = Int32Array.from(firstPrimes(rounds), (prime) => fractionBits(Math.cbrt(prime)));
 /** Of the square roots of the first 8 primes. */
-const start = Uint32Array.from(firstPrimes(8), (prime) => fractionBits(Math.sqrt(prime)));
+const start = Int32Array.from(firstPrimes(8), (prime) => fractionBits(Math.sqrt(prime)));
 
 function firstPrimes(count: number): number[] {
   const primes: number[] = [];
@@ -24,64 +23,86 @@ function firstPrimes(count: number): number[] {
 }
 
 function fractionBits(root: number): number {
-  return Math.floor((root - Math.floor(root)) * 2 ** 32);
+  return Math.floor((root - Math.floor(root)) * 2 ** 32) | 0;
 }
 
 const state = new Int32Array(start.length);
-const schedule = new Int32Array(64);
+const schedule = new Int32Array(rounds);
 
 export function sha256(text: string): string {
   state.set(start);
   const { length } = text;
-  const blocks = Math.ceil((length + 1 + lengthBytes) / (4 * blockWords));
-  for (let block = 0; block < blocks; block++) {
-    readBlock(text, 4 * blockWords * block);
-    if (block === blocks - 1) {
-      schedule[14] = Math.floor(length / 2 ** 29);
-      schedule[15] = length << 3;
-    }
+  const whole = Math.floor(length / blockBytes);
+  let codes = 0; // all of them together
+  for (let block = 0; block < whole; block++) {
+    codes |= readBlock(text, blockBytes * block);
     mixBlock();
   }
+  codes |= readEnd(text, blockBytes * whole);
+  assert(codes < 0x80, "Cannot hash a text here as it must be ASCII");
   return hexOfState();
 }
 
-/** The block's sixteen words, padded with the bit that ends the text. */
-function readBlock(text: string, from: number): void {
-  const { length } = text;
-  for (let word = 0, at = from; word < blockWords; word++) {
-    let value = 0;
-    for (let i = 0; i < 4; i++, at++) {
-      const code = at < length ? text.charCodeAt(at) : at === length ? 0x80 : 0;
-      assert(code < 0x80 || at === length, "Cannot hash a text here as it must be ASCII");
-      value = value << 8 | code;
-    }
-    schedule[word] = value;
+/** A block's words; returns the union of its characters' bits. */
+function readBlock(text: string, from: number): number {
+  let codes = 0;
+  for (let word = 0, at = from; word < blockWords; word++, at += 4) {
+    const a = text.charCodeAt(at);
+    const b = text.charCodeAt(at + 1);
+    const c = text.charCodeAt(at + 2);
+    const d = text.charCodeAt(at + 3);
+    codes |= a | b | c | d;
+    schedule[word] = a << 24 | b << 16 | c << 8 | d;
   }
+  return codes;
+}
+
+/** The rest of the text, the bit that ends it, and its length: one block, or two. */
+function readEnd(text: string, from: number): number {
+  const { length } = text;
+  let codes = 0;
+  schedule.fill(0, 0, blockWords);
+  for (let at = from; at < length; at++) {
+    const code = text.charCodeAt(at);
+    codes |= code;
+    schedule[at - from >> 2]! |= code << 24 - 8 * (at & 3);
+  }
+  schedule[length - from >> 2]! |= 0x80 << 24 - 8 * (length & 3);
+  if (length - from >= blockBytes - lengthBytes) {
+    mixBlock();
+    schedule.fill(0, 0, blockWords);
+  }
+  schedule[14] = Math.floor(length / 2 ** 29);
+  schedule[15] = length << 3;
+  mixBlock();
+  return codes;
 }
 
 function mixBlock(): void {
   const w = schedule;
-  for (let t = blockWords; t < 64; t++) {
-    const [x, y] = [w[t - 15]!, w[t - 2]!];
+  for (let t = blockWords; t < rounds; t++) {
+    const x = w[t - 15]!;
+    const y = w[t - 2]!;
     const small = (x >>> 7 | x << 25) ^ (x >>> 18 | x << 14) ^ (x >>> 3);
     const large = (y >>> 17 | y << 15) ^ (y >>> 19 | y << 13) ^ (y >>> 10);
-    w[t] = w[t - 16]! + small + w[t - 7]! + large;
+    w[t] = (w[t - 16]! + small | 0) + (w[t - 7]! + large | 0) | 0;
   }
   let a = state[0]!, b = state[1]!, c = state[2]!, d = state[3]!;
   let e = state[4]!, f = state[5]!, g = state[6]!, h = state[7]!;
-  for (let t = 0; t < 64; t++) {
+  for (let t = 0; t < rounds; t++) {
     const high = (e >>> 6 | e << 26) ^ (e >>> 11 | e << 21) ^ (e >>> 25 | e << 7);
     const low = (a >>> 2 | a << 30) ^ (a >>> 13 | a << 19) ^ (a >>> 22 | a << 10);
-    const first = (h + high + (e & f ^ ~e & g) + roundConstants[t]! + w[t]!) | 0;
-    const second = (low + (a & b ^ a & c ^ b & c)) | 0;
+    const chosen = e & f ^ ~e & g;
+    const first = (h + high | 0) + (chosen + (roundConstants[t]! + w[t]! | 0) | 0) | 0;
+    const second = low + (a & b ^ a & c ^ b & c) | 0;
     h = g;
     g = f;
     f = e;
-    e = (d + first) | 0;
+    e = d + first | 0;
     d = c;
     c = b;
     b = a;
-    a = (first + second) | 0;
+    a = first + second | 0;
   }
   state[0]! += a;
   state[1]! += b;

@@ -17,9 +17,10 @@ import { bytesOfFloats, floatsOf } from "../../core/model/vector_bytes.ts";
 import type { OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
 import type { Slice } from "../../core/protocol/message.ts";
 import { workInTurns } from "../../net/turns.ts";
-import type { SignatureChecker } from "./signature_check.ts";
+import type { SignatureChecker } from "./signatures/signature_check.ts";
 import type { HubBlobs } from "../roles/blob_access.ts";
 import { lostAmong, unlessLost } from "./lost_blobs.ts";
+import { payloadHash } from "../roles/payload_hash.ts";
 import { mergeStage, reduceSlice } from "../roles/merge_work.ts";
 import { bringBack } from "./restore_stage.ts";
 import { loadSource } from "../node/stages/stage_source.ts";
@@ -82,7 +83,9 @@ async function checkPayload(
       inspectSlice(codec, { bytes, slice: present(layout[index], "a slice has its place"), sum }),
   });
   const shape = stats?.isFinite === true ? sum.finish() : null;
-  const [isSigned = false] = await checker.check([signed]);
+  const { statement } = signed;
+  const isOfThis = statement.type === "round" && statement.payload === payloadHash(slices);
+  const [isSigned = false] = isOfThis ? await checker.check([signed]) : [];
   return { type: "payloadChecked", round, stage, node, stats, shape, isSigned };
 }
 

@@ -34,7 +34,7 @@ import type { Finished } from "../node/node_runtime.ts";
 import { needOfCheckpoint, needOfWork, RunPause } from "./run_pause.ts";
 import type { OrchestratorRoleOptions, RunningOrchestrator } from "./running_orchestrator.ts";
 import { byteSegments } from "../roles/segments.ts";
-import { plainChecker, type SignatureChecker } from "./signature_check.ts";
+import { plainChecker, type SignatureChecker } from "./signatures/signature_check.ts";
 import { storeDuties } from "./store_duties.ts";
 import { TaskReferee } from "./task_referee.ts";
 import { Traffic } from "./traffic.ts";

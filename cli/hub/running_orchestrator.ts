@@ -22,7 +22,7 @@ import type { RecoveredRun, StateJournal } from "./journal/hub_journal.ts";
 import type { MemberStore } from "./hub_store.ts";
 import type { Finished } from "../node/node_runtime.ts";
 import type { ByteSegments } from "../roles/segments.ts";
-import type { SignatureChecker } from "./signature_check.ts";
+import type { SignatureChecker } from "./signatures/signature_check.ts";
 import type { Traffic } from "./traffic.ts";
 
 export interface OrchestratorRoleOptions {

@@ -16,6 +16,7 @@ const carriedState = v.object({
   open: v.array(v.object({ step: count, round: count, ...list })),
   newestRound: v.pipe(v.number(), v.safeInteger(), v.minValue(-1)),
   qualities: v.optional(v.object({ miners: texts, shares: amounts })),
+  draws: v.optional(v.object({ round: count, hash: v.string() })),
   rounds: v.array(v.object({ round: count, ...list })),
   withheld: v.array(v.object({ validator: v.nullable(v.string()), miners: texts, rounds: places, shares: amounts })),
 });
@@ -34,7 +35,7 @@ const hash = v.nullable(v.string());
 const workProof = v.object({
   ...{ step: count, previous: v.string(), root: v.string(), tasks: count, squareSum: amount, signature: v.string() },
   work: v.optional(v.object({ input: hash, gradient: hash, output: hash, losses: v.nullable(v.array(v.number())) })),
-  path: v.optional(texts),
+  path: v.optional(v.array(texts)),
 });
 
 const entryShape = v.variant("type", [
@@ -73,6 +74,7 @@ const entryShape = v.variant("type", [
     type: v.literal("committed"),
     ...{ round: count, miners: texts, heads: texts, payloads: texts, signatures: texts },
   }),
+  v.object({ type: v.literal("draws"), round: count, hash: v.string() }),
   v.object({ type: v.literal("merged"), round: count, parameters: texts, draws: v.string() }),
   v.object({
     type: v.literal("step"),

@@ -10,7 +10,7 @@ import type { LogEntry } from "../../core/ledger/entry.ts";
 import { carriedState, type Ledger, openLedger, takeEntry } from "../../core/ledger/ledger.ts";
 import type { NodeId } from "../../core/ids.ts";
 import type { Verify } from "../../net/auth/hello.ts";
-import { isGenuine } from "../hub/signature_check.ts";
+import { isGenuine } from "../hub/signatures/signature_check.ts";
 import { type ChainHead, hashOf, noLines, type ReadLine, readLine, type SignedHead, signedText } from "./chain_line.ts";
 import { entryProblem } from "./entry_shape.ts";
 import { signatureProblem, signedParts } from "./entry_signatures.ts";

@@ -18,6 +18,7 @@ export interface VerifiedLedger {
   readonly verdicts: number;
   readonly commitments: number; // of miners, one a round
   readonly proofs: number; // failed verdicts with what their miner signed of the work
+  readonly draws: number; // rounds whose key was revealed as it had been committed to
   readonly signatures: number; // of members, each checked
   readonly unsigned: number; // verdicts and losses without one: the hub's word
   readonly signedLine: number; // up to here signed; later lines belong to an open round or a killed process
@@ -54,7 +55,7 @@ export async function verifyLedger(
   const tornBytes = files.at(-1)?.tornBytes ?? 0;
   return {
     ...{ run, hub, firstLine, lines, scores, ...counts, signatures, unsigned, signedLine },
-    ...{ unprovenRounds: ledger.unproven, lostLines, tornBytes, wrong },
+    ...{ draws: ledger.drawsProven, unprovenRounds: ledger.unproven, lostLines, tornBytes, wrong },
   };
 }
 

@@ -5,6 +5,7 @@
  * carries the fault; any other exception is our bug or an I/O error.
  */
 
+import { payloadHash } from "../roles/payload_hash.ts";
 import { present, unreachable } from "../../core/assert.ts";
 import { type Fault, fault, type Parsed } from "../../core/fault.ts";
 import type { BlobRef } from "../../core/ids.ts";
@@ -282,7 +283,7 @@ export class StageHost {
       });
       refs.push(await this.#options.blobs.put(formed));
     }
-    return { type: "formPayload", slices: refs };
+    return { type: "formPayload", slices: refs, hash: payloadHash(refs) };
   }
 
   async #reduceSlice(inputs: Extract<MinerWork, { type: "reduceSlice" }>["inputs"]): Promise<MinerResult> {

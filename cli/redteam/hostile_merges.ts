@@ -4,6 +4,7 @@ import type { BlobRef } from "../../core/ids.ts";
 import { bytesOfFloats, floatsOf } from "../../core/model/vector_bytes.ts";
 import type { NodeMessage } from "../../core/protocol/message.ts";
 import { refOf } from "../../net/blobs/blob_hash.ts";
+import { payloadHash } from "../roles/payload_hash.ts";
 import { type Hostile, instead, together } from "./hostile_node.ts";
 import type { Spoil } from "./hostile_wires.ts";
 import type { MemoryHubBlobs } from "../lab/memory_hub_blobs.ts";
@@ -24,10 +25,10 @@ function exchange(store: MemoryHubBlobs, { ref, spoil }: { ref: BlobRef; spoil: 
 
 /** Stores and commits another payload than it computed. */
 export const commitsPayload = (spoil: Spoil): Hostile =>
-  instead("payloadCommitted", ({ message, store }) => ({
-    ...message,
-    slices: message.slices.map((ref) => exchange(store, { ref, spoil })),
-  }));
+  instead("payloadCommitted", ({ message, store }) => {
+    const slices = message.slices.map((ref) => exchange(store, { ref, spoil }));
+    return { ...message, slices, payload: payloadHash(slices) };
+  });
 
 /** A false mean of a slice; the same spoil on two replicas makes two equal results. */
 export const reducesFalsely = (spoil: Spoil): Hostile =>
@@ -70,7 +71,7 @@ export function copiesPayload(): Hostile {
       store.held.set(refOf(bytes).hash, bytes);
       return refOf(bytes);
     });
-    return { ...message, slices };
+    return { ...message, slices, payload: payloadHash(slices) };
   });
 }
 

@@ -96,6 +96,13 @@ export interface CommittedEntry {
   readonly signatures: readonly string[];
 }
 
+/** Before a round's first step: what the key that its draws come from will turn out to be. */
+export interface DrawsEntry {
+  readonly type: "draws";
+  readonly round: number;
+  readonly hash: string; // SHA-256 of the key as `merged` reveals it
+}
+
 export interface EvaluatedEntry {
   readonly type: "evaluated";
   readonly round: number;
@@ -130,6 +137,7 @@ export type MachineEntry =
   | { readonly type: "undone"; readonly toStep: number; readonly reason: string } // no step from there on counts
   | VerdictEntry
   | CommittedEntry
+  | DrawsEntry
   | EvaluatedEntry
   | { readonly type: "merged"; readonly round: number; readonly parameters: readonly string[]; readonly draws: string };
 
@@ -167,6 +175,7 @@ export interface CarriedState {
   }[];
   readonly newestRound: number;
   readonly qualities?: { readonly miners: readonly NodeId[]; readonly shares: readonly number[] };
+  readonly draws?: Omit<DrawsEntry, "type">; // of the open round
   readonly rounds: readonly {
     readonly round: number;
     readonly miners: readonly NodeId[];

@@ -13,13 +13,21 @@
 import type { NodeId } from "../ids.ts";
 import { taskUnits } from "../model/task_flops.ts";
 import { chainLength, chainLink } from "../orchestrator/step/chain.ts";
-import { gradientError, gradientTolerance, mostSquareSum } from "../score/gradient_verdict.ts";
+import { gradientError, gradientTolerance } from "../score/gradient_verdict.ts";
 import { noteQualities, payloadQualities } from "../score/payload_quality.ts";
-import { agreedOn } from "../score/trial_loss.ts";
+import { sha256 } from "../sha256.ts";
+import { endsProblem, proofProblem } from "./members_word.ts";
 import { bookVerdict, bookWork, openWorkBook, scoresOf, type WorkBook } from "../score/work_score.ts";
-import { workHash } from "../statements/statement.ts";
-import { rootFrom } from "../statements/work_tree.ts";
-import type { CarriedState, LogEntry, RoundEntry, ScoresEntry, StepEntry, TriedEntry, VerdictEntry } from "./entry.ts";
+import type {
+  CarriedState,
+  DrawsEntry,
+  LogEntry,
+  RoundEntry,
+  ScoresEntry,
+  StepEntry,
+  TriedEntry,
+  VerdictEntry,
+} from "./entry.ts";
 
 export interface Ledger {
   nextStep: number;
@@ -28,6 +36,8 @@ export interface Ledger {
   readonly common: WorkBook; // reports and expulsions
   readonly ofValidators: Map<NodeId, WorkBook>; // with their own verdicts; they share the rounds of `common`
   readonly qualities: Map<NodeId, number>; // shares below 1, by the last trials
+  draws: { readonly round: number; readonly hash: string } | null; // of the open round; null: the log does not say
+  drawsProven: number; // keys that were revealed as they had been committed to
   unproven: number; // reports that could not be recomputed, because steps before them are lost
 }
 
@@ -39,6 +49,8 @@ export function openLedger(): Ledger {
     common: openWorkBook(),
     ofValidators: new Map(),
     qualities: new Map(),
+    draws: null,
+    drawsProven: 0,
     unproven: 0,
   };
 }
@@ -61,13 +73,19 @@ export function takeEntry(ledger: Ledger, entry: LogEntry): string | null {
       ledger.open = [];
       ledger.isWhole = true;
       return null;
+    case "draws":
+      return takeDraws(ledger, entry);
+    case "merged":
+      return takeKey(ledger, entry);
     case "begun":
       takeUp(ledger, entry);
       return null;
-    case "carried":
-      Object.assign(ledger, ledgerOf(entry.state), { unproven: ledger.unproven });
+    case "carried": {
+      const { unproven, drawsProven } = ledger;
+      Object.assign(ledger, ledgerOf(entry.state), { unproven, drawsProven });
       if (entry.lost > 0) ledger.isWhole = false;
       return null;
+    }
     default:
       return null; // facts that no score depends on
   }
@@ -76,12 +94,37 @@ export function takeEntry(ledger: Ledger, entry: LogEntry): string | null {
 /** A process that replayed its journal goes on where the log ends, if that has all entries; from a checkpoint, a round begins anew. */
 function takeUp(ledger: Ledger, { step, round, isJournaled }: Extract<LogEntry, { type: "begun" }>): void {
   const goesOn = isJournaled && step === ledger.nextStep && ledger.open.every((closed) => closed.round === round);
-  if (!isJournaled) ledger.qualities.clear(); // a process without its journal knows of no trial
+  if (!isJournaled) { // a process without its journal knows of no trial, and has another secret
+    ledger.qualities.clear();
+    ledger.draws = null;
+  }
   if (!goesOn) {
     ledger.isWhole = !isJournaled;
     ledger.open = [];
   }
   ledger.nextStep = step;
+}
+
+/** A round that goes back to its first step says the same again. */
+function takeDraws(ledger: Ledger, { round, hash }: DrawsEntry): string | null {
+  const { draws, open } = ledger;
+  ledger.draws = { round, hash };
+  if (draws?.round === round) {
+    return draws.hash === hash ? null : `the draws of round ${round} must have the key that was committed to before`;
+  }
+  return open.some((step) => step.round === round)
+    ? `the draws of round ${round} must be committed to before its first step`
+    : null;
+}
+
+function takeKey(ledger: Ledger, { round, draws: key }: Extract<LogEntry, { type: "merged" }>): string | null {
+  const { draws } = ledger;
+  if (draws === null || draws.round !== round - 1) return null; // a log of an earlier version, or one with lost lines
+  if (sha256(key) !== draws.hash) {
+    return `the key of the draws of round ${round - 1} must be the one that was committed to`;
+  }
+  ledger.drawsProven += 1;
+  return null;
 }
 
 function takeStep(ledger: Ledger, entry: StepEntry): string | null {
@@ -187,20 +230,6 @@ function takeTrial({ qualities }: Ledger, entry: TriedEntry): string | null {
   return null;
 }
 
-/** Each loss is the one that the validators' signed answers agree on. */
-function endsProblem({ round, base, miners, losses, ends }: TriedEntry): string | null {
-  if (ends === undefined) return null;
-  const stated = [{ node: null, loss: base }, ...miners.map((node, i) => ({ node, loss: losses[i] ?? Infinity }))];
-  for (const { node, loss } of stated) {
-    const answers = ends.find((end) => end.node === node)?.answers ?? [];
-    const agreed = agreedOn(answers.map((answer) => ({ loss: answer.loss ?? Infinity })));
-    if (agreed === loss) continue;
-    const whose = node === null ? "its start" : `the payload of ${node}`;
-    return `the trial of round ${round} must state the loss of ${whose} that validators agree on: it is ${loss}`;
-  }
-  return null;
-}
-
 function takeVerdict(ledger: Ledger, entry: VerdictEntry): string | null {
   const { miner, round, innovationError, lossError, tolerance, passed, validator, task, gradient } = entry;
   if (gradient !== undefined) {
@@ -222,18 +251,6 @@ function takeVerdict(ledger: Ledger, entry: VerdictEntry): string | null {
   }
   bookVerdict(book, { miner, round, score: 0 });
   return null;
-}
-
-/** The work that failed is in what its miner signed. */
-function proofProblem({ task, work, gradient, step, proof }: VerdictEntry): string | null {
-  if (proof === undefined) return null;
-  if (gradient !== undefined) {
-    const isIt = proof.step === step && Math.min(proof.squareSum, mostSquareSum) === gradient.claimed;
-    return isIt ? null : `the verdict on the gradient of ${task} must be about the norm that its miner signed`;
-  }
-  const leaf = proof.work === undefined ? null : workHash({ task, ...proof.work });
-  const isIn = leaf !== null && leaf === work && rootFrom(leaf, proof.path ?? []) === proof.root;
-  return isIn ? null : `the verdict on ${task} must be about the work that its miner signed`;
 }
 
 /** The scores that follow now. */
@@ -272,7 +289,7 @@ function scoresProblem(ledger: Ledger, entry: ScoresEntry): string | null {
 // -------------------------------------------------------------------------------------------------- across files
 
 export function carriedState(ledger: Ledger): CarriedState {
-  const { nextStep, isWhole, open, common, ofValidators, qualities } = ledger;
+  const { nextStep, isWhole, open, common, ofValidators, qualities, draws } = ledger;
   const lists = (units: ReadonlyMap<NodeId, number>) => ({ miners: [...units.keys()], units: [...units.values()] });
   const withheldOf = (validator: NodeId | null, { withheld }: WorkBook) => ({
     validator,
@@ -285,6 +302,7 @@ export function carriedState(ledger: Ledger): CarriedState {
     open: open.map(({ step, round, units }) => ({ step, round, ...lists(units) })),
     newestRound: common.newestRound,
     ...(qualities.size === 0 ? {} : { qualities: { miners: [...qualities.keys()], shares: [...qualities.values()] } }),
+    ...(draws === null ? {} : { draws: { round: draws.round, hash: draws.hash } }),
     rounds: [...common.rounds].map(([round, units]) => ({ round, ...lists(units) })),
     withheld: [
       withheldOf(null, common),
@@ -294,7 +312,7 @@ export function carriedState(ledger: Ledger): CarriedState {
 }
 
 export function ledgerOf(state: CarriedState): Ledger {
-  const { nextStep, isWhole, open, newestRound, rounds, withheld, qualities } = state;
+  const { nextStep, isWhole, open, newestRound, rounds, withheld, qualities, draws = null } = state;
   const mapOf = (keys: readonly NodeId[], values: readonly number[]) =>
     new Map(keys.map((key, i) => [key, values[i] ?? 0] as const));
   const shared = new Map(rounds.map(({ round, miners, units }) => [round, mapOf(miners, units)]));
@@ -309,6 +327,8 @@ export function ledgerOf(state: CarriedState): Ledger {
     common: common ?? { rounds: shared, withheld: new Map(), newestRound },
     ofValidators: new Map(books.flatMap(([validator, book]) => validator === null ? [] : [[validator, book]])),
     qualities: mapOf(qualities?.miners ?? [], qualities?.shares ?? []),
+    draws,
+    drawsProven: 0,
     unproven: 0,
   };
 }

@@ -62,7 +62,7 @@ export type MinerResult =
   | { readonly type: "zeroGradients" }
   | { readonly type: "copyState" }
   | { readonly type: "uploadState"; readonly parameters: BlobRef }
-  | { readonly type: "formPayload"; readonly slices: readonly BlobRef[] }
+  | { readonly type: "formPayload"; readonly slices: readonly BlobRef[]; readonly hash: string } // over their hashes
   | { readonly type: "reduceSlice"; readonly result: BlobRef }
   | { readonly type: "applyMerge"; readonly parameters: BlobRef; readonly momentum: BlobRef | null }
   | { readonly type: "uploadParameters"; readonly parameters: BlobRef; readonly momentum: BlobRef | null };

@@ -61,7 +61,7 @@ export function jobDone(state: MinerState, options: { job: Job; result: MinerRes
       return [beside(state, { type: "uploadState", step: job.step }, { type: "uploadState", step: job.step })];
     case "formPayload":
       assert(result.type === "formPayload", "a payload answers a payload");
-      return [commitPayload(state, { round: job.round, slices: result.slices })];
+      return [commitPayload(state, { round: job.round, slices: result.slices, payload: result.hash })];
     case "applyMerge": {
       assert(result.type === "applyMerge", "a merge answers a merge");
       state.round = job.round + 1;

@@ -58,11 +58,11 @@ export function extendChain(state: MinerState, step: number): void {
 
 export function commitPayload(
   { head }: MinerState,
-  { round, slices }: { round: number; slices: readonly BlobRef[] },
+  { round, slices, payload }: { round: number; slices: readonly BlobRef[]; payload: string },
 ): MinerEffect {
   return {
     type: "send",
-    message: { type: "payloadCommitted", round, slices, head, signature: unsigned },
+    message: { type: "payloadCommitted", round, slices, payload, head, signature: unsigned },
     attachments: [],
     signs: { type: "round" },
   };

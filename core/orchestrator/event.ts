@@ -57,7 +57,7 @@ export type OrchestratorEvent =
     readonly node: NodeId;
     readonly stats: PayloadStats | null;
     readonly shape: PayloadShape | null;
-    readonly isSigned: boolean; // what was committed with it has its miner's signature
+    readonly isSigned: boolean; // what was committed with it is of this payload, and has its miner's signature
   }
   /** `isFinite`: all values are; null if a vector is missing from the store or damaged. */
   | {

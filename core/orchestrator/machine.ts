@@ -331,8 +331,7 @@ function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] 
 function openWork(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   if (state.phase !== "training" || state.work !== null) return [];
   if (roundIsOver(state)) return state.upload === null ? startMerge(state, nowMs) : [];
-  openStep(state, nowMs);
-  return [];
+  return openStep(state, nowMs);
 }
 
 function nextDeadlineMs(state: OrchestratorState): number | null {

@@ -1,8 +1,10 @@
 /** What the orchestrator enters in the run's signed log (core/ledger) beside its records: closed steps, work reports, and what validators signed. */
 
+import { hexOfKey } from "../chacha.ts";
 import type { NodeId } from "../ids.ts";
 import type { LoggedPathway, MachineEntry, StepEntry } from "../ledger/entry.ts";
 import type { RunRecord } from "../protocol/record.ts";
+import { sha256 } from "../sha256.ts";
 import type { OrchestratorEffect } from "./event.ts";
 import type { OrchestratorState, RoundReport } from "./state.ts";
 import { lossOf, type Pathway, type StepOutcome } from "./step/step_outcome.ts";
@@ -31,6 +33,11 @@ function loggedPathway(pathway: Pathway): LoggedPathway {
   const loss = lossOf(pathway);
   const isAsDone = makers.every((maker, position) => maker === doers[position]);
   return isAsDone ? { microbatch, doers, loss } : { microbatch, doers, makers, loss };
+}
+
+/** Before the round's first step: commits to the key that its draws come from and that its merge reveals. */
+export function logDraws({ round, stream }: Pick<OrchestratorState, "round" | "stream">): OrchestratorEffect {
+  return log({ type: "draws", round, hash: sha256(hexOfKey(stream.key)) });
 }
 
 export function logRound(

@@ -43,7 +43,6 @@ export type ParameterSource =
   | { readonly type: "blobs"; readonly parameters: BlobRef; readonly momentum: BlobRef | null };
 
 // ---------------------------------------------------------------------------------------------------- node to hub
-
 /** What a miner still holds of an assignment after its session was lost. */
 export interface Holding {
   readonly assignment: number;
@@ -109,7 +108,7 @@ export interface StepSealed {
   readonly request: number; // which `sealStep` of the step this answers
   readonly tasks: number;
   readonly gradientSquareSum: number;
-  readonly root: string; // over what `sealStep` wants signed: core/statements/work_tree.ts
+  readonly root: string; // over `delivered` of the request: core/statements/work_tree.ts
   readonly signature: string; // of a statement (core/statements)
 }
 
@@ -125,8 +124,9 @@ export interface PayloadCommitted {
   readonly type: "payloadCommitted";
   readonly round: number;
   readonly slices: readonly BlobRef[];
-  readonly head: string; // over the steps that it took: core/statements/work_chain.ts
-  readonly signature: string; // of a statement
+  readonly payload: string; // hash over the slices' hashes
+  readonly head: string; // over its steps: core/statements/work_chain.ts
+  readonly signature: string; // as of `stepSealed`
 }
 
 export interface SliceReduced {

@@ -6,7 +6,6 @@
 import type { NodeId, TaskId } from "../ids.ts";
 import type { NodeMessage } from "../protocol/message.ts";
 import type { Statement } from "./statement.ts";
-import { payloadHash } from "./work_chain.ts";
 
 /** What a message that is to be signed is about. */
 export type Subject =
@@ -51,8 +50,8 @@ export function statementOf(subject: Subject, message: NodeMessage): Statement |
     }
     case "round": {
       if (message.type !== "payloadCommitted") return null;
-      const { round, head, slices } = message;
-      return { type: "round", round, head, payload: payloadHash(slices) };
+      const { round, head, payload } = message;
+      return { type: "round", round, head, payload };
     }
   }
 }

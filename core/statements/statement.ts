@@ -60,7 +60,7 @@ export interface RoundCommitment {
   readonly type: "round";
   readonly round: number;
   readonly head: string; // of the chain over its steps
-  readonly payload: string; // payloadHash
+  readonly payload: string; // hash over its slices, made by the shells
 }
 
 export type Statement = TaskFinding | GradientFinding | ModelFinding | StepReceipt | RoundCommitment;

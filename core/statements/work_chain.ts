@@ -19,8 +19,3 @@ export interface ChainLink {
 export function nextHead(previous: string, { round, step, root }: ChainLink): string {
   return sha256(`step ${previous} ${round} ${step} ${root}`);
 }
-
-/** Of the blobs that a payload consists of. */
-export function payloadHash(slices: readonly { readonly hash: string }[]): string {
-  return sha256(`payload ${slices.map(({ hash }) => hash).join(" ")}`);
-}

@@ -1,19 +1,20 @@
 /**
  * A tree of hashes over what a miner delivered in a step: its root commits to every result, and a path shows that one is in it.
  *
- * Leaves are hashes of the work (workHash), in the order of the hub's request. A node is the hash of its two children; one
- * without a partner moves up as it is. A leaf's text begins with a bracket and a node's with a word, so neither passes as the
- * other.
+ * Leaves are hashes of the work (workHash), in the order of the hub's request. A node is the hash of up to sixteen children: that
+ * takes a third of the hashing of a tree of pairs, and paths are only written for the few results that were found wrong. A leaf's
+ * text begins with a bracket and a node's with a word, so neither passes as the other.
  */
 
 import { sha256 } from "../sha256.ts";
 
-/** From a leaf to the root: each sibling with its side, `<` for the left. */
-export type WorkPath = readonly string[];
+/** From a leaf to the root: of each node its children, with the place of the one that is known left empty. */
+export type WorkPath = readonly (readonly string[])[];
 
+const children = 16; // of a node
 const noWork = "0".repeat(64); // root over nothing
 
-const nodeHash = (left: string, right: string): string => sha256(`node ${left} ${right}`);
+const nodeHash = (hashes: readonly string[]): string => sha256(`node ${hashes.join(" ")}`);
 
 export function rootOf(leaves: readonly string[]): string {
   let level = leaves;
@@ -23,28 +24,27 @@ export function rootOf(leaves: readonly string[]): string {
 
 function nextLevel(level: readonly string[]): string[] {
   const next: string[] = [];
-  for (let i = 0; i < level.length; i += 2) {
-    const right = level[i + 1];
-    next.push(right === undefined ? level[i]! : nodeHash(level[i]!, right));
-  }
+  for (let i = 0; i < level.length; i += children) next.push(nodeHash(level.slice(i, i + children)));
   return next;
 }
 
 export function pathOf(leaves: readonly string[], index: number): WorkPath {
-  const path: string[] = [];
+  const path: string[][] = [];
   let at = index;
   for (let level = leaves; level.length > 1; level = nextLevel(level)) {
-    const sibling = level[at ^ 1];
-    if (sibling !== undefined) path.push(`${at % 2 === 0 ? ">" : "<"}${sibling}`);
-    at >>= 1;
+    const first = at - at % children;
+    path.push(level.slice(first, first + children).map((hash, i) => first + i === at ? "" : hash));
+    at = first / children;
   }
   return path;
 }
 
-/** The root that the path leads to. */
-export function rootFrom(leaf: string, path: WorkPath): string {
-  return path.reduce((hash, step) => {
-    const sibling = step.slice(1);
-    return step.startsWith("<") ? nodeHash(sibling, hash) : nodeHash(hash, sibling);
-  }, leaf);
+/** The root that the path leads to; null: it is none, as a node of it has not just one empty place. */
+export function rootFrom(leaf: string, path: WorkPath): string | null {
+  let known = leaf;
+  for (const node of path) {
+    if (node.filter((hash) => hash === "").length !== 1) return null;
+    known = nodeHash(node.map((hash) => hash === "" ? known : hash));
+  }
+  return known;
 }

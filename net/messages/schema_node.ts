@@ -77,6 +77,7 @@ const rules: MessageRules<NodeMessage> = {
       type: v.literal("payloadCommitted"),
       round: count,
       slices: list(blobRef),
+      payload: hex64,
       head: hex64,
       signature,
     }),

@@ -106,11 +106,12 @@ Deno.test("Receipts: a failed verdict carries the path to what its miner signed,
   const follows = (entry: VerdictEntry) => takeEntry(openLedger(), entry);
   assertEquals(follows(verdict), null);
   const { proof } = verdict;
-  assert((proof.path?.length ?? 0) > 1);
+  assert((proof.path?.length ?? 0) > 0);
   for (
     const change of [
       { root: rootOf(["ab"]) },
-      { path: proof.path!.slice(1) },
+      { path: [] },
+      { path: proof.path!.map((node) => node.map((hash) => hash === "" ? "ab".repeat(32) : hash)) },
       { work: { ...proof.work!, output: "ab".repeat(32) } },
     ]
   ) {

@@ -75,7 +75,7 @@ export function staleMessage(dice: Dice, progress: { step: number; round: number
         type: "payloadCommitted",
         round,
         slices: [ref],
-        ...{ head: "", signature: "" },
+        ...{ payload: "", head: "", signature: "" },
       });
     case 4:
       return plain({ type: "sliceReduced", round: progress.round, edition: 1, slice: 1_000_000, result: ref });

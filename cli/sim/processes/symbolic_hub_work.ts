@@ -14,7 +14,7 @@ import type { OwnWork } from "../../hub/hub_runtime.ts";
 import { digest } from "../digest.ts";
 import type { SwarmShape } from "../swarm_shape.ts";
 import type { BlobSet } from "./blob_set.ts";
-import { isSymbolic } from "./symbolic_signature.ts";
+import { isSymbolic, symbolicPayloadHash } from "./symbolic_signature.ts";
 import { isFinite, statsOf } from "./symbolic_numbers.ts";
 import { reducedSlice, symbolicVector } from "./symbolic_payload.ts";
 import { blobsOfSource, mergedVectors, vectorsOf } from "./symbolic_stage.ts";
@@ -46,7 +46,10 @@ export class SymbolicHubWork {
       case "checkPayload": {
         const { stage, node, slices, layout, signed } = work;
         const stats = slices.every((ref) => blobs.has(ref)) ? statsOf(slices, layout) : null;
-        return { type: "payloadChecked", round, stage, node, stats, shape: null, isSigned: isSymbolic(signed) };
+        const { statement } = signed;
+        const isOfThis = statement.type === "round" && statement.payload === symbolicPayloadHash(slices);
+        const isSigned = isOfThis && isSymbolic(signed);
+        return { type: "payloadChecked", round, stage, node, stats, shape: null, isSigned };
       }
       case "checkState": {
         const { step, node, parameters } = work;

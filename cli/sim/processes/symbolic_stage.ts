@@ -6,6 +6,7 @@
  * ones. A job's result is computed when it begins; its uploads are handed to the caller, which knows when it ends.
  */
 
+import { symbolicPayloadHash } from "./symbolic_signature.ts";
 import { present, unreachable } from "../../../core/assert.ts";
 import { wireBytes } from "../../../core/codec/wire.ts";
 import { fault, type Parsed, parsed } from "../../../core/fault.ts";
@@ -194,13 +195,15 @@ export class SymbolicStage {
       return symbolicPayload(this.#options.shape, { hash, values: size });
     });
     const { lie } = this;
-    if (lie === "withhold") return { result: parsed({ type: "formPayload", slices: refs }), puts: [] };
+    if (lie === "withhold") {
+      return { result: parsed({ type: "formPayload", slices: refs, hash: symbolicPayloadHash(refs) }), puts: [] };
+    }
     if (lie !== "nanPayload" && lie !== "hugePayload") {
-      return { result: parsed({ type: "formPayload", slices: refs }), puts: refs };
+      return { result: parsed({ type: "formPayload", slices: refs, hash: symbolicPayloadHash(refs) }), puts: refs };
     }
     const kind = lie === "nanPayload" ? "nan" : "huge";
     const spoilt = refs.map(({ hash, bytes }) => ({ hash: spoiltHash(kind, hash), bytes }));
-    return { result: parsed({ type: "formPayload", slices: spoilt }), puts: spoilt };
+    return { result: parsed({ type: "formPayload", slices: spoilt, hash: symbolicPayloadHash(spoilt) }), puts: spoilt };
   }
 
   #reduceSlice({ inputs }: Extract<MinerWork, { type: "reduceSlice" }>): WorkOutcome {

@@ -5,7 +5,7 @@
 
 import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../../ids.ts";
 import type { Evaluated, GradientRepeated, Replayed } from "../../protocol/audit_messages.ts";
-import type { HeldReceipt, TaskReceipt } from "../step/receipts.ts";
+import type { HeldReceipt, TaskReceipt } from "../../statements/receipt.ts";
 import type { Subject } from "../../statements/findings.ts";
 
 /** A task that validators repeat, with the parameters that its round began with or those that its miner showed. */

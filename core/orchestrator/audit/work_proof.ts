@@ -11,7 +11,7 @@ import { judgeGradient } from "../../score/gradient_verdict.ts";
 import { judgeRepetition } from "../../score/verdict.ts";
 import type { SignedStatement } from "../../statements/statement.ts";
 import type { OrchestratorState } from "../state.ts";
-import type { HeldReceipt } from "../step/receipts.ts";
+import type { HeldReceipt } from "../../statements/receipt.ts";
 import type { AuditRequest, GradientReplay, ReplayTask, SignedAnswer } from "./audit_state.ts";
 
 /** The receipt that decides whether the verdict can be shown to be about its miner's own work; null: it passes, or there is none. */

@@ -10,7 +10,6 @@ import { fault } from "../../fault.ts";
 import type { NodeId } from "../../ids.ts";
 import type { PayloadCommitted } from "../../protocol/message.ts";
 import type { SignedStatement } from "../../statements/statement.ts";
-import { payloadHash } from "../../statements/work_chain.ts";
 import type { OrchestratorEffect } from "../event.ts";
 import { blame } from "../members/blame.ts";
 import type { Member, OrchestratorState } from "../state.ts";
@@ -19,8 +18,8 @@ import { withdrawPayload } from "./reducers.ts";
 
 /** What came with a payload; `isOurs`: its head is the one that follows from the steps. */
 export function commitmentOf({ head }: Member, message: PayloadCommitted): Commitment {
-  const { slices, signature } = message;
-  return { head: message.head, payload: payloadHash(slices), signature, isOurs: message.head === head };
+  const { payload, signature } = message;
+  return { head: message.head, payload, signature, isOurs: message.head === head };
 }
 
 export function signedCommitment(
@@ -39,7 +38,7 @@ export function refuseCommitment(
   withdrawPayload(merge, node);
   state.roundUnits.delete(node);
   const why = commitment.isOurs
-    ? `its signature must be that of ${node}`
+    ? `it must be signed by ${node}, and over this payload`
     : `it must be over the steps that the orchestrator counted: its head is ${commitment.head}`;
   const detail = `Cannot merge a payload of round ${state.round} as what comes with it must be true: ${why}`;
   return blame(state, { node, fault: fault("unauthenticated", detail) });

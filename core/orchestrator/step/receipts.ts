@@ -14,25 +14,15 @@ import { present } from "../../assert.ts";
 import { fault } from "../../fault.ts";
 import type { BlobRef, NodeId, TaskId } from "../../ids.ts";
 import type { StepSealed } from "../../protocol/message.ts";
-import { type DoneWork, type StepReceipt, workHash } from "../../statements/statement.ts";
+import type { HeldReceipt, TaskReceipt } from "../../statements/receipt.ts";
+import { type DoneWork, workHash } from "../../statements/statement.ts";
 import { nextHead } from "../../statements/work_chain.ts";
-import { pathOf, rootOf, type WorkPath } from "../../statements/work_tree.ts";
+import { pathOf, rootOf } from "../../statements/work_tree.ts";
 import type { OrchestratorEffect } from "../event.ts";
 import { blame } from "../members/blame.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 import type { Flow, SealRequest, StepWork, WorkItem } from "./step_state.ts";
 import { flowOf } from "./wiring.ts";
-
-/** A step's receipt as its miner signed it; the signature is checked when it matters. */
-export interface HeldReceipt extends Omit<StepReceipt, "type"> {
-  readonly signature: string;
-}
-
-/** A receipt, and where a task is in it. */
-export interface TaskReceipt {
-  readonly receipt: HeldReceipt;
-  readonly path: WorkPath;
-}
 
 export interface DeliveredWork {
   readonly tasks: readonly TaskId[];

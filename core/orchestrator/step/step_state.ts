@@ -8,7 +8,7 @@
 import type { WireScale } from "../../codec/wire.ts";
 import type { Before } from "../../heap.ts";
 import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../../ids.ts";
-import type { HeldReceipt } from "./receipts.ts";
+import type { HeldReceipt } from "../../statements/receipt.ts";
 import type { StepFault } from "./step_outcome.ts";
 
 export type ItemStatus = "blocked" | "queued" | "leased" | "done";

@@ -9,7 +9,8 @@
 import { assert, present } from "../../assert.ts";
 import { heapPush } from "../../heap.ts";
 import { type Direction, microbatchId, type StageIndex } from "../../ids.ts";
-import type { Attachment } from "../event.ts";
+import type { Attachment, OrchestratorEffect } from "../event.ts";
+import { logDraws } from "../run_log.ts";
 import { chainLength, chainLink, chainPosition } from "./chain.ts";
 import { levelReplicas, presentReplica, replicasOf, rosterOf } from "../members/replicas.ts";
 import type { Member, OrchestratorState } from "../state.ts";
@@ -56,7 +57,8 @@ function openFlow(state: OrchestratorState, index: number): Flow {
   return { microbatch: microbatchId(index), items, ...wires, losses: null };
 }
 
-export function openStep(state: OrchestratorState, nowMs: number): void {
+/** A round's first step is preceded by what its draws will come from. */
+export function openStep(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   assert(state.work === null, "Cannot open a step as the last one must be closed");
   const perStep = state.config.train.microbatchesPerStep;
   const flows = Array.from({ length: perStep }, (_, i) => openFlow(state, state.step * perStep + i));
@@ -83,6 +85,7 @@ export function openStep(state: OrchestratorState, nowMs: number): void {
   state.counters.microbatchesIssued += flows.length;
   levelReplicas(state);
   for (const flow of flows) queueItem(state, present(flow.items[0], "a flow has items"));
+  return state.step === state.roundFirstStep ? [logDraws(state)] : [];
 }
 
 export function flowOf(state: OrchestratorState, item: WorkItem): Flow {

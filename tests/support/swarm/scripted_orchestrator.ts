@@ -33,7 +33,7 @@ type Sent<T extends HubMessage["type"]> = Extract<HubMessage, { type: T }>;
 export type Said =
   | NodeMessage
   | Omit<StepSealed, "root" | "signature">
-  | Omit<PayloadCommitted, "head" | "signature">;
+  | Omit<PayloadCommitted, "payload" | "head" | "signature">;
 
 export class ScriptedOrchestrator {
   readonly state: OrchestratorState;
@@ -151,7 +151,7 @@ export class ScriptedOrchestrator {
       return { root: this.state.work?.asked.get(node)?.root ?? "", signature: "", ...said };
     }
     if (said.type !== "payloadCommitted") return said;
-    return { head: this.state.members.get(node)?.head ?? "", signature: "", ...said };
+    return { payload: "ef".repeat(32), head: this.state.members.get(node)?.head ?? "", signature: "", ...said };
   }
 
   join(name: string, options: { holding?: Holding; previousStage?: StageIndex; listens?: string } = {}): NodeId {

@@ -29,7 +29,7 @@ function largest(config: RunConfig): NodeMessage[] {
     ...Object.values(nodeSamples),
     {
       ...{ type: "payloadCommitted", round: 1e9, slices: Array.from({ length: Math.max(...counts) }, () => ref) },
-      ...{ head: "ab".repeat(32), signature: "cd".repeat(64) },
+      ...{ payload: "ef".repeat(32), head: "ab".repeat(32), signature: "cd".repeat(64) },
     },
     {
       type: "join",

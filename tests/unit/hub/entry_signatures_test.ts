@@ -2,7 +2,7 @@
 
 import { assertEquals, assertNotEquals } from "@std/assert";
 import { hotkeyOfMiniSecret, verifySignature } from "../../../chain/wallet/hotkey.ts";
-import { isGenuine } from "../../../cli/hub/signature_check.ts";
+import { isGenuine } from "../../../cli/hub/signatures/signature_check.ts";
 import { signatureProblem, signedParts } from "../../../cli/ledger/entry_signatures.ts";
 import { nodeId, stageIndex, type TaskId } from "../../../core/ids.ts";
 import type { LogEntry } from "../../../core/ledger/entry.ts";

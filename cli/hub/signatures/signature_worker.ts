@@ -1,7 +1,7 @@
 /** The thread that checks members' signatures: see signature_thread.ts. */
 
-import { verifySignature } from "../../chain/wallet/hotkey.ts";
-import type { SignedStatement } from "../../core/statements/statement.ts";
+import { verifySignature } from "../../../chain/wallet/hotkey.ts";
+import type { SignedStatement } from "../../../core/statements/statement.ts";
 import { isGenuine } from "./signature_check.ts";
 
 export interface CheckRequest {

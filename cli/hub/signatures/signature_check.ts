@@ -3,8 +3,8 @@
  * them (signature_thread.ts); the plain one here is for swarms within one process.
  */
 
-import { type SignedStatement, statementText } from "../../core/statements/statement.ts";
-import type { Verify } from "../../net/auth/hello.ts";
+import { type SignedStatement, statementText } from "../../../core/statements/statement.ts";
+import type { Verify } from "../../../net/auth/hello.ts";
 
 export interface SignatureChecker {
   /** Of each, in order. */

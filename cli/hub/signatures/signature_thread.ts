@@ -5,10 +5,10 @@
  * the hub's links, and with the same results.
  */
 
-import type { SignedStatement } from "../../core/statements/statement.ts";
+import type { SignedStatement } from "../../../core/statements/statement.ts";
 import { plainChecker, type SignatureChecker } from "./signature_check.ts";
 import type { CheckAnswer, CheckRequest } from "./signature_worker.ts";
-import type { Verify } from "../../net/auth/hello.ts";
+import type { Verify } from "../../../net/auth/hello.ts";
 
 interface Waiting {
   readonly signed: readonly SignedStatement[];
