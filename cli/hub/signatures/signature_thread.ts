@@ -21,7 +21,7 @@ export class SignatureThread implements SignatureChecker {
   readonly #warn: (text: string) => void;
   readonly #waiting = new Map<number, Waiting>();
   #worker: Worker | null = null;
-  #hasFailed = false;
+  #isOver = false; // it has failed or was closed
   #checks = 0;
 
   constructor({ run, verify, warn }: { run: string; verify: Verify; warn: (text: string) => void }) {
@@ -31,7 +31,7 @@ export class SignatureThread implements SignatureChecker {
   }
 
   check(signed: readonly SignedStatement[]): Promise<readonly boolean[]> {
-    if (this.#hasFailed) return this.#plain.check(signed);
+    if (this.#isOver) return this.#plain.check(signed);
     this.#worker ??= this.#open();
     const { promise, resolve } = Promise.withResolvers<readonly boolean[]>();
     const id = this.#checks++;
@@ -41,6 +41,7 @@ export class SignatureThread implements SignatureChecker {
   }
 
   close(): void {
+    this.#isOver = true;
     this.#worker?.terminate();
     this.#worker = null;
     this.#waiting.clear(); // nobody waits any more
@@ -61,7 +62,6 @@ export class SignatureThread implements SignatureChecker {
   }
 
   #fail(why: string): void {
-    this.#hasFailed = true;
     this.#warn(`The thread that checks signatures stopped (${why}); they are checked beside the hub's other work`);
     const waiting = [...this.#waiting.values()];
     this.close();

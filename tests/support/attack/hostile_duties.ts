@@ -1,5 +1,6 @@
 /** Attackers in a merge by what they withhold or claim, and by payloads made for one kind of tensor. */
 
+import { payloadHash } from "../../../cli/roles/payload_hash.ts";
 import { present } from "../../../core/assert.ts";
 import { fault } from "../../../core/fault.ts";
 import { parameterTable, type ParameterTensor } from "../../../core/model/spec.ts";
@@ -35,7 +36,7 @@ function remakesPayload(
       store.held.set(refOf(bytes).hash, bytes);
       return refOf(bytes);
     });
-    return { ...message, slices };
+    return { ...message, slices, payload: payloadHash(slices) };
   });
   return together(watch, remake);
 }
@@ -75,10 +76,13 @@ export const scalesTensors = (times: number, names: RegExp): Hostile =>
   remakesPayload(names, (parts, _, isChosen) => mapped(parts, (value, at) => isChosen(at) ? times * value : value));
 
 /** Commits hashes and stores nothing behind them, as bytes that do not fit their hash are not stored either. */
-export const commitsHashesOnly: Hostile = instead("payloadCommitted", ({ message }) => ({
-  ...message,
-  slices: message.slices.map(({ hash, bytes }) => ({ ...refOf(new TextEncoder().encode(`not ${hash}`)), bytes })),
-}));
+export const commitsHashesOnly: Hostile = instead("payloadCommitted", ({ message }) => {
+  const slices = message.slices.map(({ hash, bytes }) => ({
+    ...refOf(new TextEncoder().encode(`not ${hash}`)),
+    bytes,
+  }));
+  return { ...message, slices, payload: payloadHash(slices) };
+});
 
 /** Instead of a mean: an honest input holds NaN. */
 export const accusesInput = (position: number): Hostile =>
