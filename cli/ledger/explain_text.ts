@@ -66,7 +66,7 @@ export function checkedText(history: MinerHistory): string[] {
   const gradients = all.filter(({ gradient }) => gradient !== undefined);
   const ofGradients = gradients.length === 0 ? [] : [gradientsText(gradients)];
   const verdicts = all.filter(({ gradient }) => gradient === undefined);
-  if (verdicts.length === 0) return ["No validator has repeated a task of it.", ...ofGradients];
+  if (verdicts.length === 0) return ["No validator has repeated a task of it.", ...ofGradients, ...signedText(all)];
   const failed = verdicts.filter(({ passed }) => !passed);
   const worst = Math.max(...verdicts.filter(({ passed }) => passed).map(({ innovationError }) => innovationError));
   const passed = verdicts.length - failed.length;
@@ -80,20 +80,22 @@ export function checkedText(history: MinerHistory): string[] {
       `${lossError === null ? "" : `, its losses by ${lossError.toPrecision(3)}`}; ${tolerance} is allowed.`
     ),
     ...ofGradients,
-    signedText(all),
+    ...signedText(all),
   ];
 }
 
 /** Whose word the verdicts are. */
-function signedText(verdicts: Verdicts): string {
+function signedText(verdicts: Verdicts): string[] {
+  if (verdicts.length === 0) return [];
   const signed = verdicts.filter(({ signature }) => signature !== undefined).length;
   const failed = verdicts.filter(({ passed }) => !passed);
   const proven = failed.filter(({ proof }) => proof !== undefined).length;
-  const ofMiner = failed.length === 0
-    ? ""
-    : ` ${proven} of the ${failed.length} failed are about work that it has signed.`;
-  if (signed === verdicts.length) return `Each verdict is signed by its validator.${ofMiner}`;
-  return `${signed} of these ${verdicts.length} verdicts are signed by their validators; the others are the hub's word.${ofMiner}`;
+  return [
+    signed === verdicts.length
+      ? "Each verdict is signed by its validator."
+      : `Verdicts signed by their validators: ${signed} of ${verdicts.length}; the others are the hub's word.`,
+    ...(failed.length === 0 ? [] : [`Work found wrong that it had signed itself: ${proven} of ${failed.length}.`]),
+  ];
 }
 
 function gradientsText(gradients: Verdicts): string {

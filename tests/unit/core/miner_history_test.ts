@@ -5,6 +5,7 @@ import { microbatchId, type NodeId, nodeId, stageIndex, taskId } from "../../../
 import type { LogEntry, StepEntry } from "../../../core/ledger/entry.ts";
 import { openLedger, scoresEntry, takeEntry } from "../../../core/ledger/ledger.ts";
 import { effectsOfMiner, type MinerHistory, openHistory, takeIntoHistory } from "../../../core/ledger/miner_history.ts";
+import { workHash } from "../../../core/statements/statement.ts";
 import { adviceFor, historyText } from "../../../cli/ledger/explain_text.ts";
 
 const [quick, slow, idle] = [nodeId("5Quick"), nodeId("5Slow"), nodeId("5Idle")];
@@ -94,6 +95,20 @@ Deno.test("History: the effect of a miner on the loss, with what it takes to kno
   assertEquals(effect!.effect > 0.25 && effect!.effect < 0.3, true); // half of the difference to its only mate
 });
 
+Deno.test("History: says whose word its verdicts are", () => {
+  const found = failed(first, slow, 0);
+  if (found.type !== "verdict") throw new Error("a verdict");
+  const done = { input: null, gradient: null, output: "ab", losses: null };
+  const work = workHash({ task: found.task, ...done });
+  const proof = { step: 0, previous: "", root: work, tasks: 1, squareSum: 1, signature: "cd", work: done, path: [] };
+  const verdict: LogEntry = { ...found, work, parameters: "initial", signature: "ef", proof };
+  const lines = historyText(historyOf(slow, [verdict, ...round(0)]));
+  assertEquals(lines.filter((line) => line.includes("signed")), [
+    "  Each verdict is signed by its validator.",
+    "  Work found wrong that it had signed itself: 1 of 1.",
+  ]);
+});
+
 Deno.test("History: in sentences, for a miner and a validator", () => {
   const entries = [failed(first, slow, 0), ...round(0)];
   assertEquals(historyText(historyOf(slow, entries)), [
@@ -103,6 +118,8 @@ Deno.test("History: in sentences, for a miner and a validator", () => {
     "Checked:",
     "  Validators repeated 1 task: 0 passed, 1 failed.",
     "  Round 0: 7.0.turnaround.0 failed by 5First: its output is off by 0.700; 0.05 is allowed.",
+    "  Verdicts signed by their validators: 0 of 1; the others are the hub's word.",
+    "  Work found wrong that it had signed itself: 0 of 1.",
     "",
     "Earned, in units of a mean stage's forward (a backward counts as two):",
     "  Round 0: 4 tasks in stage 0, 12 units credited; score 12, 25.0 % of all.",
