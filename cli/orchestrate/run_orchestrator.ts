@@ -40,7 +40,6 @@ import { type OpenRunOptions, type OpenRunState, openRunState } from "./open_run
 import { openProjection } from "./open_projection.ts";
 import { planRun, sayOver } from "./plan_run.ts";
 import { type PreparedRun, prepareRun, saveResumedRun, type ServedAt } from "./prepare_run.ts";
-import { SignatureThread } from "../hub/signature_thread.ts";
 import { SignatureThread } from "../hub/signatures/signature_thread.ts";
 import { startOrchestrator } from "../hub/orchestrator_role.ts";
 import type { RunningOrchestrator } from "../hub/running_orchestrator.ts";
@@ -180,11 +179,8 @@ async function startRun(
     gather: (callback) => setImmediate(callback), // after all readable sockets have been read
     signer,
     verify: verifySignature,
-    checker: new SignatureThread({ run: runId, verify: verifySignature, warn }),
-    tickets,
     admit: (node) => owner.check(node.node) ?? chain.admit(node) ?? roomFault(role.state, node),
     ...{ checker: new SignatureThread({ run: runId, verify: verifySignature, warn }), tickets },
-    admit: (node) => chain.admit(node) ?? roomFault(role.state, node),
     ...{ limits, timers: systemTimers, random: systemRandom },
     blobs: members.blobs,
     batches: batchesOf(prepared),

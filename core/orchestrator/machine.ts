@@ -318,12 +318,7 @@ function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] 
   }
   effects.push(...continueUpload(state, nowMs), ...leaseWork(state, nowMs), ...sealIdle(state, nowMs));
   offerTrials(state);
-  effects.push(
-    ...requestAudits(state, nowMs),
-    ...checkStates(state),
-    ...refereeNext(state),
-    ...settleRounds(state),
-  );
+  effects.push(...requestAudits(state, nowMs), ...checkStates(state), ...refereeNext(state), ...settleRounds(state));
   return [...effects, ...closeRun(state, nowMs)];
 }
 
