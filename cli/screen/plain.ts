@@ -173,7 +173,8 @@ function mergeSentence(record: Of<"roundMerged">): string {
   const hashes = split.length === 0 ? equal : `hashes UNEQUAL on stage ${split.join(", ")}, `;
   const bytes = `${byteSize(record.bytesPerMiner)} sent by a miner`;
   const next = record.nextSteps === undefined ? "" : `; the next after ${plural(record.nextSteps, "step")}`;
-  return `merge    round ${record.round - 1} merged, ${hashes}${bytes}, ${duration(record.mergeMs)}${next}`;
+  const wait = record.waitedMs === undefined ? "" : `, ${duration(record.waitedMs)} of it for audits`;
+  return `merge    round ${record.round - 1} merged, ${hashes}${bytes}, ${duration(record.mergeMs)}${wait}${next}`;
 }
 
 function verdictSentence(record: Of<"verdict">): string {

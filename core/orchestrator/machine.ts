@@ -12,6 +12,7 @@ import type { NodeMessage, Role } from "../protocol/message.ts";
 import { nextAlarm } from "./alarms.ts";
 import { requestAudits } from "./audit/audit_requests.ts";
 import { onAuditAlarm, onRequestFailed, settleRounds } from "./audit/auditing.ts";
+import { waitDueMs } from "./audit/round_audits.ts";
 import { offerTrials, onEndLaid } from "./audit/payload_trials.ts";
 import { checkStates, onStateChecked, onStateShown } from "./audit/shown_states.ts";
 import { onRefereed, refereeNext } from "./audit/referee.ts";
@@ -342,5 +343,6 @@ function nextDeadlineMs(state: OrchestratorState): number | null {
     if (!stage.stored && stage.asked !== null && stage.asked !== "hub") consider(stage.deadlineMs);
   }
   for (const merge of state.merge?.stages ?? []) consider(answersDueMs(merge));
+  consider(waitDueMs(state));
   return earliest === Infinity ? null : earliest;
 }

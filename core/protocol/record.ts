@@ -85,6 +85,7 @@ export type RunRecord =
     stages: { stage: StageIndex; parameters: string; replicas: number; agree: boolean }[];
     bytesPerMiner: number; // uploaded: payload and reduced slices, mean over the miners
     mergeMs: number;
+    waitedMs?: number; // of these: for audits of the round
     nextSteps?: number; // of the round that begins, where its length is measured
     draws: string; // the secret key that reducers and audits of the round before were drawn from, in hexadecimal
   }

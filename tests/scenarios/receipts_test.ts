@@ -6,7 +6,7 @@ import type { CommittedEntry, MachineEntry, VerdictEntry } from "../../core/ledg
 import { openLedger, takeEntry } from "../../core/ledger/ledger.ts";
 import { nextHead } from "../../core/statements/work_chain.ts";
 import { rootOf } from "../../core/statements/work_tree.ts";
-import { commit, reduceAll } from "../support/swarm/scripted_merge.ts";
+import { commit, passWait, reduceAll } from "../support/swarm/scripted_merge.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 
 const wrong = { innovationError: 2, equalShare: 0, lossError: null, signature: "" };
@@ -142,6 +142,7 @@ Deno.test("Commitments: a merged round's entry has the payload and the steps of 
   const heads = nodes.map((node) => headOf(hub, node));
   for (const node of nodes) commit(hub, node);
   reduceAll(hub, nodes);
+  passWait(hub);
   const stages = [hub.blob(64), hub.blob(64)];
   for (const node of nodes) {
     const parameters = stages[hub.state.members.get(node)!.stage!]!;

@@ -3,7 +3,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
 import type { PayloadStats } from "../../core/merge/payload_stats.ts";
-import { commit, reduceAll } from "../support/swarm/scripted_merge.ts";
+import { commit, passWait, reduceAll } from "../support/swarm/scripted_merge.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 
 /** One stage of two replicas and a validator that never answers; every second step of two is drawn for everybody. */
@@ -38,6 +38,7 @@ function train(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): number {
 function merge(hub: ScriptedOrchestrator, nodes: readonly NodeId[], before = () => {}): void {
   for (const node of nodes) commit(hub, node);
   reduceAll(hub, nodes);
+  passWait(hub);
   for (const node of nodes) hub.inbox(node).length = 0;
   const merged = { parameters: hub.blob(64), momentum: null };
   const round = hub.state.round + 1;

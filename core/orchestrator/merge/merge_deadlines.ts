@@ -10,7 +10,7 @@
 import type { NodeId } from "../../ids.ts";
 import { isUnreliable, noteAbsence, noteWithheld } from "../members/blame.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
-import type { StageMerge } from "./merge_state.ts";
+import { isReduced, type StageMerge } from "./merge_state.ts";
 import { dropParticipants, dropWeight, replaceReducer } from "./reducers.ts";
 import type { OrchestratorState } from "../state.ts";
 
@@ -32,9 +32,10 @@ function answeredShare(merge: StageMerge): number {
   return merge.applied.size / Math.max(1, merge.participants.size);
 }
 
-/** When this phase's answers are due; null while no replica owes one (the hub itself is working). */
+/** When this phase's answers are due; null while no replica owes one that is needed (the hub itself is working, or waits). */
 export function answersDueMs(merge: StageMerge): number | null {
-  return merge.phase !== "agreed" && merge.owing.size > 0 ? merge.deadlineMs : null;
+  const isNeeded = merge.phase === "applying" ? merge.owing.size > 0 : merge.owing.size > 0 && !isReduced(merge);
+  return isNeeded ? merge.deadlineMs : null;
 }
 
 /** Ends the waiting of every stage whose deadline has passed. */

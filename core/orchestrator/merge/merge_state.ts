@@ -69,6 +69,10 @@ export function valuesOfSlice(merge: StageMerge, index: number): number {
   return present(merge.layout[index], "a slice has its place").size;
 }
 
+/** Nothing is left of it but to apply the result. */
+export const isReduced = ({ phase, isStale, openSlices }: StageMerge): boolean =>
+  phase === "applying" || phase === "agreed" || (phase === "reducing" && !isStale && openSlices === 0);
+
 /** Whether the node's result is exactly the agreed one. */
 export function holdsAgreed(merge: StageMerge, node: NodeId): boolean {
   const shown = merge.applied.get(node);
@@ -118,6 +122,8 @@ export interface StageMerge {
 export interface MergeWork {
   readonly stages: readonly StageMerge[];
   readonly startedMs: number;
+  reducedMs: number | null; // when the last stage was reduced; what follows waits for audits: audit/round_audits.ts
+  waitedMs: number; // for these
 }
 
 export interface StageUpload {

@@ -1,8 +1,8 @@
 /**
  * The merge that ends a round: every stage at once, each through committing, reducing, applying, agreed.
  *
- * Payloads are checked when they are committed (payload_check.ts), slices are reduced by pairs of replicas (reducing.ts). Then
- * every replica takes the outer step and reports the hashes of its parameters and outer momentum. When more than two thirds of
+ * Payloads are checked when they are committed (payload_check.ts), slices are reduced by pairs of replicas (reducing.ts). When the
+ * round's audits are done or have taken too long (audit/round_audits.ts), every replica takes the outer step and reports the hashes of its parameters and outer momentum. When more than two thirds of
  * the replicas that the merge began with report the same result, and none reports another, it is agreed; otherwise the hub
  * takes the step itself, and replicas with another result are blamed and load the agreed one. Phases close by answers, by
  * quorum and grace, or by deadline (merge_deadlines.ts), so no phase can wait forever.
@@ -13,10 +13,11 @@ import { fault } from "../../fault.ts";
 import type { BlobRef, NodeId, StageIndex } from "../../ids.ts";
 import { contributionWeights } from "../../merge/average.ts";
 import { sliceLayout } from "../../merge/butterfly.ts";
+import { noteWait, waitsForAudits } from "../audit/round_audits.ts";
 import { blame } from "../members/blame.ts";
 import { type OrchestratorEffect, record, send } from "../event.ts";
 import { enter, phaseRecord } from "./merge_phase.ts";
-import { holdsAgreed, isSameStage, type MergedStage, type StageMerge, voteOf } from "./merge_state.ts";
+import { holdsAgreed, isReduced, isSameStage, type MergedStage, type StageMerge, voteOf } from "./merge_state.ts";
 import { askForPayload, noteLengths } from "./payload_check.ts";
 import { owe } from "./reducers.ts";
 import { judgeSlices, reduce } from "./reducing.ts";
@@ -28,7 +29,7 @@ export function startMerge(state: OrchestratorState, nowMs: number): Orchestrato
   assert(state.work === null && state.merge === null, "Cannot start a merge as the step must be closed");
   state.phase = "merging";
   const stages = state.stages.map((spec) => openStage(state, { stage: spec.index, nowMs }));
-  state.merge = { stages, startedMs: nowMs };
+  state.merge = { stages, startedMs: nowMs, reducedMs: null, waitedMs: 0 };
   const effects: OrchestratorEffect[] = [];
   for (const merge of stages) {
     effects.push(phaseRecord(state, merge));
@@ -91,13 +92,15 @@ function openStage(state: OrchestratorState, options: { stage: StageIndex; nowMs
 /** Advances every stage as far as the answers allow. */
 export function advanceMerge(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
-  for (const merge of state.merge?.stages ?? []) {
+  const { merge: work } = state;
+  for (const merge of work?.stages ?? []) {
     let phase: StageMerge["phase"] | null = null;
     while (phase !== merge.phase) {
       phase = merge.phase;
       effects.push(...advanceStage(state, { merge, nowMs }));
     }
   }
+  if (work !== null) work.reducedMs = work.stages.every(isReduced) ? work.reducedMs ?? nowMs : null;
   return effects;
 }
 
@@ -109,7 +112,9 @@ function advanceStage(state: OrchestratorState, options: { merge: StageMerge; no
     case "reducing": {
       if (merge.isStale) return reduce(state, options);
       const effects = judgeSlices(state, options);
-      return merge.phase === "reducing" && merge.openSlices === 0 ? [...effects, ...apply(state, options)] : effects;
+      if (merge.phase !== "reducing" || !isReduced(merge) || waitsForAudits(state, options.nowMs)) return effects;
+      noteWait(state, options.nowMs);
+      return [...effects, ...apply(state, options)];
     }
     case "applying":
       return merge.owing.size === 0 ? agree(state, options) : [];

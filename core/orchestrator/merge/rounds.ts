@@ -27,7 +27,7 @@ import { reportRound } from "../audit/work_report.ts";
 
 /**
  * A new round begins with the run's current step; what counted within the last one is forgotten. `mergedMs`: when the last
- * one's merge ended; null if it had none.
+ * one's merge ended, without its wait for audits; null if it had none.
  */
 export function openRound(state: OrchestratorState, { mergedMs }: { mergedMs: number | null }): void {
   state.round += 1;
@@ -59,7 +59,7 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
   const committed = logCommitments(state.round, merge.stages);
   state.merge = null;
   state.restarts = 0;
-  openRound(state, { mergedMs: nowMs });
+  openRound(state, { mergedMs: nowMs - merge.waitedMs });
   state.upload = {
     round: state.round,
     step: state.step,
@@ -92,6 +92,7 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
       })),
       bytesPerMiner: bytes / miners,
       mergeMs: nowMs - merge.startedMs,
+      ...(merge.waitedMs > 0 ? { waitedMs: merge.waitedMs } : {}),
       ...(isMeasured(state.config.train) ? { nextSteps: measuredSteps(state) } : {}),
       draws,
     }),

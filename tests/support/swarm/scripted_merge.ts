@@ -63,4 +63,7 @@ export function reduceAll(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): 
   hub.reduced = null; // the next round's is another
 }
 
+/** Until the merge waits no longer for its round's audits. */
+export const passWait = (hub: ScriptedOrchestrator): void => hub.wait(hub.state.interval.stepsMs / 10);
+
 export const stageOf = (hub: ScriptedOrchestrator): StageMerge => hub.state.merge!.stages[0]!;

@@ -29,6 +29,10 @@ Deno.test("Plain lines: a node that joined again is back, and one replica has no
     lineOf(merged(2, 1)),
     "merge    round 3 merged, hashes equal on 1 stage, 1.0 KiB sent by a miner, 900 ms",
   );
+  assertEquals(
+    lineOf({ ...merged(1), waitedMs: 300 } as RunRecord),
+    "merge    round 3 merged, 1.0 KiB sent by a miner, 900 ms, 300 ms of it for audits",
+  );
   const panel = (record: RunRecord) => {
     foldAt(view, record, 0);
     return frame(view, { width: 100, height: 40, nowMs: 0, paint: createPaint(false) }).join("\n");

@@ -1,0 +1,92 @@
+/** A merge waits, for a bounded time, for the audits of its round: what they prove must come before the result is applied. */
+
+import { assertEquals } from "@std/assert";
+import type { NodeId } from "../../core/ids.ts";
+import { commit, reduceAll, stageOf } from "../support/swarm/scripted_merge.ts";
+import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
+
+/** One stage of two replicas with all slices reduced, and a validator that has one replay of the round, another one waiting. */
+function reduced() {
+  const hub = new ScriptedOrchestrator({
+    model: { layers: 1 },
+    pipeline: { stages: 1, codec: "none" },
+    train: { microbatchesPerStep: 10, steps: 42, stepsPerRound: 1 },
+    validate: { replaysPerMiner: 1 },
+    swarm: { replicas: 2, validators: 1 },
+    limits: { mergePhaseMs: 600_000, mergeGraceMs: 5_000, leaseMs: 600_000 },
+  });
+  const judge = hub.validator("judge");
+  answerEvaluations(hub, judge);
+  const nodes = [hub.ready("miner-0"), hub.ready("miner-1")];
+  hub.work(nodes);
+  for (const node of nodes) hub.seal(node);
+  for (const node of nodes) commit(hub, node);
+  reduceAll(hub, nodes);
+  return { hub, judge, nodes };
+}
+
+function answerEvaluations(hub: ScriptedOrchestrator, judge: NodeId): void {
+  for (const message of hub.inbox(judge).splice(0)) {
+    if (message.type !== "evaluate") continue;
+    hub.tell(judge, { type: "evaluated", request: message.request, loss: 2, tokens: 10, signature: "" });
+  }
+}
+
+function passReplay(hub: ScriptedOrchestrator, judge: NodeId): void {
+  const { request } = hub.take(judge, "replay");
+  const found = { innovationError: 0, equalShare: 1, lossError: 0 };
+  hub.tell(judge, { type: "replayed", request, ...found, signature: "" });
+}
+
+const waitedMs = (hub: ScriptedOrchestrator) =>
+  hub.records.flatMap((record) => record.type === "roundMerged" ? [record.waitedMs] : []);
+
+function applied(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): void {
+  const merged = { parameters: hub.blob(64), momentum: null };
+  for (const node of nodes) {
+    hub.take(node, "applyMerge");
+    hub.tell(node, { type: "mergeApplied", round: 1, ...merged });
+  }
+}
+
+Deno.test("Merge: it is applied as soon as the round's replays are done", () => {
+  const { hub, judge, nodes } = reduced();
+  passReplay(hub, judge);
+  assertEquals(stageOf(hub).phase, "reducing");
+  hub.wait(30);
+  passReplay(hub, judge);
+  assertEquals(stageOf(hub).phase, "applying");
+  applied(hub, nodes);
+  assertEquals([hub.state.phase, waitedMs(hub)], ["training", [30]]);
+});
+
+Deno.test("Merge: for a validator that does not answer it waits a tenth of the time of the round's steps", () => {
+  const { hub, nodes } = reduced();
+  assertEquals(hub.state.interval.stepsMs, 1000);
+  hub.wait(99);
+  assertEquals(stageOf(hub).phase, "reducing");
+  hub.wait(1);
+  assertEquals(stageOf(hub).phase, "applying");
+  applied(hub, nodes);
+  assertEquals([hub.state.phase, waitedMs(hub), hub.count("faultSeen")], ["training", [100], 0]);
+});
+
+Deno.test("Merge: without a validator it does not wait", () => {
+  const { hub, judge } = reduced();
+  hub.tell(judge, { type: "leaving", reason: "enough" });
+  assertEquals(stageOf(hub).phase, "applying");
+});
+
+Deno.test("Merge: a liar that is proven while it waits has the round begin anew, from what its miners still have", () => {
+  const { hub, judge, nodes } = reduced();
+  const { request } = hub.take(judge, "replay");
+  const found = { innovationError: 2, equalShare: 0, lossError: 0 };
+  hub.tell(judge, { type: "replayed", request, ...found, signature: "" });
+  const asked = hub.effects.find((effect) => effect.type === "refereeTask")!;
+  const repeated = { ...found, beyondRounding: 2, rounding: 0 };
+  hub.step({ type: "taskRefereed", task: asked.task, found: repeated, detail: "" });
+  const { phase, round, step, expelled } = hub.state;
+  assertEquals([phase, round, step, expelled.size, hub.count("mergeRetaken")], ["training", 1, 0, 1, 1]);
+  const told = nodes.flatMap((node) => hub.inbox(node).map(({ type }) => type));
+  assertEquals(told.includes("applyMerge"), false);
+});
