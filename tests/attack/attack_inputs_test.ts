@@ -247,7 +247,6 @@ function nanOnce(): Row {
   };
   return {
     name: "as the first answer to each microbatch, after a round's first step",
-    isQuick: true,
     culprit: "tolerated",
     miners: [{ stage: 2, hostile: nanAtFirst(isLater) }],
     meddle: (world) => swarm = world,

@@ -13,7 +13,6 @@ const rows = (): readonly Row[] => [
   { name: "1e-300", miners: [{ stage: 2, hostile: always(1e-300) }] },
   {
     name: "zero, two of three",
-    isQuick: true,
     culprit: "out",
     miners: [0, 1].map((replica) => ({ stage: 1, replica, hostile: always(0) })),
     also: assertNobodyHonestNamed,

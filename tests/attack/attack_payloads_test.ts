@@ -16,7 +16,7 @@ const rows = (): readonly Row[] => [
   { name: "one NaN", isQuick: true, miners: [{ stage: 0, hostile: commitsPayload(oneOf(NaN)) }] },
   { name: "all NaN", miners: [{ stage: 1, hostile: commitsPayload(allOf(NaN)) }] },
   { name: "one infinity", miners: [{ stage: 1, hostile: commitsPayload(oneOf(Infinity)) }] },
-  { name: "one value of 1e30", isQuick: true, miners: [{ stage: 1, hostile: commitsPayload(oneOf(1e30)) }] },
+  { name: "one value of 1e30", miners: [{ stage: 1, hostile: commitsPayload(oneOf(1e30)) }] },
   { name: "all values 1e30", miners: [{ stage: 2, hostile: commitsPayload(allOf(1e30)) }] },
   {
     name: "ten times its payload with the wrong sign",
@@ -94,7 +94,6 @@ const plausible = (): readonly Row[] => [
 const short = (): readonly Row[] =>
   [1e-3, 0.1].map((factor) => ({
     name: `two of three commit ${factor} of their payloads`,
-    isQuick: factor === 1e-3,
     culprit: "tolerated",
     miners: [0, 1].map((replica) => ({ stage: 1, replica, hostile: commitsPayload(times(factor)) })),
     also: (after) => {

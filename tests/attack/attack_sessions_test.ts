@@ -18,7 +18,6 @@ const rows = (): readonly Row[] => [
   { name: "a farewell and a new member", miners: [{ stage: 1, hostile: beginsAnew({ isPolite: true }) }] },
   {
     name: "two of three that leave and join",
-    isQuick: true,
     culprit: "tolerated",
     also: ({ state, hostile }) => {
       for (const node of hostile) assert(isResting(state, nodeId(node)), `${node} still has its place`);

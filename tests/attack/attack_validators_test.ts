@@ -100,7 +100,6 @@ const lyingRows = (): readonly Row[] => [
   },
   {
     name: "two of three say that the loss rises tenfold each time",
-    isQuick: true,
     culprit: "tolerated", // two against one, and training sides with the one: all is said, none is believed
     validators: [rising(), rising(), "honest"],
     told: "nothingFalse",

@@ -47,7 +47,6 @@ const rows = (): readonly Row[] => [
   { name: "a loss of 1e300", miners: [{ stage: 2, hostile: reportsLoss(1e300) }] },
   {
     name: "a tail that refuses every good input",
-    isQuick: true,
     culprit: "out",
     miners: [{ stage: 2, hostile: refusesInputs }],
   },
@@ -94,7 +93,6 @@ const plausible = (): readonly Row[] => [
   },
   {
     name: "gradients off by just under half their length",
-    isQuick: true,
     miners: [{ stage: 2, hostile: spoilsGradients(biased(0.48)) }],
   },
   { name: "forward wires off by a tenth", miners: [{ stage: 0, hostile: spoilsForward(biased(0.1)) }] },

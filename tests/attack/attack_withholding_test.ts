@@ -24,7 +24,6 @@ const rows = (): readonly Row[] => [
   { name: "gradients are never confirmed", miners: [{ stage: 0, hostile: keepsBack("stepSealed") }] },
   {
     name: "payloads are never committed",
-    isQuick: true,
     miners: [{ stage: 0, hostile: keepsBack("payloadCommitted") }],
   },
   { name: "payloads are committed and not stored", miners: [{ stage: 1, hostile: commitsHashesOnly }] },
@@ -116,7 +115,6 @@ function awayAtDeadlines(): Row {
   let sinceMs = -1, cutMs = -1;
   return {
     name: "payloads, by a miner that has no link whenever the deadline passes",
-    isQuick: true,
     slowRounds: 2, // the first time may be bad luck
     miners: [{ stage: 1, hostile: keepsBack("payloadCommitted") }],
     meddle: (swarm, miners) => {
@@ -144,7 +142,7 @@ const two = (hostile: Hostile) => [0, 1].map((replica) => ({ stage: 1, replica, 
 /** What is computed in a round is in no merge by its maker's own doing: it is paid as little as if it had been kept back. */
 const unmerged = (): readonly Row[] => [
   { name: "a payload", isQuick: true, miners: [{ stage: 1, hostile: refuses("payloadCommitted") }] },
-  { name: "merged parameters", isQuick: true, miners: [{ stage: 1, hostile: refuses("mergeApplied") }] },
+  { name: "merged parameters", miners: [{ stage: 1, hostile: refuses("mergeApplied") }] },
   { name: "a slice", miners: [{ stage: 1, hostile: refuses("sliceReduced") }] },
   { name: "payloads, two of three", lossTolerance: 0.05, miners: two(refuses("payloadCommitted")) },
   { name: "every second payload", miners: [{ stage: 1, hostile: everySecond(refuses("payloadCommitted")) }] },

@@ -10,7 +10,9 @@ import { noSecondDriver, withSecondDriver } from "../support/second_driver.ts";
 import { testWhere } from "../support/test_where.ts";
 import { differencesOf, type DriverSample, driverSample } from "./driver_sample.ts";
 
-const suite = ["tests/conformance/compute_webgpu_test.ts", "tests/conformance/wires_webgpu_test.ts"];
+const suite = ["compute_webgpu_test.ts", "compute_webgpu_hardware_test.ts", "wires_webgpu_test.ts"].map((name) =>
+  `tests/conformance/${name}`
+);
 const quick = [
   "^StageCompute webgpu(, kernels for real GPUs)?: body, codec iota, 1 layer that receives and sends$",
   "^StageCompute webgpu: (tail, codec none, 4:1 heads, B 3$|twenty training steps)",

@@ -5,8 +5,8 @@ import { noSecondDriver, withSecondDriver } from "../support/second_driver.ts";
 import { testWhere } from "../support/test_where.ts";
 
 const suite = [
-  ...["compute_webgpu_test.ts", "wires_webgpu_test.ts", "dummy_codec_test.ts"].map((name) =>
-    `tests/conformance/${name}`
+  ...["compute_webgpu", "compute_webgpu_hardware", "compute_webgpu_parts", "wires_webgpu", "dummy_codec"].map((name) =>
+    `tests/conformance/${name}_test.ts`
   ),
   "tests/unit/device/refusals_test.ts",
 ];

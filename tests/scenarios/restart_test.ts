@@ -22,6 +22,9 @@ const config = tinyConfig({
   pipeline: { codec: "none" },
   swarm: { replicas: 1, validators: 0 },
 });
+/** A round of two steps, and one of one: what dies at every entry. */
+const steps = 3;
+const briefly = tinyConfig({ ...config, train: { ...config.train, steps } });
 const identity = { run: "local", program: "test", config: "test" };
 const maxBytes = 2 ** 28;
 const patience = { stepMs: 500, atMostMs: 600_000 };
@@ -59,7 +62,7 @@ const withJournal = <T>(body: (path: string) => Promise<T>): Promise<T> =>
 function runWithCrash(options: { at: number; isDurable: boolean }): Promise<LocalSwarm | null> {
   return withJournal(async (path) => {
     const first = openJournal(path).journal;
-    const swarm = new LocalSwarm({ config, journal: dyingJournal(first, options) });
+    const swarm = new LocalSwarm({ config: briefly, journal: dyingJournal(first, options) });
     const firstLife = swarm.orchestrator.finished.then(() => "finished", (error) => {
       assert(error instanceof Crash, String(error));
       return "crashed";
@@ -90,7 +93,7 @@ function present(recovered: RecoveredRun | null): RecoveredRun {
 for (const isDurable of [false, true]) {
   const when = isDurable ? "just after an entry is durable" : "just before an entry is durable";
   Deno.test(`Restart: an orchestrator killed ${when}, at every entry, ends with the hashes of an undisturbed run`, async () => {
-    const undisturbed = new LocalSwarm({ config });
+    const undisturbed = new LocalSwarm({ config: briefly });
     await undisturbed.startAll();
     await undisturbed.runThrough(patience);
     const expected = mergedHashes(undisturbed.records.all);
@@ -101,7 +104,11 @@ for (const isDurable of [false, true]) {
       crashes += 1;
       const { state, segments } = swarm.orchestrator;
       const { microbatchesIssued, microbatchesCredited } = state.counters;
-      assertEquals([state.step, state.phase, microbatchesCredited], [4, "finished", microbatchesIssued], `crash ${at}`);
+      assertEquals(
+        [state.step, state.phase, microbatchesCredited],
+        [steps, "finished", microbatchesIssued],
+        `crash ${at}`,
+      );
       assertEquals(segments.bytes, 0, `crash at entry ${at} leaves a segment`);
       assertEquals(mergedHashes(swarm.records.all), expected, `crash at entry ${at}`);
     }
@@ -115,7 +122,7 @@ function runWithStop(at: number): Promise<LocalSwarm | null> {
     const first = openJournal(path).journal;
     let commits = 0;
     const swarm: LocalSwarm = new LocalSwarm({
-      config,
+      config: briefly,
       journal: {
         begin: (state, nowMs) => first.begin(state, nowMs),
         commit(batch, state) {
@@ -149,7 +156,7 @@ function runWithStop(at: number): Promise<LocalSwarm | null> {
 }
 
 Deno.test("Restart: an orchestrator stopped in order, at every entry, loses nothing, and its miners wait for it", async () => {
-  const undisturbed = new LocalSwarm({ config });
+  const undisturbed = new LocalSwarm({ config: briefly });
   await undisturbed.startAll();
   await undisturbed.runThrough(patience);
   const expected = mergedHashes(undisturbed.records.all);
@@ -160,7 +167,11 @@ Deno.test("Restart: an orchestrator stopped in order, at every entry, loses noth
     stops += 1;
     const { state, segments } = swarm.orchestrator;
     const { microbatchesIssued, microbatchesCredited, rewinds } = state.counters;
-    assertEquals([state.step, state.phase, microbatchesCredited], [4, "finished", microbatchesIssued], `stop ${at}`);
+    assertEquals(
+      [state.step, state.phase, microbatchesCredited],
+      [steps, "finished", microbatchesIssued],
+      `stop ${at}`,
+    );
     assertEquals([segments.bytes, rewinds], [0, 0], `stop at entry ${at}`);
     assertEquals(mergedHashes(swarm.records.all), expected, `stop at entry ${at}`);
   }

@@ -1,0 +1,11 @@
+/** The kernels for real GPUs, on a few shapes: a software adapter runs them correctly, only slowly. */
+
+import { hardwareKernels } from "../../gpu/webgpu/ops.ts";
+import { computeSuite } from "./compute_suite.ts";
+import { trainingSuite } from "./training_suite.ts";
+import { activationBytes, aFew, openWith, skip, tolerances } from "./webgpu_stages.ts";
+
+const open = openWith({ activationBytes, settings: hardwareKernels });
+
+computeSuite("webgpu, kernels for real GPUs", open, { skip, only: aFew });
+trainingSuite("webgpu, kernels for real GPUs", open, { skip, tolerances });
