@@ -12,6 +12,7 @@ import { type NodeId, nodeId } from "../../core/ids.ts";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import type { MinerScore } from "../../core/score/work_score.ts";
+import { forwardUnits } from "../../core/model/task_flops.ts";
 import { wireBytes } from "../../core/codec/wire.ts";
 import { parameterTable, stageSpecs } from "../../core/model/spec.ts";
 import { runWire } from "../../core/model/stage_wires.ts";
@@ -32,6 +33,7 @@ import { ValidatorHost } from "../node/validator_host.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
 import { byteSegments } from "../roles/segments.ts";
 import type { LinkShape } from "../chaos/link_shape.ts";
+import { FlopCount } from "./flop_count.ts";
 import { LabClock } from "./lab_clock.ts";
 import { LabLink } from "./lab_link.ts";
 import { MemoryHubBlobs } from "./memory_hub_blobs.ts";
@@ -80,6 +82,7 @@ export interface LabResult {
   readonly mergeBytesPerParameter: number; // uploaded by a miner in a round, on average; 0: nothing was merged
   readonly tokens: number;
   readonly tokensPerSecond: number; // of virtual time, from the first step's end to the run's
+  readonly validatorShare: number | null; // of validators' FLOPs, as a share of miners': flop_count.ts
 }
 
 /** Virtual; a step of `tiny` then takes the 400 ms that six miners on two cores need for it. */
@@ -103,8 +106,9 @@ export async function runLab(options: LabOptions): Promise<LabResult> {
   const stop = () => orchestrator.stop("interrupted");
   signal.addEventListener("abort", stop);
   const members: RunningNode[] = [];
+  const flops = new FlopCount(forwardUnits(stageSpecs(config, splitLayers(config))));
   try {
-    const world = { clock, device, store: blobs, state: () => orchestrator.state };
+    const world = { clock, device, flops, store: blobs, state: () => orchestrator.state };
     const dial = createLoopback((wire) => orchestrator.accept(wire));
     const miners = config.pipeline.stages * config.swarm.replicas;
     for (let i = 0; i < miners; i++) members.push(await openMember(options, { ...world, dial, place: minerAt(i) }));
@@ -120,7 +124,11 @@ export async function runLab(options: LabOptions): Promise<LabResult> {
     assert(finished, "a lab's run ends by itself");
     const layersOfStages = splitLayers(config);
     const tokensPerSecond = rateOf(ends, clock.nowMs);
-    return { ...await measured(orchestrator, { ...options, blobs, layersOfStages }), tokensPerSecond };
+    const { validatorShare } = flops;
+    return {
+      ...await measured(orchestrator, { ...options, blobs, layersOfStages }),
+      ...{ tokensPerSecond, validatorShare },
+    };
   } finally {
     signal.removeEventListener("abort", stop);
     for (const member of members) member.close();
@@ -158,13 +166,14 @@ function openHub(
 
 interface MemberWorld extends LabWorld {
   readonly clock: LabClock;
+  readonly flops: FlopCount;
   readonly dial: Dial;
   readonly place: Place;
 }
 
 async function openMember(
   { config, links, patch, onScores }: LabOptions,
-  { clock, device, store, state, dial, place }: MemberWorld,
+  { clock, device, flops, store, state, dial, place }: MemberWorld,
 ): Promise<RunningNode> {
   const { role, index } = place;
   const line = links === undefined || role === "validator" ? null : new LabLink(links, clock);
@@ -176,7 +185,7 @@ async function openMember(
       ...{ timers: clock.timers, random: seededRandom(config.seed, role, index), giveUpAfterMs: null },
       ...{ onOffline: () => {}, onWaiting: () => {}, onConnected: () => {} },
     },
-    device: own.device ?? device(),
+    device: flops.of(role, own.device ?? device()),
     blobs: line?.blobs(store) ?? store,
     onRecord: () => {},
   };
@@ -249,7 +258,7 @@ interface Measured extends Pick<LabOptions, "config" | "batches" | "device"> {
 async function measured(
   { state }: RunningOrchestrator,
   options: Measured,
-): Promise<Omit<LabResult, "tokensPerSecond">> {
+): Promise<Omit<LabResult, "tokensPerSecond" | "validatorShare">> {
   const { config, layersOfStages } = options;
   const { counters } = state;
   const parameters = stageSpecs(config, layersOfStages).reduce((sum, spec) => sum + parameterTable(spec).length, 0);

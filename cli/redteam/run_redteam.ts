@@ -67,9 +67,10 @@ export async function runRedteam(context: CommandContext): Promise<number> {
     );
     const rows = await withLabData({ folder, config }, async (batches) => {
       const run = { config, batches, device, signal: context.interruption() };
-      const { loss: calmLoss } = await runLab({ ...run, onRecord: () => {} });
+      const { loss: calmLoss, validatorShare } = await runLab({ ...run, onRecord: () => {} });
       output.line(`without an attack the run ends with a held-out loss of ${decimal(calmLoss)} nats per token`);
-      output.event({ type: "calm", loss: calmLoss });
+      output.line(`its validators compute ${((validatorShare ?? 0) * 100).toFixed(1)} % of what its miners do`);
+      output.event({ type: "calm", loss: calmLoss, validatorShare });
       const rows: AttackRow[] = [];
       for (const name of names) {
         const row = await attacked({ name, ...run, rounds, calmLoss });
