@@ -21,7 +21,7 @@ export class PathwayPanel {
   readonly #drawSoon: () => void;
   #asked: { readonly microbatch: number; readonly step: number } | null = null;
   #answer: PublicPathway | string | null = null;
-  #drawn = ""; // what is on the page now
+  #drawn: { readonly shown: PublicPathway | string | null; readonly width: number } | null = null; // on the page now
 
   constructor({ ask, drawSoon }: { ask: AskPathway | null; drawSoon: () => void }) {
     this.#ask = ask;
@@ -43,10 +43,10 @@ export class PathwayPanel {
     if (document.activeElement !== input) input.value = chosen === null || sampled !== undefined ? "" : String(chosen);
     showChoices(byId("sampled"), { pathways: run.pathways, slowest, chosen });
     const pathway = typeof shown === "string" ? null : shown;
+    const isDrawn = this.#drawn?.shown === shown && this.#drawn?.width === innerWidth; // the chart's own would cost a layout
+    if (isDrawn) return;
+    this.#drawn = { shown, width: innerWidth };
     const chart = byId("way");
-    const key = JSON.stringify([chart.clientWidth, shown]);
-    if (key === this.#drawn) return;
-    this.#drawn = key;
     const way = pathway === null ? [] : wayOf(pathway);
     setText(byId("way-text"), pathway === null ? shown as string | null ?? nothingYet : wayText(pathway, way));
     byId("way-parts").hidden = pathway === null;
