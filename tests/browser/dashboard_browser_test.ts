@@ -91,6 +91,26 @@ testWhere(noChromium, "Browser: a past moment looks as it did live, and the newe
   });
 });
 
+testWhere(noChromium, "Browser: the newest is one key away also before a past moment has come", async () => {
+  await withRun({}, async (_run, page) => {
+    const held = Promise.withResolvers<void>();
+    await page.route("**/api/v1/past?*", async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await page.locator("#earlier").press("Enter");
+    await page.waitForFunction(() => location.hash.startsWith("#at="));
+    await page.locator("#newest").press("Enter");
+    await page.waitForFunction(() => location.hash === "");
+    assertEquals(await page.evaluate(() => document.activeElement?.id), "moment"); // keys still go somewhere
+    const answered = page.waitForResponse("**/api/v1/past?*");
+    held.resolve();
+    await answered;
+    await shows(page, "newest");
+    assertEquals(await page.locator("body.past").count(), 0);
+  });
+});
+
 const without = (text: string, pattern: RegExp): string => text.replace(pattern, "");
 
 testWhere(noChromium, "Browser: a chosen moment stays while the run goes on", async () => {

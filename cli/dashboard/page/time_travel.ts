@@ -24,6 +24,7 @@ const playedPositions = 200; // a whole run takes twenty seconds
 export class TimeTravel {
   readonly #options: TimeTravelOptions;
   readonly #slider = byId("moment") as HTMLInputElement;
+  readonly #button = byId("newest") as HTMLButtonElement;
   #past: Past | null = null;
   #newest: RunSnapshot | null = null;
   #shown: RunSnapshot | null = null; // of the past
@@ -37,7 +38,8 @@ export class TimeTravel {
     byId("earlier").addEventListener("click", () => this.#step(-1));
     byId("later").addEventListener("click", () => this.#step(1));
     byId("play").addEventListener("click", () => this.#playing === undefined ? this.#play() : this.#pause());
-    byId("newest").addEventListener("click", () => this.#choose(null));
+    this.#button.addEventListener("click", () => this.#choose(null));
+    this.#allowNewest();
     addEventListener("hashchange", () => {
       const moment = addressedMoment();
       if (moment !== this.#chosen) this.#choose(moment);
@@ -109,12 +111,19 @@ export class TimeTravel {
   #choose(sequence: number | null): void {
     this.#chosen = sequence;
     setAddressPart("at", sequence === null ? null : String(sequence));
+    this.#allowNewest(); // at once: people may go back before the past moment has come
     if (sequence !== null) return void this.#ask();
     this.#shown = null;
     this.#pause();
     if (this.#newest === null) return;
     this.#options.show(this.#newest);
     this.#draw(this.#newest);
+  }
+
+  #allowNewest(): void {
+    const isNewest = this.#chosen === null;
+    if (isNewest && document.activeElement === this.#button) this.#slider.focus(); // a disabled button takes no keys
+    this.#button.disabled = isNewest;
   }
 
   async #ask(): Promise<void> {
@@ -144,7 +153,6 @@ export class TimeTravel {
     if (!isMoving) this.#slider.value = String(isPast ? past.positionOf(state.sequence) : past.positions);
     this.#slider.setAttribute("aria-valuetext", text);
     setText(byId("moment-text"), isPast ? text : `${text} · newest`);
-    (byId("newest") as HTMLButtonElement).disabled = !isPast;
   }
 }
 
