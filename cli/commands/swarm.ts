@@ -33,20 +33,13 @@ export const command: Command = {
       doc: "the orchestrator's port; 0 takes any free one",
     },
     {
-      name: "prompt",
-      kind: "string",
-      placeholder: "TEXT",
-      default: "The people",
-      doc: "the prompt of the sample at the end",
-    },
-    {
       name: "sample-tokens",
       kind: "int",
       placeholder: "N",
       min: 0,
       max: 10_000,
       default: 60,
-      doc: "length of that sample; 0 for none",
+      doc: "length of the sample at the end; 0 for none",
     },
     deviceOption,
     {

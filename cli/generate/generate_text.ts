@@ -18,13 +18,15 @@ export interface GenerateOptions extends SampleOptions {
   readonly prompt: string;
   readonly tokens: number; // maximum number of new tokens
   readonly seed: number;
+  /** Asked before each token; false ends the text early. @default always goes on */
+  readonly goesOn?: () => boolean;
   /** Called with each new token. */
   readonly onToken?: (token: number) => void;
 }
 
 /** The continuation, without the prompt. Ends early at `<|endoftext|>`, which is not part of it. */
 export async function generateText(options: GenerateOptions): Promise<string> {
-  const { stages, tokenizer, seed } = options;
+  const { stages, tokenizer, seed, goesOn = () => true } = options;
   const tail = present(stages.at(-1), "Generating needs at least one stage");
   const { contextLength, vocabSize } = tail.spec.model;
   assert(
@@ -36,10 +38,9 @@ export async function generateText(options: GenerateOptions): Promise<string> {
     `The model must have a row for each of the tokenizer's ${tokenizer.vocabSize} tokens: it has ${vocabSize}`,
   );
   const stream = openStream(keyOf(seed, "generate"));
-  const prompt = tokenizer.encode(options.prompt);
-  const text = prompt.length > 0 ? prompt : [tokenizer.endOfText]; // as at the start of a document
+  const text = promptTokens(tokenizer, options.prompt);
   const first = text.length;
-  while (text.length - first < options.tokens) {
+  while (text.length - first < options.tokens && goesOn()) {
     const window = text.slice(-contextLength);
     const tokens = new Uint32Array(contextLength);
     tokens.set(window);
@@ -51,6 +52,12 @@ export async function generateText(options: GenerateOptions): Promise<string> {
     options.onToken?.(token);
   }
   return tokenizer.decode(text.slice(first));
+}
+
+/** Without a prompt the text begins as a document does. */
+export function promptTokens(tokenizer: Tokenizer, prompt: string): number[] {
+  const tokens = tokenizer.encode(prompt);
+  return tokens.length > 0 ? tokens : [tokenizer.endOfText];
 }
 
 async function logitsOf(

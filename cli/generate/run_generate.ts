@@ -1,5 +1,8 @@
 /**
  * `iota generate`, from the command line to the text: newest whole checkpoint, all stages on one device, one sequence.
+ *
+ * Stages are opened for as many tokens as prompt and text have where that is less than the model's context: attention is causal
+ * and positions count from the first token, so the text is the same and each token costs less.
  */
 
 import { splitLayers } from "../../core/model/stages.ts";
@@ -7,11 +10,13 @@ import { parameterTable, type StageSpec, stageSpecs } from "../../core/model/spe
 import type { RunConfig } from "../../core/config/config.ts";
 import { systemTimers } from "../../net/timers.ts";
 import type { StageCompute } from "../../gpu/compute.ts";
+import { planStage } from "../../gpu/fit/stage_plan.ts";
 import { type FoundCheckpoint, latestCheckpoint, readStage } from "../checkpoint/checkpoint.ts";
 import type { CommandContext } from "../command.ts";
 import { readTokenizer } from "../data/tokenizer_file.ts";
 import { UsageError, UserError } from "../output/errors.ts";
-import { generateText } from "./generate_text.ts";
+import { byteSize } from "../screen/format.ts";
+import { generateText, promptTokens } from "./generate_text.ts";
 import { shellWord } from "../shell_words.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
 import { openDevice } from "../roles/open_device.ts";
@@ -23,7 +28,9 @@ export interface SampleRequest {
   readonly temperature: number;
   readonly topK: number;
   readonly seed: number;
-  readonly onText?: (text: string) => void;
+  /** What all stages together may take; a larger model throws a `ModelTooLarge`. @default what the device can hold */
+  readonly mostBytes?: number;
+  readonly goesOn?: () => boolean; // see generateText
 }
 
 export async function runGenerate(context: CommandContext): Promise<number> {
@@ -55,10 +62,16 @@ export async function runGenerate(context: CommandContext): Promise<number> {
   }
 }
 
+/** It would take more memory than it was given. */
+export class ModelTooLarge extends Error {
+  override name = "ModelTooLarge";
+}
+
 export interface Sample {
   readonly text: string; // without the prompt
   readonly round: number;
   readonly step: number;
+  readonly tokens: number;
 }
 
 export async function sampleRun(
@@ -79,19 +92,25 @@ export async function sampleRun(
     });
   }
   const tokenizer = await readTokenizer(`${request.run}/dataset/tokenizer.json`);
-  const stages = await openStages(device, found);
-  const text = await generateText({ ...request, stages, tokenizer });
+  const specs = specsFor(found.manifest.config, promptTokens(tokenizer, request.prompt).length + request.tokens);
+  if (request.mostBytes !== undefined) await mustFit(specs, request.mostBytes);
+  const stages = await openStages(device, { found, specs });
+  let tokens = 0;
+  const text = await generateText({ ...request, stages, tokenizer, onToken: () => tokens++ });
   for (const stage of stages) stage.close();
-  return { text, round: found.manifest.round, step: found.manifest.step };
+  return { text, tokens, round: found.manifest.round, step: found.manifest.step };
 }
 
 /** The run whose checkpoint, or folder of checkpoints, was named in its place: by its name, as only that folder may be read. */
 const runAround = (folder: string): string | undefined => /^(.+?)\/checkpoints(\/[^/]*)?\/?$/.exec(folder)?.[1];
 
-async function openStages(device: ComputeHost, found: FoundCheckpoint): Promise<StageCompute[]> {
+async function openStages(
+  device: ComputeHost,
+  { found, specs }: { found: FoundCheckpoint; specs: readonly StageSpec[] },
+): Promise<StageCompute[]> {
   const stages: StageCompute[] = [];
-  for (const spec of singleSequence(found.manifest.config)) {
-    const stage = await device.openStage(spec);
+  for (const spec of specs) {
+    const stage = await device.openStage(spec, { optimizer: null });
     await stage.loadParameters(
       await readStage({ folder: found.folder, stage: spec.index, table: parameterTable(spec) }),
     );
@@ -100,6 +119,24 @@ async function openStages(device: ComputeHost, found: FoundCheckpoint): Promise<
   return stages;
 }
 
-function singleSequence(config: RunConfig): StageSpec[] {
-  return stageSpecs(config, splitLayers(config)).map((spec) => ({ ...spec, sequences: 1 }));
+/** All stages hold their place together, since each token passes through all of them. */
+async function mustFit(specs: readonly StageSpec[], mostBytes: number): Promise<void> {
+  let bytes = 0;
+  for (const spec of specs) bytes += (await planStage(spec, "cpu", { optimizer: null })).bytes;
+  if (bytes > mostBytes) {
+    throw new ModelTooLarge(`the model takes ${byteSize(bytes)} to compute, of at most ${byteSize(mostBytes)}`);
+  }
+}
+
+const contextUnit = 8; // tokens, as in core/config/knobs.ts
+
+/** One sequence, no longer than `tokens` needs. */
+function specsFor(config: RunConfig, tokens: number): StageSpec[] {
+  const { contextLength: most } = config.model;
+  const contextLength = Math.min(most, contextUnit * Math.ceil(tokens / contextUnit));
+  return stageSpecs(config, splitLayers(config)).map((spec) => ({
+    ...spec,
+    sequences: 1,
+    model: { ...spec.model, contextLength },
+  }));
 }

@@ -97,6 +97,13 @@ export const runOptions: readonly OptionSpec[] = [
     defaultText: defaultOf("data.corpus"),
     doc: "the training text: sotu (State of the Union addresses), or the path of a text file",
   },
+  {
+    name: "prompt",
+    kind: "string",
+    placeholder: "TEXT",
+    defaultText: defaultOf("sample.prompt"),
+    doc: "how samples of the model's text begin, during the run and at a swarm's end",
+  },
   { name: "deterministic", kind: "boolean", doc: "fixed wiring and order: equal seeds give equal parameter hashes" },
   {
     name: "set",
@@ -122,7 +129,10 @@ export const flagPaths: Readonly<Record<string, KnobPath>> = {
   codec: "pipeline.codec",
   merge: "outer.payload",
   corpus: "data.corpus",
+  prompt: "sample.prompt",
 };
+
+const textFlags: ReadonlySet<string> = new Set(["codec", "merge", "corpus", "prompt"]);
 
 export interface ResolvedRun {
   readonly config: RunConfig;
@@ -136,7 +146,7 @@ export async function overridesOf(
   const overrides: Record<string, KnobValue> = {};
   for (const [name, path] of Object.entries(flagPaths)) {
     if (!options.given(name)) continue; // nor need a command have all of them
-    const isText = name === "codec" || name === "merge" || name === "corpus";
+    const isText = textFlags.has(name);
     const value = isText ? options.text(name) : options.number(name);
     if (value !== undefined) overrides[path] = value;
   }

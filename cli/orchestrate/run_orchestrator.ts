@@ -27,6 +27,7 @@ import { readOpenFiles } from "../rights/open_files.ts";
 import { shellWords } from "../shell_words.ts";
 import { namedFolder } from "../run_folder.ts";
 import type { Projection } from "../projection/projection.ts";
+import type { TextSamples } from "../samples/text_samples.ts";
 import { type CheckpointPlace, putBackRound, storeRound } from "../hub/checkpoint_writer.ts";
 import { probeRoom } from "../hub/disk_room.ts";
 import { openDevice } from "../roles/open_device.ts";
@@ -47,6 +48,7 @@ import { hasJournal, refuseWhileHeld, removeJournal, userError as journalError }
 import { lostText, takenUp } from "./run_facts.ts";
 import { type BegunAt, runSummary, saveSummary, sessionFields } from "./run_summary.ts";
 import { openOwner } from "./open_owner.ts";
+import { openSamples } from "./open_samples.ts";
 import { serveRun } from "./serve_run.ts";
 import { sayListening } from "./say_listening.ts";
 import { bf16BytesPerToken, type Traffic } from "../hub/traffic.ts";
@@ -97,6 +99,7 @@ async function untilTheEnd(
   let isOurs = true; // the run's folder
   try {
     const result = await Promise.race([run.role.finished, run.chainFailed]);
+    if (result.finished) await Promise.race([run.samples.finish(), run.chainFailed]);
     const summary = runSummary({
       state: run.role.state,
       traffic: run.role.traffic,
@@ -138,6 +141,7 @@ interface StartedRun {
   readonly owner: RunOwner;
   readonly chainFailed: Promise<never>; // our own failure, not the chain's
   readonly projection: Projection;
+  readonly samples: TextSamples;
   readonly begun: BegunAt;
   firstStepAtMs(): number | null;
   close(options: { isOver: boolean; isOurs: boolean }): Promise<void>;
@@ -165,6 +169,7 @@ async function startRun(
   const tickets = hubTickets(signer, runId);
   const { promise: chainFailed, reject } = Promise.withResolvers<never>();
   const owner = await openOwner(context, { prepared, at: port.at, role: () => role, tell: seen.onRecord });
+  const samples = openSamples(context, { folder: folder.path, projection, role: () => role });
   const chain = openHubChain(config.chain, { folder: folder.path, output, onFailure: reject });
   output.line(`Run kept in ${folder.path}; ${folder.isResumed ? `resumes at step ${begun.step}` : "begins"}`);
   projection.tell(takenUp(begun, recovered?.state ?? null));
@@ -192,6 +197,7 @@ async function startRun(
     onRecord: (record) => {
       seen.onRecord(record);
       owner.onRecord(record);
+      samples.onRecord(record);
       if (record.type !== "stepClosed") return;
       firstStepAtMs ??= systemTimers.nowMs();
       tellWire(projection, { traffic: role.traffic, config });
@@ -203,6 +209,7 @@ async function startRun(
   serveRun(context, { runId, owner, role, members, limits, port, self: signer.address, tickets, pages });
   chain.announce({ invite: sayWhere(output, { prepared, place, at: port.at }), signer });
   const close: StartedRun["close"] = async ({ isOver, isOurs }) => {
+    samples.close();
     await port.close();
     await members.close();
     await chain.close({ isOver });
@@ -210,7 +217,7 @@ async function startRun(
     if (isOurs) await keepWires(folder.path, { wires: isOver ? [] : role.segments.all, warn });
     seen.close({ isOurs });
   };
-  return { role, owner, chainFailed, projection, begun, firstStepAtMs: () => firstStepAtMs, close };
+  return { role, owner, chainFailed, projection, samples, begun, firstStepAtMs: () => firstStepAtMs, close };
 }
 
 /** Where nodes find the run, also for people. */

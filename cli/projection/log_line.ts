@@ -13,11 +13,12 @@ import type { StampedRecord } from "../../core/view/view_record.ts";
 /** Of a view that was written before they existed. */
 const newFields: () => Pick<
   RunView,
-  "unserved" | "heldOut" | "roundStarts" | "agreement" | "pathways" | "isPausedByOwner"
+  "unserved" | "heldOut" | "roundStarts" | "samples" | "agreement" | "pathways" | "isPausedByOwner"
 > = () => ({
   unserved: [],
   heldOut: [],
   roundStarts: [],
+  samples: [],
   agreement: [],
   pathways: noPathways(),
   isPausedByOwner: false,

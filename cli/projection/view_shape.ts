@@ -98,6 +98,13 @@ const viewShape = v.object(
     validation: v.array(roundLoss),
     heldOut: v.array(v.object({ round: v.number(), step: v.number(), loss: v.number() })),
     roundStarts: v.array(v.object({ round: v.number(), step: v.number() })),
+    samples: v.array(v.object({
+      round: v.number(),
+      step: v.number(),
+      prompt: v.string(),
+      text: v.string(),
+      loss: numberOrNull,
+    })),
     wire: v.nullable(v.object({ forwardBytes: v.number(), backwardBytes: v.number(), bf16Bytes: v.number() })),
     chain: v.nullable(v.object({
       block: v.number(),

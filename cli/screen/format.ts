@@ -155,7 +155,7 @@ export function padStart(text: string, width: number): string {
 
 /** Foreign text on one line and without control characters, so that no peer can control a user's terminal. */
 export function printable(text: string): string {
-  return text.replace(/\s*[\r\n]+\s*/g, " · ").replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, "\ufffd");
+  return text.replace(/\s*[\r\n]+\s*/g, " · ").replace(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu, "\ufffd");
 }
 
 /** Unpainted text as lines of at most `width` characters, broken between words; a longer word has a line of its own. */

@@ -17,6 +17,7 @@ import {
   padEnd,
   padStart,
   plural,
+  printable,
   roughly,
   short,
   shortAddress,
@@ -46,6 +47,7 @@ export interface FrameOptions extends PanelOptions {
 
 const labelWidth = 8;
 const newsRows = 6;
+const leastWithText = 20; // lines
 
 /** The whole screen, at most `height` lines. */
 export function frame(view: RunView, options: FrameOptions): string[] {
@@ -60,6 +62,7 @@ export function frame(view: RunView, options: FrameOptions): string[] {
     ...mergePanel(view, options),
     ...verdictPanel(view, options),
     ...chainPanel(view, options),
+    ...(options.height < leastWithText ? [] : textPanel(view, options)),
   ];
   const heading = 2; // blank line and heading of the stages
   const room = Math.max(0, options.height - top.length - bottom.length - heading);
@@ -158,6 +161,14 @@ export function chainPanel({ chain }: RunView, { width, paint }: PanelOptions): 
   const paid = (Number(BigInt(minersRao) / 1_000_000n) / 1_000).toFixed(1); // rao are billionths
   const text = `block ${block} · ${done} · ${plural(epochs, "epoch")} paid ${paid} alpha to miners`;
   return [label("chain", paint) + cut(text, width - labelWidth)];
+}
+
+/** The newest sample of the model's text, as far as it fits one line. */
+export function textPanel({ samples }: RunView, { width, paint }: PanelOptions): string[] {
+  const sample = samples.at(-1);
+  if (sample === undefined) return [];
+  const text = printable(`step ${sample.step}: ${sample.prompt}${sample.text}`.replaceAll(/\s+/g, " "));
+  return [label("text", paint) + cut(text, width - labelWidth)];
 }
 
 /** One lane per stage: its layers, the microbatches in flight through it, its miners. */

@@ -140,6 +140,8 @@ function sentence(record: SpokenRecord, view: RunView): string {
       return `blame    ${shortAddress(record.node)}: ${record.detail} (${record.code})`;
     case "warning":
       return `warning  ${record.text}`;
+    case "textSampled":
+      return `text     step ${record.step}: ${record.prompt}${record.text}`;
     case "noted":
       return `${record.label.padEnd(8)} ${record.text}`;
     case "runFinished":

@@ -3,6 +3,7 @@
  * text.
  */
 
+import { samplingOf } from "../../core/config/sampling.ts";
 import { systemTimers } from "../../net/timers.ts";
 import { type ChaosPlan, parsePlan } from "../chaos/plan.ts";
 import type { ComputeWorker } from "../../gpu/worker_client.ts";
@@ -68,7 +69,7 @@ export async function runSwarm(context: CommandContext): Promise<number> {
     const again = shellWords(["iota", "swarm", "--data", folder]);
     context.output.log.warn(`Stopped after step ${summary["steps"]}; resume with: ${again}`);
   }
-  if (exitCode === 0 && !interruption.aborted) summary["sample"] = await writeSample(context, folder);
+  if (exitCode === 0 && !interruption.aborted) summary["sample"] = await writeSample(context, runPlan);
   summary["wallMs"] = systemTimers.nowMs() - startedMs;
   const { sample: _, emission, ...measured } = summary;
   const table = { ...measured, sessionFields: sessionFields({ isJournaled: false }) }; // a swarm counts from its own start
@@ -144,10 +145,13 @@ function chaosPlan({ options }: CommandContext): ChaosPlan {
 }
 
 /** A sample of the trained model's text; people see it before the table. */
-async function writeSample({ options, output }: CommandContext, run: string): Promise<string | null> {
+async function writeSample(
+  { options, output }: CommandContext,
+  { config, folder: { path: run } }: RunPlan,
+): Promise<string | null> {
   const tokens = options.number("sample-tokens") ?? 60;
   if (tokens === 0) return null;
-  const prompt = options.text("prompt") ?? "";
+  const { prompt } = samplingOf(config);
   const device = await openDevice(options.text("device"));
   try {
     const sampling = { temperature: 0.7, topK: 40, seed: 1 };

@@ -176,6 +176,8 @@ export class Swarm {
       case "summary":
         this.#summary = line;
         return;
+      case "textSampled":
+        return this.#projection?.tell(line as unknown as RecordOf<"textSampled">);
       case "wire":
         this.#projection?.keep(line as unknown as RecordOf<"wire">); // no line of a swarm's own
         return;

@@ -57,6 +57,12 @@ export interface SwarmConfig {
   gatherMs: number; // then start with those present, if every stage has one
 }
 
+/** Samples of the model's text, made from the parameters of a round while the run goes on. */
+export interface SampleConfig {
+  prompt?: string; // left out: samplingDefaults (sampling.ts)
+  tokens?: number; // 0: no samples
+}
+
 export type Admission = "registered" | "anyone";
 
 export interface ChainConfig {
@@ -92,6 +98,7 @@ export interface RunConfig {
   outer: OuterConfig;
   data: DataConfig;
   validate: ValidateConfig;
+  sample?: SampleConfig;
   swarm: SwarmConfig;
   chain: ChainConfig;
   limits: LimitConfig;

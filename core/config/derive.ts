@@ -105,6 +105,6 @@ function setValue(config: object, path: KnobPath, value: KnobValue): void {
 
 export function valueAt(config: RunConfig, path: KnobPath): KnobValue {
   let node: unknown = config;
-  for (const key of path.split(".")) node = (node as Record<string, unknown>)[key];
+  for (const key of path.split(".")) node = (node as Record<string, unknown> | undefined)?.[key];
   return (node ?? omittedValue(path)) as KnobValue;
 }

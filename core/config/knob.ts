@@ -11,7 +11,7 @@ export type KnobValue = number | boolean | string;
 
 type Leaves<T, Prefix extends string> = {
   [Key in keyof T & string]-?: Required<T>[Key] extends KnobValue ? `${Prefix}${Key}`
-    : Leaves<T[Key], `${Prefix}${Key}.`>;
+    : Leaves<Required<T>[Key], `${Prefix}${Key}.`>;
 }[keyof T & string];
 
 /** "train.learningRate", and so on for every leaf of `RunConfig`. */
@@ -19,7 +19,7 @@ export type KnobPath = Leaves<RunConfig, "">;
 
 /** The type of the leaf at a path. */
 export type KnobValueAt<Path extends string, T = RunConfig> = Path extends keyof T ? Required<T>[Path]
-  : Path extends `${infer Head}.${infer Rest}` ? Head extends keyof T ? KnobValueAt<Rest, T[Head]> : never
+  : Path extends `${infer Head}.${infer Rest}` ? Head extends keyof T ? KnobValueAt<Rest, Required<T>[Head]> : never
   : never;
 
 /** Instead of a default: size.ts or derive.ts gives the value. */

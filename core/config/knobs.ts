@@ -29,6 +29,7 @@ import {
   payloadCodecDocs,
   payloadCodecNames,
 } from "../merge/payload/payload_codec_names.ts";
+import { samplingDefaults } from "./sampling.ts";
 import { defaultSize, sizeNames } from "./size.ts";
 
 interface NumberLimits {
@@ -207,6 +208,22 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   "validate.tolerance": float(
     { min: 1e-6, max: 1, default: 0.05, mayChange: true },
     "Innovation error above which a replay fails.",
+  ),
+
+  "sample.prompt": {
+    kind: "string",
+    unit: "",
+    maxLength: 200,
+    pattern: /^[^\p{C}\p{Zl}\p{Zp}]*$/u,
+    patternText: "one line of printable characters",
+    default: samplingDefaults.prompt,
+    mayChange: true,
+    omitsDefault: true,
+    doc: "How samples of the model's text begin.",
+  },
+  "sample.tokens": int(
+    { min: 0, max: 256, unit: "tokens", default: samplingDefaults.tokens, mayChange: true, omitsDefault: true },
+    "Length of a sample of the model's text; 0 for no samples.",
   ),
 
   "swarm.replicas": int(

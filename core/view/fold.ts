@@ -10,6 +10,7 @@ import { noteCheck } from "./fold_checks.ts";
 import { noteConduct } from "./fold_conduct.ts";
 import { forgetFlight, moveMicrobatch } from "./fold_flight.ts";
 import { forgetHeldOutAfter, noteHeldOut, noteRoundStart } from "./fold_held_out.ts";
+import { forgetSamplesAfter, noteSample, noteSampleLoss } from "./fold_samples.ts";
 import { closePathways, forgetOpenPathways, noteHop } from "./fold_pathways.ts";
 import { changeNode, forgetLost, nodeOf, takeUpNodes } from "./fold_nodes.ts";
 import { pushSeries } from "./series.ts";
@@ -37,6 +38,8 @@ function change(view: RunView, record: ViewRecord, atMs: number): void {
     case "wire":
     case "chain":
       return measured(view, record);
+    case "textSampled":
+      return noteSample(view, record);
     case "runStarted":
       return runStarted(view, record, atMs);
     case "resumed":
@@ -196,6 +199,7 @@ function rewound(view: RunView, { toStep }: RecordOf<"rewound">): void {
   view.step = toStep;
   forgetOpenPathways(view.pathways);
   forgetHeldOutAfter(view, toStep);
+  forgetSamplesAfter(view, toStep);
 }
 
 function mergeRetaken(view: RunView, { step, round }: RecordOf<"mergeRetaken">): void {
@@ -203,12 +207,14 @@ function mergeRetaken(view: RunView, { step, round }: RecordOf<"mergeRetaken">):
   for (const stage of view.stages) stage.merge = null;
   forgetOpenPathways(view.pathways);
   forgetHeldOutAfter(view, step);
+  forgetSamplesAfter(view, step);
 }
 
 function evaluated(view: RunView, { round, loss }: RecordOf<"evaluated">): void {
   if (!Number.isFinite(loss)) return;
   view.validation = [...view.validation.slice(0, 1), { round, loss }];
   noteHeldOut(view, { round, loss });
+  noteSampleLoss(view, { round, loss });
 }
 
 function mergePhase(view: RunView, { stage, phase }: RecordOf<"mergePhase">): void {

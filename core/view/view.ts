@@ -86,6 +86,15 @@ export interface HeldOutPoint {
   readonly loss: number;
 }
 
+/** How the model went on with a prompt, with the parameters after `step` steps. */
+export interface TextSample {
+  readonly round: number; // that began with them
+  readonly step: number;
+  readonly prompt: string;
+  readonly text: string; // foreign: whoever shows it makes it harmless
+  readonly loss: number | null; // on held-out text, of the round's last evaluation
+}
+
 /** Where a microbatch goes next. */
 export interface Hop {
   readonly stage: number;
@@ -152,6 +161,7 @@ export interface RunView {
   validation: { round: number; loss: number }[]; // first and latest evaluation
   heldOut: HeldOutPoint[]; // the whole curve, thinned; ascending steps
   roundStarts: { round: number; step: number }[]; // the latest merges
+  samples: TextSample[]; // over the whole run, thinned; ascending steps
   wire: WireCost | null; // null: nothing measured yet
   chain: ChainActivity | null; // null: no chain
   lastMerge: { round: number; bytesPerMiner: number; mergeMs: number; agree: boolean | null } | null; // agree null: nothing was compared
@@ -199,6 +209,7 @@ export function emptyView(facts: RunFacts = noFacts, startedAtMs = 0): RunView {
     validation: [],
     heldOut: [],
     roundStarts: [],
+    samples: [],
     wire: null,
     chain: null,
     lastMerge: null,

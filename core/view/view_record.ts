@@ -42,6 +42,8 @@ export type ShellRecord =
   | { type: "wire"; forwardBytes: number; backwardBytes: number; bf16Bytes: number }
   /** What a swarm's own chain has done so far; `minersRao`, the total paid to miners, is a decimal number. */
   | { type: "chain"; block: number; weightsSet: number; epochs: number; minersRao: string }
+  /** How the model went on with the prompt, with the parameters that a round begins with. */
+  | { type: "textSampled"; round: number; step: number; prompt: string; text: string; tokens: number }
   /** News that is in no record. */
   | { type: "noted"; label: string; text: string };
 

@@ -40,6 +40,10 @@ const makers: Makers = {
   deviceFound: () => ({ device: "reference" }),
   wire: (pick) => ({ forwardBytes: count(pick), backwardBytes: count(pick), bf16Bytes: count(pick) }),
   chain: (pick) => ({ block: count(pick), weightsSet: count(pick), epochs: count(pick), minersRao: `${count(pick)}` }),
+  textSampled: (pick) => ({
+    ...{ round: count(pick), step: count(pick), tokens: count(pick) },
+    ...{ prompt: "The", text: `\ud800\u202e\u001b[2J${"x".repeat(40 * pick(100))}` },
+  }),
   noted: () => ({ label: "chaos", text: "something" }),
   runStarted: (pick) => ({ step: count(pick), round: count(pick), stages: 3, miners: count(pick) }),
   nodeJoined: (pick) => ({ node: node(pick), role: flag(pick) ? "miner" : "validator", adapter: "x" }),
