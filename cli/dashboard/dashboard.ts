@@ -27,6 +27,7 @@ import pathway from "./page/pathway.ts" with { type: "text" };
 import pathwayChart from "./page/pathway_chart.ts" with { type: "text" };
 import pipeline from "./page/pipeline.ts" with { type: "text" };
 import runState from "./page/run_state.ts" with { type: "text" };
+import samples from "./page/samples.ts" with { type: "text" };
 import summary from "./page/summary.ts" with { type: "text" };
 import svg from "./page/svg.ts" with { type: "text" };
 import timeTravel from "./page/time_travel.ts" with { type: "text" };
@@ -51,6 +52,7 @@ export const pageModules: Readonly<Record<string, string>> = {
   "dashboard/page/pathway_chart.ts": pathwayChart,
   "dashboard/page/pipeline.ts": pipeline,
   "dashboard/page/run_state.ts": runState,
+  "dashboard/page/samples.ts": samples,
   "dashboard/page/summary.ts": summary,
   "dashboard/page/svg.ts": svg,
   "dashboard/page/time_travel.ts": timeTravel,

@@ -13,14 +13,18 @@ import type {
   HeldOutPoint,
   NodeView,
   StageView,
+  TextSample,
   VerdictView,
   WireCost,
 } from "../../core/view/view.ts";
 import type { PathwayHop, PathwayView } from "../../core/view/pathways.ts";
+import { harmless } from "../screen/foreign_text.ts";
 import { printable } from "../screen/format.ts";
 import { type PublicNews, publicNews } from "./public_news.ts";
 
 export const apiVersion = 1;
+
+const sampleCharacters = 1_024; // of a prompt or a text
 
 export interface PublicMember {
   readonly role: NodeView["role"];
@@ -42,6 +46,15 @@ export interface PublicPathway {
 
 /** What a validator checked. */
 export type PublicChecks = Readonly<ChecksView>;
+
+/** How the model went on with a prompt, with the parameters after `step` steps. */
+export interface PublicSample {
+  readonly round: number;
+  readonly step: number;
+  readonly loss: number | null; // on held-out text, in nats per token
+  readonly prompt: string;
+  readonly text: string; // may have line breaks
+}
 
 export interface PublicRun {
   readonly name: string;
@@ -67,6 +80,7 @@ export interface PublicRun {
     readonly last: number | null;
   };
   readonly heldOut: readonly HeldOutPoint[];
+  readonly samples: readonly PublicSample[]; // over the whole run, ascending steps
   readonly stages: readonly StageView[];
   readonly memberCount: number; // present ones
   readonly reLeases: number;
@@ -128,6 +142,7 @@ function publicRun(view: RunView, nowMs: number): PublicRun {
       last: view.lossLast,
     },
     heldOut,
+    samples: view.samples.map(publicSample),
     stages,
     memberCount: presentNodes(view).length,
     ...{ reLeases, wire, lastMerge, agreement },
@@ -136,6 +151,12 @@ function publicRun(view: RunView, nowMs: number): PublicRun {
     news: news.map(publicNews),
   };
 }
+
+const publicSample = ({ round, step, loss, prompt, text }: TextSample): PublicSample => ({
+  ...{ round, step, loss },
+  prompt: harmless(prompt, sampleCharacters),
+  text: harmless(text, sampleCharacters),
+});
 
 export const publicPathway = ({ microbatch, step, hops }: PathwayView): PublicPathway => ({
   microbatch,

@@ -80,6 +80,16 @@ const run = v.strictObject({
     v.array(v.strictObject({ round: count, step: count, loss: count })),
     "losses on held-out text in nats per token",
   ),
+  samples: described(
+    v.array(v.strictObject({
+      round: count,
+      step: count,
+      loss: described(maybe, "on held-out text, in nats per token"),
+      prompt: v.string(),
+      text: described(v.string(), "how the model went on; it may have line breaks"),
+    })),
+    "of the model's text over the whole run, with the parameters after so many steps",
+  ),
   stages: v.array(stage),
   memberCount: described(count, "present members"),
   reLeases: described(count, "tasks handed out again"),

@@ -15,7 +15,7 @@ import type { Cancel, Timers } from "../../net/timers.ts";
 import { harmless } from "../screen/foreign_text.ts";
 import type { SampleAnswer, SampleThread, StartSample } from "./sample_thread.ts";
 
-const share = 0.02; // of one core's time
+const share = 0.05; // of one core's time
 const mostMs = 20_000;
 const stuckMs = 3 * mostMs; // reading the checkpoint and the first token included
 const lastMs = 5_000;

@@ -11,6 +11,7 @@ import { showMember } from "./member_page.ts";
 import { showMembers } from "./members.ts";
 import { recordedPast, recordingHere, servedPast } from "./past.ts";
 import { PathwayPanel, servedPathway } from "./pathway.ts";
+import { showSamples } from "./samples.ts";
 import { showPipeline } from "./pipeline.ts";
 import { showSummary } from "./summary.ts";
 import { TimeTravel } from "./time_travel.ts";
@@ -26,6 +27,7 @@ function draw(): void {
   if (state === null) return;
   showSummary(state.run);
   drawLoss(byId("loss"), state.run);
+  showSamples(state.run);
   showPipeline(byId("stages"), state);
   pathways?.show(state);
   showAgreement(state.run);

@@ -1,0 +1,23 @@
+/** A run's folder with what a sample of its text needs: a checkpoint of a toy model of three stages, and a tokenizer of bytes. */
+
+import { type CheckpointState, writeCheckpoint } from "../../cli/checkpoint/checkpoint.ts";
+import { formatTokenizer } from "../../cli/data/tokenizer_file.ts";
+import { Tokenizer } from "../../core/tokenizer/bpe.ts";
+import { parameterTable } from "../../core/model/spec.ts";
+import { parametersOf, specsOf, tinyConfig } from "./tiny_model.ts";
+
+const config = tinyConfig({ model: { vocabSize: 320, contextLength: 64 } });
+
+export async function writeSampledRun(folder: string, { round }: { round: number }): Promise<void> {
+  const state: CheckpointState = {
+    ...{ runId: "toy-1", round, step: 2 * round, microbatch: 8 * round, config },
+    ...{ tokenizerHash: "a1".repeat(32), datasetHash: "b2".repeat(32) },
+  };
+  const stages = specsOf(config).map((spec) => ({
+    table: parameterTable(spec),
+    parameters: parametersOf(spec).map((value) => value * 4), // sharper than at the start of a run
+  }));
+  await writeCheckpoint({ folder: `${folder}/checkpoints`, state, stages });
+  await Deno.mkdir(`${folder}/dataset`, { recursive: true });
+  await Deno.writeTextFile(`${folder}/dataset/tokenizer.json`, formatTokenizer(new Tokenizer({ merges: [] })));
+}

@@ -1,0 +1,70 @@
+/** One sample of a run's text, by its thread: the text, its limits, and what cannot be sampled. */
+
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { type Sample, sampleRun } from "../../../cli/generate/run_generate.ts";
+import type { ComputeHost } from "../../../cli/roles/compute_host.ts";
+import { type SampleAnswer, type SampleQuestion, startSample } from "../../../cli/samples/sample_thread.ts";
+import type { StageSpec } from "../../../core/model/spec.ts";
+import { cpuAdapter, createCpuStage } from "../../../gpu/cpu/cpu_stage.ts";
+import { writeSampledRun } from "../../support/sampled_run.ts";
+import { withScratchFolder } from "../../support/scratch_folder.ts";
+
+const sampling = { prompt: "The people", tokens: 12, temperature: 0.7, topK: 40, seed: 1 };
+
+const ask = (run: string, more: Partial<SampleQuestion> = {}): Promise<SampleAnswer> =>
+  startSample({ run, ...sampling, mostBytes: 2 ** 30, mostMs: 60_000, ...more }).answer;
+
+const asSample = (answer: SampleAnswer): Sample => "problem" in answer ? assertNever(answer.problem) : answer;
+const assertNever = (problem: string): never => {
+  throw new Error(problem);
+};
+
+Deno.test("Sample thread: the newest checkpoint's text, as iota generate makes it in the model's whole context", async () => {
+  await withScratchFolder(async (run) => {
+    await writeSampledRun(run, { round: 1 });
+    await writeSampledRun(run, { round: 2 });
+    const answer = asSample(await ask(run));
+    assertEquals([answer.round, answer.step, answer.tokens], [2, 4, 12]);
+    const contexts: number[] = [];
+    const wide: ComputeHost = {
+      adapter: cpuAdapter,
+      openStage: (spec: StageSpec, options) => {
+        contexts.push(spec.model.contextLength);
+        return createCpuStage({ ...spec, model: { ...spec.model, contextLength: 64 } }, options);
+      },
+      finish: () => Promise.resolve(),
+    };
+    // Stages that have more room than the text needs give the same text: the window starts at the first token.
+    const inWide = await sampleRun(wide, { run, ...sampling }, () => {});
+    assertEquals(contexts, [24, 24, 24]); // 10 tokens of the prompt and 12 new ones
+    assertEquals(inWide, answer);
+    assert(answer.text.length > 0);
+  });
+});
+
+Deno.test("Sample thread: at its time's end the text ends, and what there is of it is the same", async () => {
+  await withScratchFolder(async (run) => {
+    await writeSampledRun(run, { round: 1 });
+    const whole = asSample(await ask(run));
+    assertEquals(asSample(await ask(run)), whole);
+    const none = asSample(await ask(run, { mostMs: 0 }));
+    assertEquals([none.text, none.tokens], ["", 0]);
+    const half = asSample(await ask(run, { tokens: 6 }));
+    assert(whole.text.startsWith(half.text.replace(/\ufffd+$/, "")));
+  });
+});
+
+Deno.test("Sample thread: a model that takes too much, a run without a checkpoint and a damaged one are answers", async () => {
+  await withScratchFolder(async (run) => {
+    const empty = await ask(run);
+    assert("problem" in empty && !empty.isTooLarge);
+    assertMatch(empty.problem, /must hold a whole checkpoint/);
+    await writeSampledRun(run, { round: 1 });
+    const large = await ask(run, { mostBytes: 1_000 });
+    assert("problem" in large && large.isTooLarge);
+    assertMatch(large.problem, /^the model takes [\d.]+ \w+ to compute, of at most 1,000 B$/);
+    await Deno.writeTextFile(`${run}/dataset/tokenizer.json`, "{");
+    const damaged = await ask(run);
+    assert("problem" in damaged && !damaged.isTooLarge);
+  });
+});
