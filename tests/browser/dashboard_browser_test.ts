@@ -111,6 +111,47 @@ testWhere(noChromium, "Browser: the newest is one key away also before a past mo
   });
 });
 
+testWhere(
+  noChromium,
+  "Browser: samples of the model's text follow the slider, and hostile ones are only text",
+  async () => {
+    await withRun({ width: 375 }, async (run, page) => {
+      const samples = page.locator("#samples li");
+      await page.waitForSelector("#sampling", { state: "hidden" });
+      run.tell({
+        type: "textSampled",
+        round: 2,
+        step: 20,
+        prompt: "The people",
+        text: " and\nthe Congress",
+        tokens: 4,
+      });
+      run.timers.advance(500);
+      await shows(page, "after 2 rounds");
+      assertEquals(
+        await samples.innerText(),
+        "step 20 · after 2 rounds · held-out loss 5.0000 nats\n\nThe people and\nthe Congress",
+      );
+      const { sequence } = await page.evaluate(async () => await (await fetch("/api/v1/run")).json());
+      tellSample(run, 30, 20);
+      const text = `<img src=x onerror="document.title='owned'">\u202e\u001b[2J\ud800${"\u0335".repeat(200)}${
+        "x".repeat(4_000)
+      }`;
+      run.tell({ type: "textSampled", round: 3, step: 30, prompt: "שלום", text, tokens: 4 });
+      run.timers.advance(500);
+      await shows(page, "<img src=x");
+      assertEquals(await samples.count(), 2);
+      assertEquals([await page.locator("main img").count(), await overflow(page)], [0, 0]);
+      assert(await page.title() !== "owned");
+      await page.evaluate((at) => location.hash = `at=${at}`, sequence);
+      await shows(page, "step 20 of 40");
+      await page.waitForFunction(() => document.querySelectorAll("#samples li").length === 1);
+      await page.evaluate(() => location.hash = "at=3");
+      await page.waitForSelector("#sampling", { state: "hidden" });
+    });
+  },
+);
+
 const without = (text: string, pattern: RegExp): string => text.replace(pattern, "");
 
 testWhere(noChromium, "Browser: a chosen moment stays while the run goes on", async () => {
@@ -268,7 +309,10 @@ for (const colorScheme of ["light", "dark"] as const) {
     for (const width of [1280, 375]) {
       await withRun({ colorScheme, width }, async (run, page) => {
         tellSample(run, 31, 20);
+        run.tell({ type: "textSampled", round: 3, step: 30, prompt: "The people", text: " of the States", tokens: 4 });
+        run.timers.advance(500);
         await shows(page, "step 31 of 40");
+        await shows(page, "of the States");
         assertEquals(await overflow(page), 0);
         await page.evaluate(axe.source); // as the devtools would, not as a script of the page
         const serious = await page.evaluate(async () => {

@@ -6,12 +6,19 @@ import { printable } from "../../../cli/screen/format.ts";
 import { prngOf } from "../../support/small_prng.ts";
 
 Deno.test("harmless: what people write stays as it is", () => {
-  const texts = ["The people,\n\nof the\tUnited States — 50 %", "naïve Ångström", "Größe 漢字 עברית हिन्दी", "a\u0301\u0323b 🙂"];
+  const texts = [
+    "The people,\n\nof the\tUnited States — 50 %",
+    "naïve Ångström",
+    "Größe 漢字 עברית हिन्दी",
+    "a\u0301\u0323b 🙂",
+  ];
   for (const text of texts) assertEquals(harmless(text, 100), text);
 });
 
 Deno.test("harmless: whatever moves a cursor, turns the direction or is half a character goes", () => {
-  for (const code of [0x1b, 0x00, 0x07, 0x08, 0x9b, 0x7f, 0x200e, 0x202e, 0x2066, 0x061c, 0xfeff, 0xd800, 0xdfff, 0xe000]) {
+  for (
+    const code of [0x1b, 0x00, 0x07, 0x08, 0x9b, 0x7f, 0x200e, 0x202e, 0x2066, 0x061c, 0xfeff, 0xd800, 0xdfff, 0xe000]
+  ) {
     assertEquals(harmless(`a${String.fromCharCode(code)}b`, 10), "a\ufffdb", code.toString(16));
   }
   assertEquals(harmless("a\r\nb\rc\u2028d\n\n\n\n\ne", 100), "a\nb\nc\nd\n\ne");
