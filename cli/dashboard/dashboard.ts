@@ -23,8 +23,8 @@ import main from "./page/main.ts" with { type: "text" };
 import memberPage from "./page/member_page.ts" with { type: "text" };
 import members from "./page/members.ts" with { type: "text" };
 import past from "./page/past.ts" with { type: "text" };
-import pathway from "./page/pathway.ts" with { type: "text" };
-import pathwayChart from "./page/pathway_chart.ts" with { type: "text" };
+import pathway from "./page/microbatch/pathway.ts" with { type: "text" };
+import pathwayChart from "./page/microbatch/pathway_chart.ts" with { type: "text" };
 import pipeline from "./page/pipeline.ts" with { type: "text" };
 import runState from "./page/run_state.ts" with { type: "text" };
 import samples from "./page/samples.ts" with { type: "text" };
@@ -32,7 +32,7 @@ import summary from "./page/summary.ts" with { type: "text" };
 import svg from "./page/svg.ts" with { type: "text" };
 import timeTravel from "./page/time_travel.ts" with { type: "text" };
 import validators from "./page/validators.ts" with { type: "text" };
-import way from "./page/way.ts" with { type: "text" };
+import way from "./page/microbatch/way.ts" with { type: "text" };
 
 /** By path under `/program/`, which is the path in `cli`, so that relative imports hold. */
 export const pageModules: Readonly<Record<string, string>> = {
@@ -48,8 +48,8 @@ export const pageModules: Readonly<Record<string, string>> = {
   "dashboard/page/member_page.ts": memberPage,
   "dashboard/page/members.ts": members,
   "dashboard/page/past.ts": past,
-  "dashboard/page/pathway.ts": pathway,
-  "dashboard/page/pathway_chart.ts": pathwayChart,
+  "dashboard/page/microbatch/pathway.ts": pathway,
+  "dashboard/page/microbatch/pathway_chart.ts": pathwayChart,
   "dashboard/page/pipeline.ts": pipeline,
   "dashboard/page/run_state.ts": runState,
   "dashboard/page/samples.ts": samples,
@@ -57,7 +57,7 @@ export const pageModules: Readonly<Record<string, string>> = {
   "dashboard/page/svg.ts": svg,
   "dashboard/page/time_travel.ts": timeTravel,
   "dashboard/page/validators.ts": validators,
-  "dashboard/page/way.ts": way,
+  "dashboard/page/microbatch/way.ts": way,
 };
 
 export { pageDocument, pageStyle };

@@ -195,9 +195,7 @@ async function startRun(
     probeRoom: (bytes) => probeRoom(folder.path, bytes),
     onLog: (entry) => ledger.log.take(entry),
     onRecord: (record) => {
-      seen.onRecord(record);
-      owner.onRecord(record);
-      samples.onRecord(record);
+      for (const each of [seen, owner, samples]) each.onRecord(record);
       if (record.type !== "stepClosed") return;
       firstStepAtMs ??= systemTimers.nowMs();
       tellWire(projection, { traffic: role.traffic, config });

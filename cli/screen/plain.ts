@@ -65,6 +65,10 @@ function loadingSentence({ node, stage, part, percent }: Of<"nodeLoading">): str
   return `load     ${shortAddress(node)} on stage ${stage}: ${loadingTexts[part]} ${percent} %`;
 }
 
+function releaseSentence({ task, node, reason }: Of<"taskReleased">, { reLeases }: RunView): string {
+  return `lease    task ${task} taken back from ${shortAddress(node)}: ${reason} (${reLeases} so far)`;
+}
+
 function lostSentence(record: Of<"nodeLost">): string {
   const kept = record.tasksKept === 0 ? "" : `; ${plural(record.tasksKept, "task")} kept as confirmed`;
   const what = `${isReturn(record) ? "back" : "lost"}     ${shortAddress(record.node)}`;
@@ -112,8 +116,7 @@ function sentence(record: SpokenRecord, view: RunView): string {
     case "stagesUnserved":
       return unservedSentence(record);
     case "taskReleased":
-      return `lease    task ${record.task} taken back from ${shortAddress(record.node)}: ${record.reason} ` +
-        `(${view.reLeases} so far)`;
+      return releaseSentence(record, view);
     case "stepClosed":
       return stepSentence(record, view);
     case "sliceDisputed":

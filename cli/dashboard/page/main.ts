@@ -10,7 +10,7 @@ import { showAgreement } from "./agreement.ts";
 import { showMember } from "./member_page.ts";
 import { showMembers } from "./members.ts";
 import { recordedPast, recordingHere, servedPast } from "./past.ts";
-import { PathwayPanel, servedPathway } from "./pathway.ts";
+import { PathwayPanel, servedPathway } from "./microbatch/pathway.ts";
 import { showSamples } from "./samples.ts";
 import { showPipeline } from "./pipeline.ts";
 import { showSummary } from "./summary.ts";

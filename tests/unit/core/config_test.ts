@@ -28,7 +28,7 @@ function leaves(value: object, prefix = ""): string[] {
 Deno.test("Knobs: every leaf of a configuration has exactly one knob", () => {
   const notOmitted = {
     ...{ "train.optimizer": "muon", "train.mergeShare": 0.2, "train.mostStepsPerRound": 50 },
-    ...{ "outer.payload": "sparse", "outer.density": 1 / 16 },
+    ...{ "outer.payload": "sparse", "outer.density": 1 / 16, "sample.prompt": "Once", "sample.tokens": 9 },
   };
   const { config } = resolved(resolveConfig({ overrides: notOmitted }));
   assertEquals([...leaves(config)].sort(), [...knobPaths].sort());

@@ -1,7 +1,7 @@
 /** The ways of microbatches: in the view, from the log, at the port, and as the page orders them. */
 
 import { assert, assertEquals } from "@std/assert";
-import { slowestOf, wayOf } from "../../../cli/dashboard/page/way.ts";
+import { slowestOf, wayOf } from "../../../cli/dashboard/page/microbatch/way.ts";
 import { runSnapshot } from "../../../cli/dashboard/public_run.ts";
 import { pastOf } from "../../../cli/history/past.ts";
 import { PastThread } from "../../../cli/history/past_thread.ts";

@@ -1,9 +1,9 @@
 /// <reference lib="dom" />
 /** Draws a microbatch's way: a row for each task, from its input to its result, on one axis of time. */
 
-import { duration, shortAddress } from "../../screen/format.ts";
-import { placeOn, ticksOf } from "./axis.ts";
-import { draw } from "./svg.ts";
+import { duration, shortAddress } from "../../../screen/format.ts";
+import { placeOn, ticksOf } from "../axis.ts";
+import { draw } from "../svg.ts";
 import { endMs, type WayHop } from "./way.ts";
 
 const rowHeight = 24; // pixels

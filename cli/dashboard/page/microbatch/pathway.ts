@@ -6,10 +6,10 @@
  * shown moment has. Any other is asked for, once for each closed step. Out of scope: the drawing (pathway_chart.ts).
  */
 
-import { decimal, duration, shortAddress } from "../../screen/format.ts";
-import type { PublicPathway, RunSnapshot } from "../public_run.ts";
-import { addressPart, fragmentWith, setAddressPart } from "./address.ts";
-import { byId, childAt, keepChildren, setClass, setText } from "./elements.ts";
+import { decimal, duration, shortAddress } from "../../../screen/format.ts";
+import type { PublicPathway, RunSnapshot } from "../../public_run.ts";
+import { addressPart, fragmentWith, setAddressPart } from "../address.ts";
+import { byId, childAt, keepChildren, setClass, setText } from "../elements.ts";
 import { drawPathway } from "./pathway_chart.ts";
 import { endMs, slowestOf, type WayHop, wayOf } from "./way.ts";
 

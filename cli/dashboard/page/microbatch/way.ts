@@ -1,6 +1,6 @@
 /** A microbatch's way in the order of the pipeline, and how long it waited before each task. Pure. */
 
-import type { PublicPathway } from "../public_run.ts";
+import type { PublicPathway } from "../../public_run.ts";
 
 type PathwayHop = PublicPathway["hops"][number];
 
