@@ -25,6 +25,7 @@ type CpuSeconds = ReadonlyMap<string, number>;
 const settings = (stages: number) => ({
   "pipeline.codec": "none",
   "pipeline.stages": stages,
+  "sample.tokens": 0, // nothing else computes
   "swarm.replicas": 1,
   "swarm.validators": 0,
   "train.steps": toStep + 1,

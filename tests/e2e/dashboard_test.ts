@@ -22,8 +22,10 @@ Deno.test("Dashboard: a running swarm serves its page, events and metrics, and C
     assertMatch(await script.text(), /^await open\(/m);
     const { values } = parseExposition(await (await fetch(new URL("/metrics", dashboard))).text());
     assert(values.get("iota_step")! >= 1 && values.get("iota_tokens_total")! > 0);
+    const { text } = await swarm.lines.next("textSampled") as Line & { text: string };
     const { run } = await (await fetch(new URL("/api/v1/run", dashboard))).json();
     assertEquals([run.steps, run.stages.length > 0], [4000, true]);
+    assertEquals([run.samples[0].prompt, run.samples[0].text, text.length > 0], ["The people", text, true]);
     const { first, last } = await (await fetch(new URL("/api/v1/history", dashboard))).json();
     const before = await (await fetch(new URL(`/api/v1/past?at=${last}`, dashboard))).json();
     assertEquals([first, last > 10, before.sequence], [1, true, last]);
