@@ -6,7 +6,7 @@ import { listenOptions } from "../options/listen_options.ts";
 export const command: Command = {
   name: "dashboard",
   summary: "show a run's folder in the browser with a slider over its whole time, or export it",
-  usage: "dashboard --run DIR [--export FILE] [--csv FILE] [--tensorboard DIR] [options]",
+  usage: "dashboard --run DIR [--beside DIR] [--export FILE] [--csv FILE] [--tensorboard DIR] [options]",
   about:
     "Serves the page of a run from the records in its folder, also when the run is over, or while it is still going. A slider " +
     "shows any moment as it was live. The folder is only read. With --export it writes one HTML file that needs no server and " +
@@ -14,10 +14,12 @@ export const command: Command = {
   examples: [
     "iota dashboard --run runs/demo",
     "iota dashboard --run runs/demo --port 0 --json",
+    "iota dashboard --run runs/muon --beside runs/adamw",
     "iota dashboard --run runs/demo --export demo.html --csv demo.csv --tensorboard curves",
   ],
   options: [
     { name: "run", kind: "string", placeholder: "DIR", default: ".", doc: "the run's folder" },
+    { name: "beside", kind: "string", placeholder: "DIR", doc: "a second run's folder, shown at the first one's step" },
     {
       name: "export",
       kind: "string",
@@ -28,7 +30,7 @@ export const command: Command = {
     { name: "tensorboard", kind: "string", placeholder: "DIR", doc: "write the curves as events for TensorBoard" },
     ...listenOptions({ port: 9010 }),
   ],
-  rights: { read: ["--run"], write: ["--export", "--csv", "--tensorboard"], net: "any" },
+  rights: { read: ["--run", "--beside"], write: ["--export", "--csv", "--tensorboard"], net: "any" },
   async run(context) {
     return await (await import("../dashboard/run_dashboard.ts")).runDashboard(context);
   },

@@ -15,6 +15,7 @@ import pageDocument from "./page/index.html" with { type: "text" };
 import account from "./page/account.ts" with { type: "text" };
 import address from "./page/address.ts" with { type: "text" };
 import agreement from "./page/agreement.ts" with { type: "text" };
+import beside from "./page/beside.ts" with { type: "text" };
 import axis from "./page/axis.ts" with { type: "text" };
 import elements from "./page/elements.ts" with { type: "text" };
 import followRun from "./page/follow_run.ts" with { type: "text" };
@@ -41,6 +42,7 @@ export const pageModules: Readonly<Record<string, string>> = {
   "dashboard/page/address.ts": address,
   "dashboard/page/agreement.ts": agreement,
   "dashboard/page/axis.ts": axis,
+  "dashboard/page/beside.ts": beside,
   "dashboard/page/elements.ts": elements,
   "dashboard/page/follow_run.ts": followRun,
   "dashboard/page/loss_chart.ts": lossChart,
@@ -65,9 +67,14 @@ export { pageDocument, pageStyle };
 /** A module's program, with the types taken out. */
 export const programOf = (source: string): string => stripTypeScriptTypes(source);
 
-/** `hasMetrics`: the same port serves `/metrics`. */
-export function openDashboard({ hasMetrics = true }: { hasMetrics?: boolean } = {}): ProjectionConsumer {
-  const document = hasMetrics ? pageDocument : pageDocument.replace(/<a id="metrics"[^]*?<\/a>/, "");
+export interface DashboardOptions {
+  readonly hasMetrics?: boolean; // the same port serves `/metrics`. @default true
+  readonly hasBeside?: boolean; // and `/api/v1/beside`, of a second run. @default false
+}
+
+export function openDashboard({ hasMetrics = true, hasBeside = false }: DashboardOptions = {}): ProjectionConsumer {
+  const whole = hasMetrics ? pageDocument : pageDocument.replace(/<a id="metrics"[^]*?<\/a>/, "");
+  const document = hasBeside ? whole : withoutBeside(whole);
   const modules = Object.entries(pageModules).map(([path, source]): [string, HubPage] => [
     `/program/${path}`,
     served("text/javascript", once(() => programOf(source))),
@@ -80,6 +87,10 @@ export function openDashboard({ hasMetrics = true }: { hasMetrics?: boolean } = 
     },
   };
 }
+
+/** The document of one run. */
+export const withoutBeside = (document: string): string =>
+  document.replace(/ *<!-- beside -->.*?<!-- \/beside -->\n/gs, "");
 
 const policy = [
   "default-src 'none'",

@@ -108,6 +108,19 @@ const paths: Json = {
       },
     },
   },
+  "/api/v1/beside": {
+    get: {
+      summary:
+        "The second run of `iota dashboard --beside` as it was at a step, or the furthest that it came; served nowhere else",
+      parameters: [{ name: "step", in: "query", required: true, schema: { type: "integer", minimum: 0 } }],
+      responses: {
+        "200": answer("The other run then", "Run"),
+        "400": answer("Not the number of a step", "Refusal"),
+        "404": answer("Its log holds no record, or one run is served", "Refusal"),
+        ...refused,
+      },
+    },
+  },
   "/events": {
     get: {
       summary: "The run as server-sent events: `snapshot`, then `changes` with the parts that changed",

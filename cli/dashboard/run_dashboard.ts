@@ -10,12 +10,13 @@ import { every, systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
 import { openPast } from "../history/past.ts";
 import { type HistorySpan, RunHistory } from "../history/run_history.ts";
-import { attempting, UserError } from "../output/errors.ts";
+import { attempting, UsageError, UserError } from "../output/errors.ts";
+import { StepPlaces } from "../history/step_places.ts";
 import { plural } from "../screen/format.ts";
 import { shellWords } from "../shell_words.ts";
 import { openDashboard } from "./dashboard.ts";
 import { exportRun, isWanted } from "./export_run.ts";
-import { pastPages } from "./past_api.ts";
+import { besidePages, pastPages } from "./past_api.ts";
 import { openRunApi } from "./run_api.ts";
 
 const followMs = 500;
@@ -24,18 +25,51 @@ const bytesPerSecond = 2 ** 27; // of the past, on the reader's own machine
 export async function runDashboard(context: CommandContext): Promise<number> {
   const { options } = context;
   const folder = options.text("run") ?? ".";
+  const beside = options.text("beside");
+  const [page, csv, tensorboard] = ["export", "csv", "tensorboard"].map((name) => options.text(name));
+  const wanted = { page, csv, tensorboard };
+  if (beside !== undefined && isWanted(wanted)) throw onlyServed(beside);
   const history = new RunHistory(folder);
+  const other = beside === undefined ? null : openBeside(beside);
   try {
-    const span = await attempting({ action: "read the run", value: folder }, () => history.refresh());
-    if (span.last === 0) throw noRecords(folder, span);
-    sayGaps(context, span);
-    const [page, csv, tensorboard] = ["export", "csv", "tensorboard"].map((name) => options.text(name));
-    const wanted = { page, csv, tensorboard };
+    await readRun(context, { history, folder });
     if (isWanted(wanted)) return await exportRun(context, { folder, wanted });
-    return await serveFolder(context, { history, folder });
+    if (other !== null) await readRun(context, other);
+    return await serveFolder(context, { history, folder, ...(other === null ? {} : { beside: other }) });
   } finally {
     await history.close();
+    await other?.history.close();
   }
+}
+
+/** A second run, shown at the first one's step. */
+export interface BesideRun {
+  readonly folder: string;
+  readonly history: RunHistory;
+  readonly places: StepPlaces;
+}
+
+export function openBeside(folder: string): BesideRun {
+  const places = new StepPlaces();
+  return { folder, places, history: new RunHistory(folder, { onRecord: (entry) => places.take(entry) }) };
+}
+
+function onlyServed(beside: string): UsageError {
+  return new UsageError(
+    `Cannot use --beside with a file to write as two runs are only served: current value is '${beside}'`,
+    {
+      next: "Leave out --beside, or the options --export, --csv and --tensorboard",
+    },
+  );
+}
+
+async function readRun(
+  context: CommandContext,
+  { history, folder }: { history: RunHistory; folder: string },
+): Promise<void> {
+  const span = await attempting({ action: "read the run", value: folder }, () => history.refresh());
+  if (span.last === 0) throw noRecords(folder, span);
+  sayGaps(context, span);
 }
 
 function noRecords(folder: string, { damaged }: HistorySpan): UserError {
@@ -53,15 +87,18 @@ function sayGaps({ output }: CommandContext, { first, missing, damaged }: Histor
   if (damaged > 0) output.log.warn(`${plural(damaged, "line")} of the log cannot be read and are left out`);
 }
 
-async function serveFolder(
-  context: CommandContext,
-  { history, folder }: { history: RunHistory; folder: string },
-): Promise<number> {
+interface ShownFolder {
+  readonly history: RunHistory;
+  readonly folder: string;
+  readonly beside?: BesideRun;
+}
+
+async function serveFolder(context: CommandContext, shown: ShownFolder): Promise<number> {
+  const { history, folder } = shown;
   const { output, options } = context;
   const interruption = context.interruption();
   const page = await openFolderPage(context, {
-    history,
-    folder,
+    ...shown,
     host: options.text("host")!,
     port: options.number("port")!,
   });
@@ -81,7 +118,7 @@ export interface FolderPage {
 /** Serves the page of a folder's run until it is closed. */
 export async function openFolderPage(
   { output }: Pick<CommandContext, "output">,
-  { history, folder, host, port }: { history: RunHistory; folder: string; host: string; port: number },
+  { history, folder, beside, host, port }: ShownFolder & { readonly host: string; readonly port: number },
 ): Promise<FolderPage> {
   const timers = systemTimers;
   const api = openRunApi({
@@ -94,13 +131,14 @@ export async function openFolderPage(
   });
   const past = openPast(history, folder);
   const pages = {
-    ...openDashboard({ hasMetrics: false }).pages,
+    ...openDashboard({ hasMetrics: false, hasBeside: beside !== undefined }).pages,
     ...api.pages,
     ...pastPages(past, { timers, bytesPerSecond }),
+    ...(beside === undefined ? {} : besidePages(beside, { timers, bytesPerSecond })),
   };
   let known = history.newest.sequence;
   const cancel = every(timers, followMs, () => {
-    history.refresh().then(({ last }) => {
+    Promise.all([history.refresh(), beside?.history.refresh()]).then(([{ last }]) => {
       if (last !== known) api.onRecord?.({ sequence: last, atMs: 0, record: { type: "runContinued", pausedMs: 0 } });
       known = last;
     }, (error: Error) => output.log.debug(`The log cannot be read now: ${error.message}`));

@@ -44,6 +44,19 @@ testWhere(noChromium, "Browser: a past moment looks as it did live, and the newe
   });
 });
 
+testWhere(noChromium, "Browser: from the newest moment, the slider stays where a key has put it", async () => {
+  await withRun({}, async (_run, page) => {
+    const slider = page.locator("#moment");
+    await slider.focus();
+    await page.keyboard.press("Home");
+    await shows(page, "step 0 of 40");
+    assertEquals(await slider.inputValue(), "0");
+    await page.keyboard.press("End");
+    await shows(page, "newest");
+    assertEquals([await slider.inputValue(), await step(page)], [await slider.getAttribute("max"), "20 of 40"]);
+  });
+});
+
 const without = (text: string, pattern: RegExp): string => text.replace(pattern, "");
 
 testWhere(noChromium, "Browser: the newest is one key away also before a past moment has come", async () => {

@@ -28,10 +28,12 @@ export function trainPoints({ losses: { values, stride, pending }, step }: Omit<
   return values.map((loss, i) => ({ step: newest - (values.length - 1 - i) * stride, loss }));
 }
 
-export function drawLoss(chart: Element, run: Curves): void {
+/** `other`: a run to compare it with. */
+export function drawLoss(chart: Element, run: Curves, other: Curves | null = null): void {
   const train = trainPoints(run);
   const steps = rangeOf([0, run.step]);
-  const losses = rangeOf([...train, ...run.heldOut].flatMap(({ loss }) => loss === null ? [] : [loss]));
+  const compared = other === null ? [] : [...trainPoints(other), ...other.heldOut];
+  const losses = rangeOf([...train, ...run.heldOut, ...compared].flatMap(({ loss }) => loss === null ? [] : [loss]));
   chart.replaceChildren();
   const width = Math.max(160, chart.clientWidth); // so that a pixel of the drawing is one of the page
   const right = width - 12;
@@ -51,11 +53,16 @@ export function drawLoss(chart: Element, run: Curves): void {
   for (const step of ticksOf(stepRange, width / 100)) {
     draw(chart, "text", { x: x(step), y: height - 6, "text-anchor": "middle" }, decimal(step));
   }
-  const inside = train.filter(({ step }) => step >= 0);
-  draw(chart, "path", { class: "line", d: pathOf(inside, { x, y }) });
-  draw(chart, "path", { class: "line held-out", d: pathOf(run.heldOut, { x, y }) });
+  if (other !== null) drawCurves(chart, other, { x, y, kind: "line other" });
+  drawCurves(chart, run, { x, y, kind: "line" });
   for (const { step, loss } of run.heldOut) draw(chart, "circle", { class: "dot", cx: x(step), cy: y(loss), r: 3 });
-  chart.setAttribute("aria-label", labelOf(run));
+  chart.setAttribute("aria-label", other === null ? labelOf(run) : `${labelOf(run)}. Beside it: ${labelOf(other)}`);
+}
+
+function drawCurves(chart: Element, run: Curves, { kind, ...places }: Places & { readonly kind: string }): void {
+  const inside = trainPoints(run).filter(({ step }) => step >= 0);
+  draw(chart, "path", { class: kind, d: pathOf(inside, places) });
+  draw(chart, "path", { class: `${kind} held-out`, d: pathOf(run.heldOut, places) });
 }
 
 function labelOf({ losses: { first, last }, heldOut, step }: Curves): string {

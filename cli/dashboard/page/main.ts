@@ -4,6 +4,7 @@
 import type { RunSnapshot } from "../public_run.ts";
 import { byId, setText } from "./elements.ts";
 import { AccountPanel, servedAccount } from "./account.ts";
+import { BesidePanel } from "./beside.ts";
 import { followRun } from "./follow_run.ts";
 import { drawLoss } from "./loss_chart.ts";
 import { showAgreement } from "./agreement.ts";
@@ -20,13 +21,15 @@ import { showValidators } from "./validators.ts";
 let state: RunSnapshot | null = null;
 let pathways: PathwayPanel | null = null;
 let account: AccountPanel | null = null;
+let beside: BesidePanel | null = null; // where two runs are served
 let isDrawing = false; // in the next frame
 
 function draw(): void {
   isDrawing = false;
   if (state === null) return;
   showSummary(state.run);
-  drawLoss(byId("loss"), state.run);
+  beside?.show(state.run);
+  drawLoss(byId("loss"), state.run, beside?.other ?? null);
   showSamples(state.run);
   showPipeline(byId("stages"), state);
   pathways?.show(state);
@@ -62,6 +65,7 @@ async function open(): Promise<void> {
   const recording = await recordingHere();
   account = new AccountPanel({ ask: recording === null ? servedAccount : null, drawSoon });
   pathways = new PathwayPanel({ ask: recording === null ? servedPathway : null, drawSoon });
+  if (document.getElementById("beside") !== null) beside = new BesidePanel(drawSoon);
   if (recording === null) return follow();
   const past = recordedPast(recording);
   const newest = await past.at(recording.span.last);

@@ -30,6 +30,7 @@ export class TimeTravel {
   #shown: RunSnapshot | null = null; // of the past
   #chosen: number | null = addressedMoment(); // null: the newest
   #isAsking = false;
+  #slides = 0; // begun at the newest state
   #playing: ReturnType<typeof setInterval> | undefined;
 
   constructor(options: TimeTravelOptions) {
@@ -71,8 +72,11 @@ export class TimeTravel {
   async #slide(position: number): Promise<void> {
     if (this.#chosen === null && this.#past !== null) {
       const share = position / this.#past.positions;
+      const slide = ++this.#slides;
       await this.#openPast(); // the run has gone on
+      if (slide !== this.#slides) return; // and so has the slider
       position = Math.round(share * (this.#past?.positions ?? 0));
+      this.#slider.value = String(position); // it was drawn at its end meanwhile
     }
     const past = this.#past;
     if (past !== null) this.#choose(position >= past.positions ? null : past.sequenceAt(position));
