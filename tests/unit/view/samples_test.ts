@@ -4,7 +4,7 @@ import { assert, assertEquals } from "@std/assert";
 import { stageIndex } from "../../../core/ids.ts";
 import type { RunView } from "../../../core/view/view.ts";
 import { runSnapshot } from "../../../cli/dashboard/public_run.ts";
-import { textPanel } from "../../../cli/screen/panels.ts";
+import { frame, textPanel } from "../../../cli/screen/panels.ts";
 import { createPaint } from "../../../cli/output/paint.ts";
 import { foldAt, openedView, sampleValidator } from "../../support/sample_run.ts";
 
@@ -62,6 +62,9 @@ Deno.test("Samples of the view: the screen has the newest on one line, cut and h
   const view = openedView();
   assertEquals(textPanel(view, { width: 60, nowMs: 0, paint }), []);
   sampleAt(view, 10, ` of\nthe \u001b[31m${"union ".repeat(40)}`);
+  const linesOf = (height: number) =>
+    frame(view, { width: 60, height, nowMs: 0, paint }).filter((line) => /^text/.test(line));
+  assertEquals([linesOf(30).length, linesOf(19).length], [1, 0]);
   const [line] = textPanel(view, { width: 60, nowMs: 0, paint });
   assertEquals(line!.length, 60);
   assert(line!.startsWith("text    step 10: The of the \ufffd[31munion union"), line);
