@@ -47,7 +47,8 @@ export interface ValidateConfig {
   replaysPerMiner: number; // of a round's first step, and of each step whose parameters it shows
   statesPerRound: number; // steps whose parameters a miner shows, on average
   gradientsPerRound: number; // steps whose gradient norm is recomputed, of each miner on average
-  trialsPerRound: number; // stages whose payloads are tried on held-out text
+  trialsPerRound: number; // stages whose payloads are tried on held-out text, at most
+  trialShare: number; // the most that trials take, of what the miners compute, on average
   tolerance: number; // innovation error above which a replay fails
 }
 

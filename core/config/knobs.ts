@@ -203,7 +203,11 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   ),
   "validate.trialsPerRound": int(
     { min: 0, max: 1000, unit: "stages per round", default: 1, mayChange: true },
-    "Stages per round whose payloads are tried on held-out text.",
+    "Most stages per round whose payloads are tried on held-out text.",
+  ),
+  "validate.trialShare": float(
+    { min: 0, max: 1000, unit: "of the FLOPs", default: 0.02, mayChange: true },
+    "Share of the miners' FLOPs that trials may take, on average.",
   ),
   "validate.tolerance": float(
     { min: 1e-6, max: 1, default: 0.05, mayChange: true },

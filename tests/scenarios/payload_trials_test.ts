@@ -6,14 +6,15 @@ import { openLedger, takeEntry } from "../../core/ledger/ledger.ts";
 import type { MachineEntry } from "../../core/ledger/entry.ts";
 import { commit, reduceAll } from "../support/swarm/scripted_merge.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
+import { tinyConfig } from "../support/tiny_model.ts";
 
 /** One stage of three replicas; the first round is merged, and its payloads are to be tried. */
-function trying(validators: readonly string[]) {
+function trying(validators: readonly string[], trialShare = 1000) {
   const hub = new ScriptedOrchestrator({
     model: { layers: 1 },
     pipeline: { stages: 1, codec: "none" },
-    validate: { trialsPerRound: 1, replaysPerMiner: 0, statesPerRound: 0, heldOutSequences: 4096 },
-    train: { microbatchesPerStep: 6, steps: 40, stepsPerRound: 1 },
+    validate: { trialsPerRound: 1, trialShare, replaysPerMiner: 0, statesPerRound: 0, heldOutSequences: 4096 },
+    train: { microbatchesPerStep: 6, steps: 120, stepsPerRound: 1 },
     swarm: { replicas: 3, validators: validators.length },
     limits: { mergePhaseMs: 600_000, mergeGraceMs: 5_000, leaseMs: 600_000 },
   });
@@ -136,4 +137,21 @@ Deno.test("Payload trials: a restart of the orchestrator forgets what was being 
   const late = hub.blob(4 * hub.state.stageFloats[0]!);
   hub.step({ type: "endLaid", round: 0, stage: hub.state.stages[0]!.index, node: nodes[0]!, parameters: late });
   assert(hub.effects.some((effect) => effect.type === "deleteBlobs" && effect.hashes.includes(late.hash)));
+});
+
+Deno.test("Payload trials: they are drawn as often as their share of the computing allows", () => {
+  const drawnIn100 = (trialShare: number) => {
+    const { hub, judges, nodes } = trying(["judge"], trialShare);
+    for (let i = 1; i < 100; i++) {
+      layOut(hub);
+      for (const judge of judges) answer(hub, judge, () => 5);
+      round(hub, nodes);
+    }
+    return new Set(hub.effects.flatMap((effect) => effect.type === "layEnd" ? [effect.round] : [])).size;
+  };
+  const { sequencesPerMicrobatch } = tinyConfig().train;
+  const trial = 4 * 4096 / sequencesPerMicrobatch; // three payloads and the start
+  const trained = 3 * 6;
+  const half = drawnIn100(0.5 * trial / trained);
+  assertEquals([drawnIn100(0), half > 30 && half < 70, drawnIn100(trial / trained)], [0, true, 100], `${half}`);
 });

@@ -96,6 +96,7 @@ export function tinyConfig(overrides: TinyOverrides = {}): RunConfig {
         statesPerRound: 1,
         gradientsPerRound: 0.25,
         trialsPerRound: 1,
+        trialShare: 1000, // as often as they may
         tolerance: 0.05,
       },
       ...overrides.validate,

@@ -1,7 +1,8 @@
 /**
  * Trials: what each payload of a drawn stage does to the held-out loss by itself, which decides the share of its miner's pay.
  *
- * When a round has been merged, stages are drawn from its secret key, and a few payloads of each. The hub lays out, for each, the
+ * When a round has been merged, stages are drawn from its secret key, as often as fits their share of all computing, and a few
+ * payloads of each. The hub lays out, for each, the
  * parameters that it alone leads to from the round's start; validators evaluate the model with these in the stage's place, and
  * once without. They are not told whose they are. Two must say the same, or the only one there is; otherwise the trial is void.
  * The share (core/score/payload_quality.ts) holds until the miner's payloads are tried again.
@@ -37,6 +38,7 @@ import {
 
 const wanted = 2; // equal answers
 const mostAnswers = 3;
+const fineness = 2 ** 24; // of the draw
 const fewest = 2; // payloads of a stage that can be compared
 const most = 4; // of them: an evaluation takes a validator as long as a few tasks take a miner
 
@@ -48,10 +50,25 @@ export function drawTrials(state: OrchestratorState, stages: readonly StageMerge
   const candidates = stages.filter(({ payloads }) => payloads.size >= fewest);
   const effects: OrchestratorEffect[] = [];
   for (let i = 0; i < validate.trialsPerRound && candidates.length > 0; i++) {
-    const [merge] = candidates.splice(nextBelow(state.stream, candidates.length), 1);
-    effects.push(...begin(state, present(merge, "a drawn stage")));
+    const merge = present(candidates.splice(nextBelow(state.stream, candidates.length), 1)[0], "a drawn stage");
+    const isDrawn = nextBelow(state.stream, fineness) < fineness * chanceOfTrial(state, merge);
+    if (isDrawn) effects.push(...begin(state, merge));
   }
   return effects;
+}
+
+/**
+ * So that trials take no more than their share of the round's FLOPs, on average: short rounds have few trials. Both sides are
+ * counted in forwards of the whole model over a microbatch, of which a microbatch of training is worth three.
+ */
+function chanceOfTrial(
+  { step, roundFirstStep, validators, config: { train, validate } }: OrchestratorState,
+  { payloads }: StageMerge,
+): number {
+  const trained = 3 * train.microbatchesPerStep * (step - roundFirstStep);
+  const ofEvaluation = Math.ceil(validate.heldOutSequences / train.sequencesPerMicrobatch);
+  const cost = (1 + Math.min(most, payloads.size)) * Math.min(wanted, validators.size) * ofEvaluation;
+  return validate.trialShare * trained / (cost * validate.trialsPerRound);
 }
 
 function begin(state: OrchestratorState, { stage, payloads, layout }: StageMerge): OrchestratorEffect[] {

@@ -95,7 +95,7 @@ function configFor(
     train: { steps: given, stepsPerRound: given / rounds, ...work },
     outer: { learningRate: 0.7, momentum: 0.9 },
     swarm: { replicas, validators: Math.max(2, validators.length) },
-    validate: { heldOutSequences: 64, trialsPerRound: trials, gradientsPerRound: gradients },
+    validate: { heldOutSequences: 64, trialsPerRound: trials, trialShare: 1000, gradientsPerRound: gradients },
     limits: { leaseMs: deadlineMs, mergePhaseMs: deadlineMs },
   });
 }
