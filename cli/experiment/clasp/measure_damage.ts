@@ -9,23 +9,11 @@ import { present } from "../../../core/assert.ts";
 import { decodeWire, encodeWire, type Wire } from "../../../core/codec/wire.ts";
 import type { RunConfig } from "../../../core/config/config.ts";
 import { microbatchId } from "../../../core/ids.ts";
-import { initialParameters } from "../../../core/model/initial.ts";
-import { parameterTable, stageSpecs } from "../../../core/model/spec.ts";
-import { splitLayers } from "../../../core/model/stages.ts";
 import { runWire } from "../../../core/model/stage_wires.ts";
-import { optimizerOf } from "../../../core/train/optimizers.ts";
-import { clipFactor, learningRateAt } from "../../../core/train/schedule.ts";
-import type { StageCompute, StageInput } from "../../../gpu/compute.ts";
-import type { Batch, BatchSource } from "../../data/dataset.ts";
-import type { ComputeHost } from "../../roles/compute_host.ts";
+import type { StageInput } from "../../../gpu/compute.ts";
+import type { Batch } from "../../data/dataset.ts";
+import { openPath, type Path, type PathOptions, trainStep } from "../trained_path.ts";
 import { type Attack, attacks } from "./attacks.ts";
-
-export interface MeasureOptions {
-  readonly config: RunConfig; // with codec none
-  readonly batches: BatchSource;
-  readonly device: ComputeHost;
-  readonly signal: AbortSignal;
-}
 
 /** Of microbatches; losses in mean nats per token. */
 export interface Damage {
@@ -37,10 +25,7 @@ export interface Damage {
 
 export const measuredMicrobatches = 96;
 
-/** One path of stages that train together. */
-type Path = readonly StageCompute[];
-
-export async function measureDamage(options: MeasureOptions): Promise<Damage> {
+export async function measureDamage(options: PathOptions): Promise<Damage> {
   const { config, batches } = options;
   const { steps, stepsPerRound, microbatchesPerStep } = config.train;
   const first = await openPath(options);
@@ -65,49 +50,6 @@ export async function measureDamage(options: MeasureOptions): Promise<Damage> {
   } finally {
     for (const stage of [...first, ...second]) stage.close();
   }
-}
-
-async function openPath({ config, device }: MeasureOptions): Promise<StageCompute[]> {
-  const path: StageCompute[] = [];
-  for (const spec of stageSpecs(config, splitLayers(config))) {
-    const stage = await device.openStage(spec, { optimizer: optimizerOf(config) });
-    await stage.loadParameters(initialParameters(parameterTable(spec), config.seed));
-    path.push(stage);
-  }
-  return path;
-}
-
-/** One optimizer step over microbatches from `from` on. */
-async function trainStep(
-  path: Path,
-  { config: { train }, batches, step, from, signal }: MeasureOptions & { step: number; from: number },
-): Promise<void> {
-  signal.throwIfAborted();
-  const tail = present(path.at(-1), "a path has a tail");
-  for (let i = 0; i < train.microbatchesPerStep; i++) {
-    const { inputs: tokens, targets } = batches.tokensOf(microbatchId(from + i));
-    const inputs = await forward(path, { type: "tokens", tokens });
-    let { gradient } = await tail.turnaround(present(inputs.at(-1), "the tail has an input"), targets);
-    for (let stage = path.length - 2; stage >= 0 && gradient !== null; stage--) {
-      gradient = await path[stage]!.backward(inputs[stage]!, gradient);
-    }
-  }
-  let squareSum = 0;
-  for (const stage of path) squareSum += await stage.gradientSquareSum();
-  squareSum /= train.microbatchesPerStep ** 2;
-  const { beta1, beta2, epsilon, weightDecay, clipNorm } = train;
-  const gradientScale = clipFactor({ squareSum, clipNorm }) / train.microbatchesPerStep;
-  const learningRate = learningRateAt({ config: train, step });
-  for (const stage of path) await stage.step({ learningRate, gradientScale, weightDecay, beta1, beta2, epsilon });
-}
-
-/** The input of every stage. */
-async function forward(path: Path, input: StageInput): Promise<StageInput[]> {
-  const inputs = [input];
-  for (const stage of path.slice(0, -1)) {
-    inputs.push({ type: "wire", wire: await stage.forward(present(inputs.at(-1), "every stage has an input")) });
-  }
-  return inputs;
 }
 
 async function measure(

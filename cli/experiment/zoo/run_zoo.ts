@@ -1,0 +1,117 @@
+/** `iota experiment zoo`: which behaviours of miners the original's audit rule accepts, and which this program's. */
+
+import type { CommandContext } from "../../command.ts";
+import { alignedRows } from "../../lab/aligned_rows.ts";
+import { withLabData } from "../../lab/lab_data.ts";
+import { configOf } from "../../lab/lab_settings.ts";
+import { givenRun } from "../../options/run_options.ts";
+import { openDevice } from "../../roles/open_device.ts";
+import { auditZoo, type Judgement } from "./audit_zoo.ts";
+import { behaviours } from "./behaviours.ts";
+
+/** Of the original's validator. */
+const originalRule = { cosine: 0.9, normRatio: 0.8 };
+const microbatches = 48; // of each seed
+const defaultSeeds = 3;
+
+/** Over all microbatches and seeds. */
+export interface ZooRow {
+  readonly name: string;
+  readonly honest: boolean;
+  readonly cosine: number; // median
+  readonly normRatio: number; // median
+  readonly passesOriginal: number; // share of microbatches
+  readonly innovationError: number; // median
+  readonly leastError: number;
+  readonly mostError: number;
+  readonly equalShare: number; // median
+  readonly passes: number; // share of microbatches within the run's tolerance
+}
+
+export async function runZoo(context: CommandContext): Promise<number> {
+  const { options, output } = context;
+  const { input } = await givenRun(context);
+  const firstSeed = options.number("seed") ?? 1;
+  const seeds = options.number("seeds") ?? defaultSeeds;
+  const configs = Array.from(
+    { length: seeds },
+    (_, i) => configOf({ common: { "train.steps": 100 }, input, fixed: { "pipeline.stages": 3, seed: firstSeed + i } }),
+  );
+  const signal = context.interruption();
+  const folder = await Deno.makeTempDir({ prefix: "iota-experiment-" });
+  const device = await openDevice(options.text("device") ?? "cpu", { threads: options.number("threads") });
+  const all = new Map(behaviours.map(({ name }) => [name, [] as Judgement[]]));
+  try {
+    for (const config of configs) {
+      output.line(`Seed ${config.seed}: trains ${config.train.steps} steps of ${config.size}, then audits a stage`);
+      const judged = await withLabData(
+        { folder, config },
+        (batches) => auditZoo({ config, batches, device, signal, microbatches }),
+      );
+      for (const [name, judgements] of judged) all.get(name)?.push(...judgements);
+    }
+  } finally {
+    await device.finish();
+    await Deno.remove(folder, { recursive: true });
+  }
+  const rows = zooRows(all, configs[0]!.validate.tolerance);
+  for (const row of rows) output.event({ type: "row", ...row });
+  output.line("");
+  for (const line of tableOf(rows)) output.line(line);
+  output.answer({ experiment: "zoo", codec: configs[0]!.pipeline.codec, rows, ...ratesOf(rows) }, "");
+  return 0;
+}
+
+export function zooRows(judged: ReadonlyMap<string, readonly Judgement[]>, tolerance: number): ZooRow[] {
+  return behaviours.map(({ name, isHonest: honest }) => {
+    const of = judged.get(name) ?? [];
+    const median = (pick: (judgement: Judgement) => number) => {
+      const values = of.map(pick).sort((a, b) => a - b);
+      return values[values.length >> 1] ?? NaN;
+    };
+    const share = (isSo: (judgement: Judgement) => boolean) => of.filter(isSo).length / of.length;
+    return {
+      ...{ name, honest, cosine: median(({ cosine }) => cosine), normRatio: median(({ normRatio }) => normRatio) },
+      passesOriginal: share(({ cosine, normRatio }) =>
+        cosine > originalRule.cosine && normRatio > originalRule.normRatio
+      ),
+      innovationError: median(({ error }) => error),
+      leastError: Math.min(...of.map(({ error }) => error)),
+      mostError: Math.max(...of.map(({ error }) => error)),
+      equalShare: median(({ equalShare }) => equalShare),
+      passes: share(({ error }) => error <= tolerance),
+    };
+  });
+}
+
+/** Of cheats found and honest work failed, and the share of the kinds of cheats that the original's rule mostly accepts. */
+export function ratesOf(rows: readonly ZooRow[]): { found: number; falselyFailed: number; missedByOriginal: number } {
+  const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  const cheats = rows.filter(({ honest }) => !honest);
+  return {
+    found: 1 - mean(cheats.map(({ passes }) => passes)),
+    falselyFailed: 1 - mean(rows.filter(({ honest }) => honest).map(({ passes }) => passes)),
+    missedByOriginal: mean(cheats.map(({ passesOriginal }) => Number(passesOriginal > 0.5))),
+  };
+}
+
+function tableOf(rows: readonly ZooRow[]): string[] {
+  const percent = (share: number) => `${(100 * share).toFixed(0)} %`;
+  const heading = [
+    "",
+    "cosine",
+    "norms",
+    "original passes",
+    "innovation",
+    "least",
+    "most",
+    "equal values",
+    "passes here",
+  ];
+  const cells = rows.map((row) => [
+    ...[row.name, row.cosine.toFixed(3), row.normRatio.toFixed(3), percent(row.passesOriginal)],
+    ...[row.innovationError.toPrecision(2), row.leastError.toPrecision(2), row.mostError.toPrecision(2)],
+    ...[row.equalShare.toFixed(2), percent(row.passes)],
+  ]);
+  return alignedRows([heading, ...cells]);
+}
