@@ -149,7 +149,7 @@ export class HubRuntime<Held, Sent> {
     return this.#driver.standsStill;
   }
 
-  isMember(node: NodeId): boolean {
+  isConnected(node: NodeId): boolean {
     return this.#connected.has(node);
   }
 

@@ -187,7 +187,7 @@ class OrchestratorRole implements RunningOrchestrator {
   }
 
   isMember(node: NodeId): boolean {
-    return this.#runtime.isMember(node);
+    return this.#runtime.isConnected(node) || this.state.members.has(node);
   }
 
   review(): void {

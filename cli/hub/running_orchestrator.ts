@@ -69,6 +69,7 @@ export interface RunningOrchestrator {
   readonly finished: Promise<Finished>;
   readonly refusals: RefusalCounts; // connections that did not prove a node, since this process began
   accept(wire: Wire): WireHandler;
+  /** Connected, or without a link for a moment and expected back: it goes on using blobs meanwhile. */
   isMember(node: NodeId): boolean;
   /** For the store that members upload to. */
   readonly members: MemberStore;

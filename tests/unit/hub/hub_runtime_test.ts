@@ -118,12 +118,12 @@ Deno.test("Hub runtime: a journal begins before the first event, and an entry is
 Deno.test("Hub runtime: the machine hears who comes and goes, faults, and messages with their wires' scales", () => {
   const { runtime, events, segments } = new World();
   runtime.take({ type: "peerConnected", peer: node, role: "miner", resumed: true });
-  assertEquals(runtime.isMember(node), true);
+  assertEquals(runtime.isConnected(node), true);
   runtime.take({ type: "fault", peer: node, fault: gone });
   runtime.take({ type: "linkDamaged", peer: node, fault: gone });
   runtime.take({ type: "peerDisconnected", peer: node, reason: "reset" });
   runtime.take({ type: "peerLost", peer: node, fault: gone });
-  assertEquals([runtime.isMember(node), segments.holders], [false, 0]);
+  assertEquals([runtime.isConnected(node), segments.holders], [false, 0]);
   assertEquals(events.splice(0), [
     { type: "nodeConnected", node, role: "miner", resumed: true },
     { type: "faultReceived", node, fault: gone },
