@@ -68,6 +68,7 @@ export interface Member {
   own: ItemQueue; // queued items that only it should take
   stepTasks: TaskId[]; // accepted gradient tasks of the open step, in the order they came
   roundTasks: number; // gradient tasks of the round's closed steps: the weight in the merge
+  roundSteps: number; // closed steps of the round in which it had such tasks
   header: SentHeader | null;
   head: string; // of the chain over its steps since the assignment: step/receipts.ts
 }
@@ -335,6 +336,7 @@ export function newMember(
     own: newQueue(),
     stepTasks: [],
     roundTasks: 0,
+    roundSteps: 0,
     header: null,
     head: chainStart,
   };

@@ -5,19 +5,19 @@ import type { NodeId } from "../../core/ids.ts";
 import { commit, reduceAll, stageOf } from "../support/swarm/scripted_merge.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 
-/** One stage of two replicas with all slices reduced, and a validator that has one replay of the round, another one waiting. */
-function reduced() {
+/** One stage with all slices reduced, and a validator that has one replay of the round; those of the other replicas wait. */
+function reduced(replicas = 2) {
   const hub = new ScriptedOrchestrator({
     model: { layers: 1 },
     pipeline: { stages: 1, codec: "none" },
     train: { microbatchesPerStep: 10, steps: 42, stepsPerRound: 1 },
     validate: { replaysPerMiner: 1 },
-    swarm: { replicas: 2, validators: 1 },
+    swarm: { replicas, validators: 1 },
     limits: { mergePhaseMs: 600_000, mergeGraceMs: 5_000, leaseMs: 600_000 },
   });
   const judge = hub.validator("judge");
   answerEvaluations(hub, judge);
-  const nodes = [hub.ready("miner-0"), hub.ready("miner-1")];
+  const nodes = Array.from({ length: replicas }, (_, i) => hub.ready(`miner-${i}`));
   hub.work(nodes);
   for (const node of nodes) hub.seal(node);
   for (const node of nodes) commit(hub, node);
@@ -89,4 +89,28 @@ Deno.test("Merge: a liar that is proven while it waits has the round begin anew,
   assertEquals([phase, round, step, expelled.size, hub.count("mergeRetaken")], ["training", 1, 0, 1, 1]);
   const told = nodes.flatMap((node) => hub.inbox(node).map(({ type }) => type));
   assertEquals(told.includes("applyMerge"), false);
+});
+
+Deno.test("Merge: an expulsion while it waits does not renew the time", () => {
+  const { hub, judge, nodes } = reduced(4);
+  const most = hub.state.interval.stepsMs / 10;
+  hub.wait(most - 10);
+  const { request } = hub.take(judge, "replay");
+  const found = { innovationError: 0, equalShare: 1, lossError: 2 }; // losses spoil no wires, so the round goes on
+  hub.tell(judge, { type: "replayed", request, ...found, signature: "" });
+  const { task } = hub.effects.find((effect) => effect.type === "refereeTask")!;
+  hub.step({ type: "taskRefereed", task, found: { ...found, beyondRounding: 0, rounding: 0 }, detail: "" });
+  const [liar] = [...hub.state.expelled];
+  reduceAll(hub, nodes.filter((node) => node !== liar));
+  assertEquals([hub.state.expelled.size, stageOf(hub).phase], [1, "reducing"]);
+  hub.wait(10);
+  assertEquals(stageOf(hub).phase, "applying");
+});
+
+Deno.test("Merge: it waits for the orchestrator's own repetition also when the only validator has left", () => {
+  const { hub, judge } = reduced();
+  const { request } = hub.take(judge, "replay");
+  hub.tell(judge, { type: "replayed", request, innovationError: 2, equalShare: 0, lossError: 0, signature: "" });
+  hub.tell(judge, { type: "leaving", reason: "enough" });
+  assertEquals([hub.state.audit.refereed.size, stageOf(hub).phase], [1, "reducing"]);
 });

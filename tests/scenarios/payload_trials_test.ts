@@ -139,6 +139,29 @@ Deno.test("Payload trials: a restart of the orchestrator forgets what was being 
   assert(hub.effects.some((effect) => effect.type === "deleteBlobs" && effect.hashes.includes(late.hash)));
 });
 
+Deno.test("Payload trials: who came in the middle of the round is not compared with those who took all of its steps", () => {
+  const hub = new ScriptedOrchestrator({
+    model: { layers: 1 },
+    pipeline: { stages: 1, codec: "none" },
+    validate: { trialsPerRound: 1, replaysPerMiner: 0, statesPerRound: 0, heldOutSequences: 4096 },
+    train: { microbatchesPerStep: 6, steps: 42, stepsPerRound: 3 },
+    swarm: { replicas: 2, validators: 1 },
+    limits: { mergePhaseMs: 600_000, mergeGraceMs: 5_000, leaseMs: 600_000 },
+  });
+  const judge = hub.validator("judge");
+  const nodes = [hub.ready("miner-0"), hub.ready("miner-1")];
+  answer(hub, judge, () => 5);
+  hub.work(nodes);
+  for (const node of nodes) hub.seal(node);
+  const late = hub.ready("late");
+  hub.work([...nodes, late]);
+  for (const node of nodes) hub.seal(node);
+  round(hub, [...nodes, late]);
+  assertEquals(hub.state.round, 1);
+  const tried = hub.effects.flatMap((effect) => effect.type === "layEnd" ? [effect.node] : []);
+  assertEquals(tried.toSorted(), nodes);
+});
+
 Deno.test("Payload trials: they are drawn as often as their share of the computing allows", () => {
   const drawnIn100 = (trialShare: number) => {
     const { hub, judges, nodes } = trying(["judge"], trialShare);

@@ -47,7 +47,7 @@ export function drawTrials(state: OrchestratorState, stages: readonly StageMerge
   const { audit, round, sources, config: { validate } } = state;
   for (const old of audit.trials.filter((trial) => trial.round < round - 1)) drop(state, old);
   if (sources.round !== round || state.validators.size === 0) return [];
-  const candidates = stages.filter(({ payloads }) => payloads.size >= fewest);
+  const candidates = stages.filter((merge) => comparable(merge).length >= fewest);
   const effects: OrchestratorEffect[] = [];
   for (let i = 0; i < validate.trialsPerRound && candidates.length > 0; i++) {
     const merge = present(candidates.splice(nextBelow(state.stream, candidates.length), 1)[0], "a drawn stage");
@@ -63,18 +63,22 @@ export function drawTrials(state: OrchestratorState, stages: readonly StageMerge
  */
 function chanceOfTrial(
   { step, roundFirstStep, validators, config: { train, validate } }: OrchestratorState,
-  { payloads }: StageMerge,
+  merge: StageMerge,
 ): number {
   const trained = 3 * train.microbatchesPerStep * (step - roundFirstStep);
   const ofEvaluation = Math.ceil(validate.heldOutSequences / train.sequencesPerMicrobatch);
-  const cost = (1 + Math.min(most, payloads.size)) * Math.min(wanted, validators.size) * ofEvaluation;
+  const cost = (1 + Math.min(most, comparable(merge).length)) * Math.min(wanted, validators.size) * ofEvaluation;
   return validate.trialShare * trained / (cost * validate.trialsPerRound);
 }
 
-function begin(state: OrchestratorState, { stage, payloads, layout }: StageMerge): OrchestratorEffect[] {
+/** Payloads of whole rounds: whoever took fewer steps gains less, and is paid less already. */
+const comparable = ({ payloads, whole }: StageMerge) => [...payloads].filter(([node]) => whole.has(node));
+
+function begin(state: OrchestratorState, merge: StageMerge): OrchestratorEffect[] {
   const { audit, round, sources } = state;
   const base: TriedEnd = { node: null, slices: null, parameters: null, isAsked: false, loss: null, answers: [] };
-  const drawn = shuffle(state.stream, [...payloads]).slice(0, most);
+  const { stage, layout } = merge;
+  const drawn = shuffle(state.stream, comparable(merge)).slice(0, most);
   const ends = drawn.map(([node, payload]): TriedEnd => {
     const slices = layout.map((_, index) => payloadSlice(payload, index));
     return { node, slices, parameters: null, isAsked: false, loss: null, answers: [] };

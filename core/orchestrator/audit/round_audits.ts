@@ -2,49 +2,54 @@
  * How long a merge waits for the audits of its round before its result is applied: of a liar that is found later, the wires stay
  * in the model, and miners that have applied the merge no longer have the optimizer's state of the round's start to go back to.
  *
- * The wait is at most a tenth of the time that the round's steps took, so validators that do not keep up cost a run little.
+ * All waits of a merge together are at most a tenth of the time that the round's steps took, so validators that do not keep up cost a run little.
  * Repeated gradients, trials and evaluations are not waited for: none of them makes a round begin anew (referee.ts).
  */
 
+import { isReduced } from "../merge/merge_state.ts";
 import { type AuditRequest, roundOf } from "./audit_state.ts";
 import type { OrchestratorState } from "../state.ts";
 
 const mostWait = 0.1; // of the time of the round's steps
 
-/** Whether a task of the open round is yet to be repeated, and there is a validator for it. */
+/** Whether a task of the open round is being repeated or yet to be, and there is somebody to do it. */
 function hasOpenReplays({ audit, round, validators }: OrchestratorState): boolean {
-  if (validators.size === 0 || !audit.open.has(round)) return false;
+  if (!audit.open.has(round)) return false;
   const isOfRound = (work: { readonly round: number }) => work.round === round;
   const isReplay = (request: AuditRequest) => request.type === "replay" && roundOf(request) === round;
   for (const { replay, type } of audit.refereed.values()) if (type === "replay" && isOfRound(replay)) return true;
-  for (const states of audit.awaited.values()) if (states.some(isOfRound)) return true;
   for (const { request } of audit.running.values()) if (isReplay(request)) return true;
-  for (const group of audit.queue.groups.values()) {
-    if (group.round === round && group.requests.some(({ request }) => isReplay(request))) return true;
+  if (validators.size === 0) return false;
+  for (const states of audit.awaited.values()) if (states.some(isOfRound)) return true;
+  for (const { round: ofGroup, tried, requests } of audit.queue.groups.values()) {
+    if (ofGroup !== round || [...validators].every((validator) => tried.includes(validator))) continue;
+    if (requests.some(({ request }) => isReplay(request))) return true;
   }
   return false;
 }
 
 /** Whether a stage whose slices are reduced waits with applying them. */
 export function waitsForAudits(state: OrchestratorState, nowMs: number): boolean {
-  const endMs = waitEndMs(state);
-  return (endMs === null || nowMs < endMs) && hasOpenReplays(state);
+  const leftMs = mostWaitMs(state) - (state.merge?.waitedMs ?? 0);
+  return nowMs - (state.merge?.waitsSinceMs ?? nowMs) < leftMs && hasOpenReplays(state);
 }
 
-/** Null while a stage is still being reduced. */
-function waitEndMs({ merge, interval, config }: OrchestratorState): number | null {
-  const reducedMs = merge?.reducedMs ?? null;
-  return reducedMs === null ? null : reducedMs + Math.min(mostWait * interval.stepsMs, config.limits.mergePhaseMs);
+const mostWaitMs = ({ interval, config }: OrchestratorState) =>
+  Math.min(mostWait * interval.stepsMs, config.limits.mergePhaseMs);
+
+/** Keeps the time: a merge waits while all of its stages are reduced and one of them is not yet applied. */
+export function timeWait({ merge }: OrchestratorState, nowMs: number): void {
+  if (merge === null) return;
+  const waits = merge.stages.every(isReduced) && merge.stages.some(({ phase }) => phase === "reducing");
+  if (waits) merge.waitsSinceMs ??= nowMs;
+  else if (merge.waitsSinceMs !== null) {
+    merge.waitedMs += nowMs - merge.waitsSinceMs;
+    merge.waitsSinceMs = null;
+  }
 }
 
-/** When the wait of the stages that wait now ends. */
+/** When the wait ends; null: the merge does not wait. */
 export function waitDueMs(state: OrchestratorState): number | null {
-  const isWaiting = state.merge?.stages.some(({ phase }) => phase === "reducing") === true;
-  return isWaiting ? waitEndMs(state) : null;
-}
-
-/** A stage is about to be applied. */
-export function noteWait({ merge }: OrchestratorState, nowMs: number): void {
-  if (merge === null || merge.reducedMs === null) return;
-  merge.waitedMs = Math.max(merge.waitedMs, nowMs - merge.reducedMs);
+  const { waitsSinceMs = null, waitedMs = 0 } = state.merge ?? {};
+  return waitsSinceMs === null ? null : waitsSinceMs + mostWaitMs(state) - waitedMs;
 }

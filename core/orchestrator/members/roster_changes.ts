@@ -35,4 +35,5 @@ export function forgetMember(state: OrchestratorState, member: Member): void {
 function dropProgress(state: OrchestratorState, member: Member): void {
   state.progress -= member.roundTasks;
   member.roundTasks = 0;
+  member.roundSteps = 0;
 }

@@ -87,6 +87,7 @@ export interface StageMerge {
   readonly replicas: number; // when it began
   readonly participants: Set<NodeId>; // in slot order
   readonly weights: Map<NodeId, number>; // of nodes whose payload counts, in slot order
+  readonly whole: ReadonlySet<NodeId>; // those of them that had work in nearly all of the round's steps
   readonly layout: readonly Slice[];
   readonly payloads: Map<NodeId, Payload>;
   readonly commitments: Map<NodeId, Commitment>; // that came with these
@@ -122,8 +123,8 @@ export interface StageMerge {
 export interface MergeWork {
   readonly stages: readonly StageMerge[];
   readonly startedMs: number;
-  reducedMs: number | null; // when the last stage was reduced; what follows waits for audits: audit/round_audits.ts
-  waitedMs: number; // for these
+  waitsSinceMs: number | null; // for audits, all stages being reduced: audit/round_audits.ts
+  waitedMs: number; // before
 }
 
 export interface StageUpload {

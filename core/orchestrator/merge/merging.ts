@@ -13,7 +13,7 @@ import { fault } from "../../fault.ts";
 import type { BlobRef, NodeId, StageIndex } from "../../ids.ts";
 import { contributionWeights } from "../../merge/average.ts";
 import { sliceLayout } from "../../merge/butterfly.ts";
-import { noteWait, waitsForAudits } from "../audit/round_audits.ts";
+import { timeWait, waitsForAudits } from "../audit/round_audits.ts";
 import { blame } from "../members/blame.ts";
 import { type OrchestratorEffect, record, send } from "../event.ts";
 import { enter, phaseRecord } from "./merge_phase.ts";
@@ -29,7 +29,7 @@ export function startMerge(state: OrchestratorState, nowMs: number): Orchestrato
   assert(state.work === null && state.merge === null, "Cannot start a merge as the step must be closed");
   state.phase = "merging";
   const stages = state.stages.map((spec) => openStage(state, { stage: spec.index, nowMs }));
-  state.merge = { stages, startedMs: nowMs, reducedMs: null, waitedMs: 0 };
+  state.merge = { stages, startedMs: nowMs, waitsSinceMs: null, waitedMs: 0 };
   const effects: OrchestratorEffect[] = [];
   for (const merge of stages) {
     effects.push(phaseRecord(state, merge));
@@ -38,14 +38,19 @@ export function startMerge(state: OrchestratorState, nowMs: number): Orchestrato
   return effects;
 }
 
+const wholeShare = 0.9; // of a round's steps
+
 function openStage(state: OrchestratorState, options: { stage: StageIndex; nowMs: number }): StageMerge {
   const replicas = replicasOf(state, options.stage);
   const workers = replicas.filter((member) => member.roundTasks > 0);
   const counted = contributionWeights(workers.map((member) => member.roundTasks));
+  const leastSteps = wholeShare * (state.step - state.roundFirstStep);
+  const whole = new Set(workers.filter((member) => member.roundSteps >= leastSteps).map(({ node }) => node));
   const weights = new Map(workers.map((member, i) => [member.node, present(counted[i], "every worker has a weight")]));
   for (const member of replicas) {
     state.progress -= member.roundTasks;
     member.roundTasks = 0;
+    member.roundSteps = 0;
   }
   const length = present(state.stageFloats[options.stage], "every stage has a length");
   return {
@@ -54,6 +59,7 @@ function openStage(state: OrchestratorState, options: { stage: StageIndex; nowMs
     replicas: replicas.length,
     participants: new Set(replicas.map((member) => member.node)),
     weights,
+    whole,
     layout: sliceLayout({ length, contributors: Math.max(replicas.length, 1) }),
     payloads: new Map(),
     commitments: new Map(),
@@ -92,15 +98,14 @@ function openStage(state: OrchestratorState, options: { stage: StageIndex; nowMs
 /** Advances every stage as far as the answers allow. */
 export function advanceMerge(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
-  const { merge: work } = state;
-  for (const merge of work?.stages ?? []) {
+  for (const merge of state.merge?.stages ?? []) {
     let phase: StageMerge["phase"] | null = null;
     while (phase !== merge.phase) {
       phase = merge.phase;
       effects.push(...advanceStage(state, { merge, nowMs }));
     }
   }
-  if (work !== null) work.reducedMs = work.stages.every(isReduced) ? work.reducedMs ?? nowMs : null;
+  timeWait(state, nowMs);
   return effects;
 }
 
@@ -113,7 +118,6 @@ function advanceStage(state: OrchestratorState, options: { merge: StageMerge; no
       if (merge.isStale) return reduce(state, options);
       const effects = judgeSlices(state, options);
       if (merge.phase !== "reducing" || !isReduced(merge) || waitsForAudits(state, options.nowMs)) return effects;
-      noteWait(state, options.nowMs);
       return [...effects, ...apply(state, options)];
     }
     case "applying":

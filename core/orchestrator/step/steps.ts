@@ -222,6 +222,7 @@ function sendHeaders(
       extendChain(state, { member, work });
     }
     member.roundTasks += tasks;
+    if (tasks > 0) member.roundSteps += 1;
     state.progress += tasks;
     effects.push(send(node, { type: "applyStep", step, tasks, learningRate, clipFactor, shows }));
   }
