@@ -43,7 +43,7 @@ export function openAdminPage(options: AdminPageOptions): HubPage {
     limits,
     timers,
   });
-  return async (request) => {
+  return async (request, origin) => {
     const body = await readBody(request);
     if (!body.ok) return refusal(body.fault);
     if (request.headers.has(ticketHeader)) {
@@ -53,7 +53,7 @@ export function openAdminPage(options: AdminPageOptions): HubPage {
     }
     const { pathname: target } = new URL(request.url);
     const bodyHash = createHash("sha256").update(body.value).digest("hex");
-    const sender = gate.check({ method: "POST", target, bodyHash }, request.headers);
+    const sender = gate.check({ method: "POST", target, bodyHash }, request.headers, origin);
     if (!sender.ok) return refusal(sender.fault);
     const claim = readClaim(request.headers);
     if (!claim.ok || claim.value.nonceNs < beganNs) {

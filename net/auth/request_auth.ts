@@ -105,8 +105,11 @@ export class RequestGate {
     this.#failures = new FailureBudget({ perSecond: limits.failedSignaturesPerSecond, timers });
   }
 
-  /** The requesting node, or the fault. Cheap checks come first, the signature last. */
-  check(request: SignedRequest, headers: Headers): Parsed<NodeId> {
+  /**
+   * The requesting node, or the fault. Cheap checks come first, the signature last. `origin`: who is charged for a wrong
+   * signature, where all requests are signed.
+   */
+  check(request: SignedRequest, headers: Headers, origin = anybody): Parsed<NodeId> {
     const { self, limits, timers, admit } = this.#options;
     const read = readClaim(headers);
     if (!read.ok) return read;
@@ -130,19 +133,22 @@ export class RequestGate {
         } ms; slow down`,
       );
     }
-    const problem = this.#checkProof(request, { claim, proof: proof.value });
+    const problem = this.#checkProof(request, { claim, proof: proof.value, origin });
     if (problem !== null) return { ok: false, fault: problem };
     seen.set(nonceNs, nowMs + 2 * limits.clockSkewMs + 1); // at the limit itself the time stamp is still valid
     this.#nonces.set(sender, seen);
     return parsed(sender);
   }
 
-  #checkProof(request: SignedRequest, { claim, proof }: { claim: BtauthClaim; proof: Proof }): Fault | null {
+  #checkProof(
+    request: SignedRequest,
+    { claim, proof, origin }: { claim: BtauthClaim; proof: Proof; origin: string },
+  ): Fault | null {
     const { verify, tickets } = this.#options;
     if (proof.type === "signature") {
-      if (tickets !== null && !this.#failures.allows(anybody)) return tooManyFailures;
+      if (tickets !== null && !this.#failures.allows(origin)) return tooManyFailures;
       const problem = checkSignature(request, { claim, signature: proof.signature, verify });
-      if (problem !== null) this.#failures.failed(anybody);
+      if (problem !== null) this.#failures.failed(origin);
       return problem;
     }
     const secret = tickets?.open({ node: claim.sender, ticket: proof.ticket })?.secret;

@@ -72,6 +72,18 @@ Deno.test("Owner: only the key that signs the run may ask, once, for this run, w
   assertEquals(acted, [{ action: "pause" }]);
 });
 
+Deno.test("Owner: strangers with wrong signatures use up the checks of their own address alone", async () => {
+  const { open, signed } = world();
+  const page = open();
+  const forged = () => new Request(signed(call({ action: "pause" })), { body: call({ action: "stop" }) });
+  for (let i = 0; i < defaultNetLimits.failedSignaturesPerSecond; i++) {
+    assertEquals((await page(forged(), "theirs")).status, 401);
+  }
+  const fromTheirs = await page(signed(call({ action: "pause" })), "theirs");
+  assertMatch(await fromTheirs.text(), /too many were wrong/);
+  assertEquals((await page(signed(call({ action: "pause" })), "ours")).status, 200);
+});
+
 Deno.test("Owner: a request from before a restart is refused, as the new process has not seen what was accepted", async () => {
   const { timers, open, signed } = world();
   const before = signed(call({ action: "stop" }));
