@@ -60,7 +60,7 @@ export interface SwarmConfig {
 
 /** Samples of the model's text, made from the parameters of a round while the run goes on. */
 export interface SampleConfig {
-  prompt?: string; // left out: samplingDefaults (sampling.ts)
+  prompt?: string; // left out: samplingDefaults (knobs.ts)
   tokens?: number; // 0: no samples
 }
 

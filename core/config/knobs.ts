@@ -29,7 +29,6 @@ import {
   payloadCodecDocs,
   payloadCodecNames,
 } from "../merge/payload/payload_codec_names.ts";
-import { samplingDefaults } from "./sampling.ts";
 import { defaultSize, sizeNames } from "./size.ts";
 
 interface NumberLimits {
@@ -60,6 +59,8 @@ const flag = (initial: boolean, doc: string): BooleanKnob => ({ kind: "boolean",
 
 export const mergeShareDefault = 0.1;
 export const mostStepsDefault = 30;
+/** The prompt suits the built-in text; samples of different rounds are compared, so it stays the same. */
+export const samplingDefaults = { prompt: "The people", tokens: 48 };
 const day = 86_400_000; // ms
 const mebi = 2 ** 20;
 
