@@ -15,8 +15,6 @@ export interface LinkShape {
   readonly resetMs: number; // about the life of a connection; Infinity: no resets
 }
 
-export const linksGrammar = '"DELAYms RATEmbit [jitter MSms] [reset MINUTESmin]", for example "40ms 20mbit"';
-
 const number = "(\\d{1,6}(?:\\.\\d{1,3})?)";
 const pattern = new RegExp(
   `^${number}ms(?:\\s+${number}(k|m|g)bit)?(?:\\s+jitter\\s+${number}ms)?(?:\\s+reset\\s+${number}(s|min))?$`,

@@ -46,11 +46,6 @@ export const chaosActions = [
   "kill-orchestrator",
 ] as const;
 
-/** The grammar for --help, in one sentence. */
-export const chaosGrammar =
-  "ACTION TIME; …: kill-miner [I], stop-miner [I], pause-miner [I] for S seconds, add-miner, " +
-  "kill-validator [I] or kill-orchestrator; at step N, every N steps, at round N, after merge N, in merge N or every N rounds";
-
 const maxStatements = 64;
 const maxNumber = 1_000_000_000;
 const maxSeconds = 3600;

@@ -1,10 +1,8 @@
 /** `iota swarm`: a whole run on this machine, each role in its own process. The work is in cli/swarm/run_swarm.ts. */
 
 import type { Command } from "../command.ts";
-import { chaosGrammar } from "../chaos/plan.ts";
-import { attackersGrammar } from "../redteam/attackers.ts";
+import { attackersGrammar, chaosGrammar, linksGrammar } from "../chaos/grammars.ts";
 import { deviceOption, memoryOption, threadsOption } from "../options/node_options.ts";
-import { linksGrammar } from "../chaos/link_shape.ts";
 import { runOptions } from "../options/run_options.ts";
 
 export const command: Command = {

@@ -7,9 +7,8 @@
  */
 
 import type { RunRecord } from "../../core/protocol/record.ts";
+import { attackersGrammar } from "../chaos/grammars.ts";
 import { type AttackName, processAttackNames } from "./attack_names.ts";
-
-export const attackersGrammar = '"NAME:COUNT,NAME:COUNT", for example "lazy:1,flip:1"';
 
 const isAttack = (name: string): name is AttackName => (processAttackNames as readonly string[]).includes(name);
 
