@@ -10,12 +10,15 @@ const amount = v.pipe(v.number(), v.finite(), v.minValue(0));
 const amounts = v.array(amount);
 const list = { miners: texts, units: amounts };
 
+const recovery = v.optional(v.pipe(amount, v.maxValue(1)));
+
 const carriedState = v.object({
   nextStep: count,
   isWhole: v.boolean(),
   open: v.array(v.object({ step: count, round: count, ...list })),
   newestRound: v.pipe(v.number(), v.safeInteger(), v.minValue(-1)),
   qualities: v.optional(v.object({ miners: texts, shares: amounts })),
+  recovery,
   draws: v.optional(v.object({ round: count, hash: v.string() })),
   rounds: v.array(v.object({ round: count, ...list })),
   withheld: v.array(v.object({ validator: v.nullable(v.string()), miners: texts, rounds: places, shares: amounts })),
@@ -101,6 +104,7 @@ const entryShape = v.variant("type", [
       base: v.number(),
       miners: texts,
       losses: v.array(v.nullable(v.number())),
+      recovery,
       parameters: v.optional(texts),
       ends: v.optional(v.array(loggedEnd)),
     },

@@ -52,6 +52,7 @@ export interface TriedEntry {
   readonly base: number;
   readonly miners: readonly NodeId[];
   readonly losses: readonly (number | null)[]; // null: not finite
+  readonly recovery?: number; // of each share with every round from then on; left out by earlier versions: none
   readonly parameters?: readonly string[]; // of every stage at the round's start: statements/statement.ts
   readonly ends?: readonly LoggedEnd[]; // with the validators' word for each loss; left out by earlier versions
 }
@@ -175,6 +176,7 @@ export interface CarriedState {
   }[];
   readonly newestRound: number;
   readonly qualities?: { readonly miners: readonly NodeId[]; readonly shares: readonly number[] };
+  readonly recovery?: number; // of these
   readonly draws?: Omit<DrawsEntry, "type">; // of the open round
   readonly rounds: readonly {
     readonly round: number;

@@ -14,7 +14,7 @@ import type { NodeId } from "../ids.ts";
 import { taskUnits } from "../model/task_flops.ts";
 import { chainLength, chainLink } from "../orchestrator/step/chain.ts";
 import { gradientError, gradientTolerance } from "../score/gradient_verdict.ts";
-import { noteQualities, payloadQualities } from "../score/payload_quality.ts";
+import { noteQualities, payloadQualities, recoverQualities } from "../score/payload_quality.ts";
 import { sha256 } from "../sha256.ts";
 import { endsProblem, proofProblem } from "./members_word.ts";
 import { bookVerdict, bookWork, openWorkBook, scoresOf, type WorkBook } from "../score/work_score.ts";
@@ -36,6 +36,7 @@ export interface Ledger {
   readonly common: WorkBook; // reports and expulsions
   readonly ofValidators: Map<NodeId, WorkBook>; // with their own verdicts; they share the rounds of `common`
   readonly qualities: Map<NodeId, number>; // shares below 1, by the last trials
+  recovery: number; // of these with each round
   draws: { readonly round: number; readonly hash: string } | null; // of the open round; null: the log does not say
   drawsProven: number; // keys that were revealed as they had been committed to
   unproven: number; // reports that could not be recomputed, because steps before them are lost
@@ -49,6 +50,7 @@ export function openLedger(): Ledger {
     common: openWorkBook(),
     ofValidators: new Map(),
     qualities: new Map(),
+    recovery: 0,
     draws: null,
     drawsProven: 0,
     unproven: 0,
@@ -188,6 +190,7 @@ function takeRound(ledger: Ledger, entry: RoundEntry): string | null {
     bookWork(book, entry);
     for (const miner of entry.expelled) bookVerdict(book, { miner, round, score: 0 });
   }
+  recoverQualities(ledger.qualities, ledger.recovery);
   ledger.open = [];
   ledger.isWhole = true;
   return problem;
@@ -220,13 +223,14 @@ function sumFrom(values: readonly number[], first: number): number {
   return sum;
 }
 
-function takeTrial({ qualities }: Ledger, entry: TriedEntry): string | null {
-  const { round, base, tokens, miners, losses } = entry;
+function takeTrial(ledger: Ledger, entry: TriedEntry): string | null {
+  const { round, base, tokens, miners, losses, recovery = 0 } = entry;
   if (losses.length !== miners.length) return `the trial of round ${round} must have a loss for each of its miners`;
   const problem = endsProblem(entry);
   if (problem !== null) return problem;
   const shares = payloadQualities({ base, tokens, losses: losses.map((loss) => loss ?? Infinity) });
-  noteQualities(qualities, { miners, shares });
+  noteQualities(ledger.qualities, { miners, shares });
+  ledger.recovery = recovery;
   return null;
 }
 
@@ -289,7 +293,7 @@ function scoresProblem(ledger: Ledger, entry: ScoresEntry): string | null {
 // -------------------------------------------------------------------------------------------------- across files
 
 export function carriedState(ledger: Ledger): CarriedState {
-  const { nextStep, isWhole, open, common, ofValidators, qualities, draws } = ledger;
+  const { nextStep, isWhole, open, common, ofValidators, qualities, recovery, draws } = ledger;
   const lists = (units: ReadonlyMap<NodeId, number>) => ({ miners: [...units.keys()], units: [...units.values()] });
   const withheldOf = (validator: NodeId | null, { withheld }: WorkBook) => ({
     validator,
@@ -302,6 +306,7 @@ export function carriedState(ledger: Ledger): CarriedState {
     open: open.map(({ step, round, units }) => ({ step, round, ...lists(units) })),
     newestRound: common.newestRound,
     ...(qualities.size === 0 ? {} : { qualities: { miners: [...qualities.keys()], shares: [...qualities.values()] } }),
+    ...(recovery === 0 ? {} : { recovery }),
     ...(draws === null ? {} : { draws: { round: draws.round, hash: draws.hash } }),
     rounds: [...common.rounds].map(([round, units]) => ({ round, ...lists(units) })),
     withheld: [
@@ -312,7 +317,7 @@ export function carriedState(ledger: Ledger): CarriedState {
 }
 
 export function ledgerOf(state: CarriedState): Ledger {
-  const { nextStep, isWhole, open, newestRound, rounds, withheld, qualities, draws = null } = state;
+  const { nextStep, isWhole, open, newestRound, rounds, withheld, qualities, recovery = 0, draws = null } = state;
   const mapOf = (keys: readonly NodeId[], values: readonly number[]) =>
     new Map(keys.map((key, i) => [key, values[i] ?? 0] as const));
   const shared = new Map(rounds.map(({ round, miners, units }) => [round, mapOf(miners, units)]));
@@ -327,6 +332,7 @@ export function ledgerOf(state: CarriedState): Ledger {
     common: common ?? { rounds: shared, withheld: new Map(), newestRound },
     ofValidators: new Map(books.flatMap(([validator, book]) => validator === null ? [] : [[validator, book]])),
     qualities: mapOf(qualities?.miners ?? [], qualities?.shares ?? []),
+    recovery,
     draws,
     drawsProven: 0,
     unproven: 0,

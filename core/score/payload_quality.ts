@@ -13,6 +13,9 @@ import { lowerMedian } from "../lower_median.ts";
 /** Honest replicas reached 0.54 or more of the others' gain where it is worth comparing (tests/bench/LOG.md). */
 const fullShare = 1 / 4;
 
+/** Of the pay, with each round: what chance took away is back after eight, and who goes on gaining nothing is tried again. */
+export const shareRecovery = 1 / 8;
+
 /**
  * The least gain of the others that says anything, in nats, times the root of the evaluated tokens. On 128 tokens that is 0.13;
  * chance added up to 0.02 there (tests/bench/LOG.md).
@@ -42,6 +45,14 @@ export function noteQualities(
   for (const [i, miner] of miners.entries()) {
     const share = shares[i] ?? 1;
     if (share < 1) qualities.set(miner, share);
+    else qualities.delete(miner);
+  }
+}
+
+/** A round has been reported. */
+export function recoverQualities(qualities: Map<NodeId, number>, recovery: number): void {
+  for (const [miner, share] of [...qualities]) {
+    if (share + recovery < 1) qualities.set(miner, share + recovery);
     else qualities.delete(miner);
   }
 }

@@ -110,6 +110,21 @@ Deno.test("Payload trials: the log of a run with trials follows from its entries
   assertEquals(problems(withAnswers as MachineEntry[]).length, 1, "the report's pay does not follow from it");
 });
 
+Deno.test("Payload trials: a share that was taken away is back after eight rounds, in the log as well", () => {
+  const { hub, judges: [judge], nodes: [idler, ...honest] } = trying(["judge"]);
+  const laid = layOut(hub);
+  answer(hub, judge!, (hash) => hash === null || laid.get(hash) === idler ? 5 : 4.5);
+  const shares: number[] = [];
+  for (let i = 0; i < 9; i++) {
+    round(hub, [idler!, ...honest]);
+    shares.push(unitsOf(hub, idler!) / unitsOf(hub, honest[0]!));
+  }
+  assertEquals(shares, [0, 1, 2, 3, 4, 5, 6, 7, 8].map((eighths) => eighths / 8));
+  const ledger = openLedger();
+  const entries = hub.effects.flatMap((effect): MachineEntry[] => effect.type === "log" ? [effect.entry] : []);
+  assertEquals(entries.flatMap((entry) => takeEntry(ledger, entry) ?? []), []);
+});
+
 Deno.test("Payload trials: of several validators two must say the same, and one that lies decides nothing", () => {
   const { hub, judges, nodes } = trying(["liar", "one", "other"]);
   const laid = layOut(hub);

@@ -5,7 +5,7 @@
  * payloads of each. The hub lays out, for each, the
  * parameters that it alone leads to from the round's start; validators evaluate the model with these in the stage's place, and
  * once without. They are not told whose they are. Two must say the same, or the only one there is; otherwise the trial is void.
- * The share (core/score/payload_quality.ts) holds until the miner's payloads are tried again.
+ * The share (core/score/payload_quality.ts) holds until the miner's payloads are tried again, and recovers meanwhile.
  *
  * Owns the trials and the shares. Invariant: an end that no validator was asked for counts as open in its round, later its request does (audit_state.ts). Out of
  * scope: which validator is asked.
@@ -15,7 +15,7 @@ import { present } from "../../assert.ts";
 import type { NodeId, StageIndex } from "../../ids.ts";
 import type { LoggedEnd } from "../../ledger/entry.ts";
 import { nextBelow, shuffle } from "../../prng.ts";
-import { noteQualities, payloadQualities } from "../../score/payload_quality.ts";
+import { noteQualities, payloadQualities, shareRecovery } from "../../score/payload_quality.ts";
 import { type OrchestratorEffect, type OrchestratorEvent, record } from "../event.ts";
 import { payloadSlice, type StageMerge } from "../merge/merge_state.ts";
 import type { OrchestratorState } from "../state.ts";
@@ -214,7 +214,7 @@ function settle(state: OrchestratorState, trial: PayloadTrial): OrchestratorEffe
   const miners = tried.map(({ node }) => node);
   noteQualities(state.qualities, { miners, shares });
   const entry = {
-    ...{ type: "tried" as const, round, stage, tokens, base, miners },
+    ...{ type: "tried" as const, round, stage, tokens, base, miners, recovery: shareRecovery },
     losses: losses.map((loss) => Number.isFinite(loss) ? loss : null),
     ...{ parameters, ends: ends.map(triedEnd) },
   };

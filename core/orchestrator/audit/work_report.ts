@@ -8,6 +8,7 @@
  */
 
 import type { NodeId } from "../../ids.ts";
+import { recoverQualities, shareRecovery } from "../../score/payload_quality.ts";
 import { type OrchestratorEffect, send } from "../event.ts";
 import { logRound } from "../run_log.ts";
 import type { OrchestratorState, RoundReport } from "../state.ts";
@@ -35,6 +36,7 @@ export function reportRound(state: OrchestratorState, round: number): Orchestrat
   }
   const qualities = [...report.units.keys()].map((node) => state.qualities.get(node) ?? 1);
   for (const [i, [node, units]] of [...report.units].entries()) report.units.set(node, units * qualities[i]!);
+  recoverQualities(state.qualities, shareRecovery);
   state.unpaid.clear();
   state.roundUnits.clear();
   state.reports.push(report);
