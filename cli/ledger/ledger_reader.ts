@@ -42,8 +42,9 @@ export class LedgerReader {
   readonly #verify: Verify;
   readonly #checksMembers: boolean;
   readonly #onEntry: (entry: LogEntry, line: number) => void;
-  readonly #signed = new Map<number, string>(); // hash of each line that a signature covers by itself
-  #isAfterLoss = false;
+  readonly #hashes = new Map<number, string>(); // of each line
+  #lostBefore: number | null = null; // lines that are missing before the next one, as the line before it says
+  #scoresLine = 0; // newest line with scores: its writer signs it at once
   #isTorn = false; // the last line is not one
 
   /** `checksMembers`: signatures of members too, a millisecond each; the process that wrote the log has checked them before. */
@@ -60,7 +61,8 @@ export class LedgerReader {
     if (this.wrong !== null) return;
     if (lost !== null) {
       this.#isTorn = false;
-      this.#isAfterLoss = true;
+      if (lost === 0 || this.#lostBefore !== null) return this.#refuse("lines that are lost must be counted, once");
+      this.#lostBefore = lost;
       this.lostLines += lost;
       return;
     }
@@ -72,6 +74,7 @@ export class LedgerReader {
     const problem = this.#chainProblem(read) ?? this.#contentProblem(read);
     if (problem !== null) return this.#refuse(problem);
     this.head = { line: read.line, hash: read.hash };
+    this.#hashes.set(read.line, read.hash);
     this.lines += 1;
   }
 
@@ -84,7 +87,7 @@ export class LedgerReader {
     if (head.line > this.head.line) {
       return this.#refuse(`it is missing: the hub has signed ${head.line} lines, and the log ends before`);
     }
-    const hash = this.#signed.get(head.line);
+    const hash = this.#hashes.get(head.line);
     if (hash !== undefined && hash !== head.hash) {
       this.wrong = { line: head.line, why: "the head beside the log signs another line with this number" };
     }
@@ -93,6 +96,15 @@ export class LedgerReader {
   /** No further line follows. */
   end(): void {
     this.#settleTorn();
+  }
+
+  /**
+   * Whether the hub's signature is missing where no hub leaves it out: after scores, which are signed with the same write. Only a
+   * power cut in between leaves such a log, and a hub that goes on with it signs them then.
+   */
+  requireSigned(): void {
+    if (this.wrong !== null || this.#scoresLine <= this.signedLine) return;
+    this.wrong = { line: this.#scoresLine, why: "the hub's signature must follow it" };
   }
 
   /** A full disk may take a part of a line; then the number of lost ones follows. */
@@ -106,9 +118,15 @@ export class LedgerReader {
   }
 
   #chainProblem({ line, body, hash, content }: ReadLine): string | null {
-    const isCarried = "entry" in content && content.entry?.type === "carried";
-    const isAnchor = isCarried && (this.lines === 0 || this.#isAfterLoss);
-    if (this.#isAfterLoss && !isCarried) return "a line that carries the log's state must follow lost lines";
+    const carried = "entry" in content && content.entry?.type === "carried" ? content.entry : null;
+    const lost = this.#lostBefore;
+    const isAnchor = carried !== null && (this.lines === 0 || lost !== null);
+    if (lost !== null) {
+      if (carried === null) return "a line that carries the log's state must follow lost lines";
+      if (carried.lost !== lost) return `it must say that ${lost} lines are lost: it says ${carried.lost}`;
+      const after = this.head.line + lost + 1;
+      if (this.lines > 0 && line !== after) return `its number must be ${after}, after lost lines: it is ${line}`;
+    }
     const previous = "previous" in content ? content.previous : this.head.hash;
     if (!isAnchor) {
       if (line !== this.head.line + 1) return `its number must be ${this.head.line + 1}: it is ${line}`;
@@ -126,7 +144,6 @@ export class LedgerReader {
     const { content } = read;
     if ("signer" in content) {
       if (!this.#isSigned(this.head, content)) return `its signature must be the hub's, over line ${this.head.line}`;
-      this.#signed.set(this.head.line, this.head.hash);
       this.signedLine = this.head.line;
       return null;
     }
@@ -135,6 +152,7 @@ export class LedgerReader {
       takeEntry(this.ledger, entry) ?? this.#membersProblem(entry);
     if (problem !== null) return problem;
     if (entry.type === "scores") {
+      this.#scoresLine = read.line;
       this.scores += entry.scores.length + entry.differing.reduce((sum, { scores }) => sum + scores.length, 0);
     }
     this.#onEntry(entry, read.line);
@@ -165,8 +183,8 @@ export class LedgerReader {
   /** What a line carries must be what the lines before it gave, where these are known. */
   #carriedProblem(entry: LogEntry): string | null {
     if (entry.type !== "carried") return null;
-    const isKnown = this.lines > 0 && !this.#isAfterLoss;
-    this.#isAfterLoss = false;
+    const isKnown = this.lines > 0 && this.#lostBefore === null;
+    this.#lostBefore = null;
     if (!isKnown || JSON.stringify(entry.state) === JSON.stringify(carriedState(this.ledger))) return null;
     return "what it carries must follow from the lines before it";
   }

@@ -17,9 +17,12 @@ export async function runVerify({ options, output, positionals: [place] }: Comma
   if (found === null) throw missingLog(path);
   const { wrong, ...counts } = found;
   const wanted = options.text("hub");
-  const otherHub = wanted !== undefined && wanted !== found.hub;
+  const otherHub = wanted !== undefined && (wanted !== found.hub || found.signedLine === 0);
   for (const line of textOf(found)) output.line(line);
-  if (otherHub) output.log.error(`The log must be signed by ${wanted}: it is signed by ${found.hub}`);
+  if (otherHub) {
+    const by = found.signedLine === 0 ? "nobody, as its first round has not ended" : found.hub;
+    output.log.error(`The log must be signed by ${wanted}: it is signed by ${by}`);
+  }
   output.answer({ log: path, ...counts, firstWrongLine: wrong?.line ?? null, why: wrong?.why ?? null }, "");
   return wrong === null && !otherHub ? 0 : 1;
 }

@@ -51,6 +51,7 @@ export async function verifyLedger(
   reader.end();
   const head = await readHead(headPath(path));
   if (head !== null) reader.takeHead(head);
+  reader.requireSigned();
   const { run, hub, firstLine, lines, scores, signatures, unsigned, signedLine, lostLines, wrong, ledger } = reader;
   const tornBytes = files.at(-1)?.tornBytes ?? 0;
   return {
