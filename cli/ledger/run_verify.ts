@@ -45,15 +45,28 @@ export function missingLog(path: string): UserError {
 
 function textOf(found: VerifiedLedger): string[] {
   const { run, hub, firstLine, lines, scores, steps, rounds, verdicts, wrong } = found;
-  const { draws, commitments, proofs, signatures, unsigned, signedLine, unprovenRounds, lostLines, tornBytes } = found;
+  const {
+    draws,
+    commitments,
+    proofs,
+    unprovenVerdicts,
+    signatures,
+    unsigned,
+    signedLine,
+    unprovenRounds,
+    lostLines,
+    tornBytes,
+  } = found;
   const last = firstLine + lines - 1;
   return [
     `Run ${run}, hub ${hub}`,
     `${lines} lines follow from each other: ${steps} steps, ${rounds} rounds, ${verdicts} verdicts; ` +
     `${scores} scores computed again and equal`,
-    `${draws} rounds revealed the key of their draws as they had committed to it`,
+    `${draws} rounds revealed the key of their draws as they had committed to it` +
+    (draws < rounds ? `; ${rounds - draws} did not commit to one` : ""),
     `${signatures} signatures of members are theirs, ${commitments} of them commitments of miners to a round; ` +
     `${proofs} failed verdicts are about work that its miner signed` +
+    (unprovenVerdicts > 0 ? `; ${unprovenVerdicts} have no such proof and are the hub's word` : "") +
     (unsigned > 0 ? `; ${unsigned} verdicts or losses have none and are the hub's word` : ""),
     ...(firstLine > 1
       ? [`The log begins with line ${firstLine}: older lines have been deleted to bound its size`]

@@ -18,6 +18,7 @@ export interface VerifiedLedger {
   readonly verdicts: number;
   readonly commitments: number; // of miners, one a round
   readonly proofs: number; // failed verdicts with what their miner signed of the work
+  readonly unprovenVerdicts: number; // failed ones without: that it was the miner's work is the hub's word
   readonly draws: number; // rounds whose key was revealed as it had been committed to
   readonly signatures: number; // of members, each checked
   readonly unsigned: number; // verdicts and losses without one: the hub's word
@@ -35,14 +36,17 @@ export async function verifyLedger(
 ): Promise<VerifiedLedger | null> {
   const files = await readLedgerFiles(path);
   if (files.length === 0) return null;
-  const counts = { steps: 0, rounds: 0, verdicts: 0, commitments: 0, proofs: 0 };
+  const counts = { steps: 0, rounds: 0, verdicts: 0, commitments: 0, proofs: 0, unprovenVerdicts: 0 };
   const reader = new LedgerReader({
     verify,
     onEntry: (entry, line) => {
       if (entry.type === "step") counts.steps += 1;
       if (entry.type === "round") counts.rounds += 1;
       if (entry.type === "verdict") counts.verdicts += 1;
-      if (entry.type === "verdict" && entry.proof !== undefined) counts.proofs += 1;
+      if (entry.type === "verdict" && !entry.passed) {
+        if (entry.proof === undefined) counts.unprovenVerdicts += 1;
+        else counts.proofs += 1;
+      }
       if (entry.type === "committed") counts.commitments += entry.miners.length;
       onEntry(entry, line);
     },

@@ -15,21 +15,12 @@ import { taskUnits } from "../model/task_flops.ts";
 import { chainLength, chainLink } from "../orchestrator/step/chain.ts";
 import { gradientError, gradientTolerance } from "../score/gradient_verdict.ts";
 import { noteQualities, payloadQualities, recoverQualities } from "../score/payload_quality.ts";
-import { sha256 } from "../sha256.ts";
 import { endsProblem, proofProblem } from "./members_word.ts";
+import { type Pledges, takeCommitments, takeDraws, takeKey } from "./pledges.ts";
 import { bookVerdict, bookWork, openWorkBook, scoresOf, type WorkBook } from "../score/work_score.ts";
-import type {
-  CarriedState,
-  DrawsEntry,
-  LogEntry,
-  RoundEntry,
-  ScoresEntry,
-  StepEntry,
-  TriedEntry,
-  VerdictEntry,
-} from "./entry.ts";
+import type { CarriedState, LogEntry, RoundEntry, ScoresEntry, StepEntry, TriedEntry, VerdictEntry } from "./entry.ts";
 
-export interface Ledger {
+export interface Ledger extends Pledges {
   nextStep: number;
   isWhole: boolean; // all steps of the open round are known
   open: { readonly step: number; readonly round: number; readonly units: Map<NodeId, number> }[]; // paid units, of the open round's closed steps
@@ -37,8 +28,6 @@ export interface Ledger {
   readonly ofValidators: Map<NodeId, WorkBook>; // with their own verdicts; they share the rounds of `common`
   readonly qualities: Map<NodeId, number>; // shares below 1, by the last trials
   recovery: number; // of these with each round
-  draws: { readonly round: number; readonly hash: string } | null; // of the open round; null: the log does not say
-  drawsProven: number; // keys that were revealed as they had been committed to
   unproven: number; // reports that could not be recomputed, because steps before them are lost
 }
 
@@ -53,6 +42,7 @@ export function openLedger(): Ledger {
     recovery: 0,
     draws: null,
     drawsProven: 0,
+    committedRound: null,
     unproven: 0,
   };
 }
@@ -75,16 +65,18 @@ export function takeEntry(ledger: Ledger, entry: LogEntry): string | null {
       ledger.open = [];
       ledger.isWhole = true;
       return null;
+    case "committed":
+      return takeCommitments(ledger, entry);
     case "draws":
-      return takeDraws(ledger, entry);
+      return takeDraws(ledger, { ...entry, hasBegun: ledger.open.some((step) => step.round === entry.round) });
     case "merged":
       return takeKey(ledger, entry);
     case "begun":
       takeUp(ledger, entry);
       return null;
     case "carried": {
-      const { unproven, drawsProven } = ledger;
-      Object.assign(ledger, ledgerOf(entry.state), { unproven, drawsProven });
+      const { unproven, drawsProven, committedRound } = ledger;
+      Object.assign(ledger, ledgerOf(entry.state), { unproven, drawsProven, committedRound });
       if (entry.lost > 0) ledger.isWhole = false;
       return null;
     }
@@ -99,34 +91,13 @@ function takeUp(ledger: Ledger, { step, round, isJournaled }: Extract<LogEntry, 
   if (!isJournaled) { // a process without its journal knows of no trial, and has another secret
     ledger.qualities.clear();
     ledger.draws = null;
+    ledger.committedRound = null;
   }
   if (!goesOn) {
     ledger.isWhole = !isJournaled;
     ledger.open = [];
   }
   ledger.nextStep = step;
-}
-
-/** A round that goes back to its first step says the same again. */
-function takeDraws(ledger: Ledger, { round, hash }: DrawsEntry): string | null {
-  const { draws, open } = ledger;
-  ledger.draws = { round, hash };
-  if (draws?.round === round) {
-    return draws.hash === hash ? null : `the draws of round ${round} must have the key that was committed to before`;
-  }
-  return open.some((step) => step.round === round)
-    ? `the draws of round ${round} must be committed to before its first step`
-    : null;
-}
-
-function takeKey(ledger: Ledger, { round, draws: key }: Extract<LogEntry, { type: "merged" }>): string | null {
-  const { draws } = ledger;
-  if (draws === null || draws.round !== round - 1) return null; // a log of an earlier version, or one with lost lines
-  if (sha256(key) !== draws.hash) {
-    return `the key of the draws of round ${round - 1} must be the one that was committed to`;
-  }
-  ledger.drawsProven += 1;
-  return null;
 }
 
 function takeStep(ledger: Ledger, entry: StepEntry): string | null {
@@ -236,6 +207,9 @@ function takeTrial(ledger: Ledger, entry: TriedEntry): string | null {
 
 function takeVerdict(ledger: Ledger, entry: VerdictEntry): string | null {
   const { miner, round, innovationError, lossError, tolerance, passed, validator, task, gradient } = entry;
+  if (!(tolerance > 0 && tolerance <= 1)) {
+    return `the verdict on ${task} must have a tolerance between 0 and 1: ${tolerance}`;
+  }
   if (gradient !== undefined) {
     const error = gradientError(gradient);
     if (innovationError !== error || tolerance !== gradientTolerance) {
@@ -335,6 +309,7 @@ export function ledgerOf(state: CarriedState): Ledger {
     recovery,
     draws,
     drawsProven: 0,
+    committedRound: null,
     unproven: 0,
   };
 }

@@ -9,9 +9,21 @@ import { workHash } from "../statements/statement.ts";
 import { rootFrom } from "../statements/work_tree.ts";
 import type { TriedEntry, VerdictEntry } from "./entry.ts";
 
-/** Each loss is the one that the validators' signed answers agree on. */
-export function endsProblem({ round, base, miners, losses, ends }: TriedEntry): string | null {
+/** Each loss is the one that the validators' signed answers agree on, and each model is another one. */
+export function endsProblem({ round, base, miners, losses, tokens, ends }: TriedEntry): string | null {
   if (ends === undefined) return null;
+  const models = new Set(ends.map(({ parameters }) => parameters));
+  if (models.size < ends.length || ends.some(({ node, parameters }) => (node === null) !== (parameters === null))) {
+    return `the trial of round ${round} must compare its start with parameters of each miner's own`;
+  }
+  for (const { answers } of ends) {
+    const isOfAll = answers.every((answer) => answer.tokens === tokens);
+    if (!isOfAll) {
+      return `the trial of round ${round} must state the tokens that its losses are of: it states ${tokens}`;
+    }
+    const by = new Set(answers.map(({ validator }) => validator));
+    if (by.size < answers.length) return `the trial of round ${round} must have one answer of a validator`;
+  }
   const stated = [{ node: null, loss: base }, ...miners.map((node, i) => ({ node, loss: losses[i] ?? Infinity }))];
   for (const { node, loss } of stated) {
     const answers = ends.find((end) => end.node === node)?.answers ?? [];

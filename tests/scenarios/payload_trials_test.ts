@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
 import { openLedger, takeEntry } from "../../core/ledger/ledger.ts";
-import type { MachineEntry } from "../../core/ledger/entry.ts";
+import type { MachineEntry, TriedEntry } from "../../core/ledger/entry.ts";
 import { commit, reduceAll } from "../support/swarm/scripted_merge.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 import { tinyConfig } from "../support/tiny_model.ts";
@@ -102,6 +102,17 @@ Deno.test("Payload trials: the log of a run with trials follows from its entries
   assertEquals(problems(entries), []);
   const forged = entries.map((entry) => entry.type === "tried" ? { ...entry, losses: [4.5, 4.5, 4.5] } : entry);
   assertMatch(problems(forged)[0] ?? "", /must state the loss of the payload of .* that validators agree on/);
+  const changed = (change: (entry: TriedEntry) => object) =>
+    problems(entries.map((entry) => entry.type === "tried" ? { ...entry, ...change(entry) } : entry))[0] ?? "";
+  assertMatch(changed(() => ({ tokens: 1e9 })), /must state the tokens that its losses are of/);
+  const asStart = ({ ends = [] }: TriedEntry) => ends.map((end) => ({ ...end, parameters: ends[0]!.parameters }));
+  assertMatch(
+    changed((entry) => ({ ends: asStart(entry) })),
+    /must compare its start with parameters of each miner's own/,
+  );
+  const twice = ({ ends = [] }: TriedEntry) =>
+    ends.map((end) => ({ ...end, answers: [...end.answers, ...end.answers] }));
+  assertMatch(changed((entry) => ({ ends: twice(entry) })), /must have one answer of a validator/);
   const withAnswers = forged.map((entry) =>
     entry.type === "tried"
       ? { ...entry, ends: entry.ends?.map((end) => ({ ...end, answers: end.answers.map(lieOf(end.node)) })) }

@@ -1,129 +1,30 @@
 /** The signed log: what it says is recomputed, and every change to it is found at its line. */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { microbatchId, type NodeId, nodeId, stageIndex, taskId } from "../../../core/ids.ts";
-import type { MachineEntry } from "../../../core/ledger/entry.ts";
-import { hotkeyOfMiniSecret, verifySignature } from "../../../chain/wallet/hotkey.ts";
-import { chainLine, readLine, signedText } from "../../../cli/ledger/chain_line.ts";
-import { LedgerLog, type LedgerLogOptions, openLedgerLog } from "../../../cli/ledger/ledger_log.ts";
-import { type VerifiedLedger, verifyLedger } from "../../../cli/ledger/verify_ledger.ts";
+import { chainLine, signedText } from "../../../cli/ledger/chain_line.ts";
 import { diskWithRoom } from "../../support/disk_with_room.ts";
-import { ManualTimers } from "../../support/net/manual_timers.ts";
 import { withMemoryFolder } from "../../support/scratch_folder.ts";
 
-const hub = keyOf(1);
-const [left, right] = [nodeId("5Left"), nodeId("5Right")];
-const validator = nodeId("5Validator");
-const stepsPerRound = 3;
-
-function keyOf(seed: number) {
-  const pair = hotkeyOfMiniSecret(new Uint8Array(32).fill(seed));
-  return { address: nodeId(pair.address), sign: (message: Uint8Array) => pair.sign(message) };
-}
-
-/** Two replicas of one stage: left does two tasks of each step, right one. */
-function stepEntry(step: number): MachineEntry {
-  const losses = [5 - step / 10, 4 - step / 10, 4.5 - step / 10];
-  return {
-    ...{ type: "step", step, round: Math.floor(step / stepsPerRound), miners: [left, right] },
-    ...{ tasks: [2, 1], units: [6, 3], unpaid: [], loss: losses.reduce((sum, loss) => sum + loss, 0) / 3 },
-    ...{ forwardUnits: [1], dropped: [0, 0] },
-    pathways: losses.map((loss, i) => ({ microbatch: microbatchId(3 * step + i), doers: [i === 2 ? 1 : 0], loss })),
-  };
-}
-
-const roundEntry = (round: number, units = [18, 9], halved: readonly NodeId[] = []): MachineEntry => ({
-  ...{ type: "round", round, miners: [left, right], units, halved, expelled: [] },
-});
-
-const verdictEntry = (round: number, { passed }: { passed: boolean }): MachineEntry => ({
-  ...{ type: "verdict", validator, round, miner: right, stage: stageIndex(0), passed },
-  task: taskId({ microbatch: microbatchId(0), stage: stageIndex(0), direction: "turnaround", attempt: 0 }),
-  ...{ innovationError: passed ? 0.001 : 0.7, equalShare: 0, lossError: null, tolerance: 0.05 },
-});
-
-/** Rounds from one on to another, with a failed verdict in round 1. */
-function entriesOf({ from = 0, to }: { from?: number; to: number }): MachineEntry[] {
-  return Array.from({ length: to - from }, (_, i) => from + i).flatMap((round) => [
-    ...Array.from({ length: stepsPerRound }, (_, i) => stepEntry(stepsPerRound * round + i)),
-    verdictEntry(round, { passed: round !== 1 }),
-    roundEntry(round),
-  ]);
-}
-
-async function openLog(
-  folder: string,
-  options: Partial<LedgerLogOptions> = {},
-): Promise<{ log: LedgerLog; timers: ManualTimers; warnings: string[] }> {
-  const timers = new ManualTimers();
-  const warnings: string[] = [];
-  const warn = (text: string) => warnings.push(text);
-  const own = { folder, run: "run", signer: hub, verify: verifySignature, timers, warn };
-  return { log: await openLedgerLog({ ...own, ...options }), timers, warnings };
-}
-
-/** One process that takes so many rounds and is stopped. */
-async function write(folder: string, { from = 0, to }: { from?: number; to: number }, options = {}): Promise<void> {
-  const { log } = await openLog(folder, options);
-  log.begin({ step: stepsPerRound * from, round: from, isJournaled: from > 0 });
-  for (const entry of entriesOf({ from, to })) log.take(entry);
-  log.end({ finished: true, reason: "all steps are done" });
-  log.close();
-}
-
-const pathIn = (folder: string) => `${folder}/ledger.jsonl`;
-const linesIn = (folder: string) => Deno.readTextFileSync(pathIn(folder)).trimEnd().split("\n");
-const rewrite = (folder: string, lines: readonly string[]) =>
-  Deno.writeTextFileSync(pathIn(folder), lines.map((line) => `${line}\n`).join(""));
-
-async function verified(folder: string): Promise<VerifiedLedger> {
-  const found = await verifyLedger(pathIn(folder), { verify: verifySignature });
-  assert(found !== null, "there is a log");
-  return found;
-}
-
-const typeOf = (line: string): string => {
-  const content = readLine(line)!.content;
-  return "entry" in content ? content.entry.type : "signature";
-};
-
-/** Changes a written log of three rounds and asks for its first wrong line. */
-async function wrongAfter(change: (lines: string[], folder: string) => number | Promise<number>): Promise<void> {
-  await withMemoryFolder(async (folder) => {
-    await write(folder, { to: 3 });
-    assertEquals((await verified(folder)).wrong, null);
-    const lines = linesIn(folder);
-    const expected = await change(lines, folder);
-    rewrite(folder, lines);
-    const { wrong } = await verified(folder);
-    assertEquals(wrong?.line, expected, wrong?.why);
-  });
-}
-
-/** All lines from one on with hashes that continue the chain, as a forger without the hub's key would make them. */
-function chainedFrom(lines: string[], line: number): void {
-  let head = line === 1 ? { line: 0, hash: "0".repeat(64) } : headOf(lines[line - 2]!);
-  for (let i = line - 1; i < lines.length; i++) {
-    const { content } = JSON.parse(JSON.stringify({ content: readLine(lines[i]!)!.content }));
-    const next = chainLine(head, content);
-    lines[i] = next.text;
-    head = next.head;
-  }
-}
-
-const headOf = (text: string) => {
-  const { line, hash } = readLine(text)!;
-  return { line, hash };
-};
-
-function replaceEntry(lines: string[], at: number, change: (entry: Record<string, unknown>) => void): void {
-  const { line, content } = readLine(lines[at]!)!;
-  const changed = JSON.parse(JSON.stringify(content));
-  change(changed.entry);
-  const head = at === 0 ? { line: 0, hash: "0".repeat(64) } : headOf(lines[at - 1]!);
-  assertEquals(head.line + 1, line);
-  lines[at] = chainLine(head, changed).text;
-}
+import {
+  chainedFrom,
+  entriesOf,
+  headOf,
+  hub,
+  keyOf,
+  linesIn,
+  openLog,
+  pathIn,
+  replaceEntry,
+  replaceUnchained,
+  right,
+  roundEntry,
+  stepEntry,
+  stepsPerRound,
+  typeOf,
+  verified,
+  write,
+  wrongAfter,
+} from "../../support/written_ledger.ts";
 
 Deno.test("Ledger: a run's log is verified line by line, and all its scores are computed again", () =>
   withMemoryFolder(async (folder) => {
@@ -211,6 +112,39 @@ Deno.test("Ledger: facts that nothing contradicts are found at the next signatur
     chainedFrom(lines, at + 1);
     return lines.findIndex((line) => typeOf(line) === "signature") + 1;
   }));
+
+Deno.test("Ledger: a log without the hub's signatures, with new hashes, is found at its last scores", () =>
+  wrongAfter((lines, folder) => {
+    lines.splice(0, lines.length, ...lines.filter((line) => typeOf(line) !== "signature"));
+    const at = lines.findIndex((line) => typeOf(line) === "verdict");
+    replaceUnchained(lines, at, (entry) => entry["innovationError"] = 0.002);
+    chainedFrom(lines, 1);
+    Deno.removeSync(`${pathIn(folder)}.head`);
+    return lines.findLastIndex((line) => typeOf(line) === "scores") + 1;
+  }));
+
+Deno.test("Ledger: a round that is added without the hub's key is found", () =>
+  wrongAfter((lines) => {
+    const rounds = lines.flatMap((line, at) => typeOf(line) === "step" ? [at] : []);
+    const [first] = rounds;
+    const last = lines.findLastIndex((line) => typeOf(line) === "scores");
+    lines.push(...lines.slice(first!, first! + 1)); // any line that no signature follows, and scores
+    lines.push(lines[last]!);
+    replaceUnchained(lines, lines.length - 2, (entry) => entry["step"] = 9);
+    chainedFrom(lines, lines.length - 1);
+    return lines.length;
+  }));
+
+Deno.test("Ledger: lines that are said to be lost must be counted, and the numbers go on after them", async () => {
+  await wrongAfter((lines) => {
+    lines.splice(5, 0, '{"lost":0}');
+    return 6;
+  });
+  await wrongAfter((lines) => {
+    lines.splice(5, 3, '{"lost":3}');
+    return 6;
+  });
+});
 
 Deno.test("Ledger: another key's signature is found at its line", () =>
   wrongAfter((lines) => {
