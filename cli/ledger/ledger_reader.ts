@@ -61,9 +61,9 @@ export class LedgerReader {
     if (this.wrong !== null) return;
     if (lost !== null) {
       this.#isTorn = false;
-      if (lost === 0 || this.#lostBefore !== null) return this.#refuse("lines that are lost must be counted, once");
+      if (lost <= (this.#lostBefore ?? 0)) return this.#refuse("lines that are lost must be counted");
+      this.lostLines += lost - (this.#lostBefore ?? 0); // a disk that is full again counts on
       this.#lostBefore = lost;
-      this.lostLines += lost;
       return;
     }
     const read = readLine(text);
@@ -124,8 +124,10 @@ export class LedgerReader {
     if (lost !== null) {
       if (carried === null) return "a line that carries the log's state must follow lost lines";
       if (carried.lost !== lost) return `it must say that ${lost} lines are lost: it says ${carried.lost}`;
-      const after = this.head.line + lost + 1;
-      if (this.lines > 0 && line !== after) return `its number must be ${after}, after lost lines: it is ${line}`;
+      const missing = line - this.head.line - 1; // some of those that count as lost may be there
+      if (this.lines > 0 && (missing < 0 || missing > lost)) {
+        return `its number must be at most ${this.head.line + lost + 1}, after lost lines: it is ${line}`;
+      }
     }
     const previous = "previous" in content ? content.previous : this.head.hash;
     if (!isAnchor) {

@@ -255,6 +255,26 @@ Deno.test("Ledger: lines that a full disk refuses are counted, and the log goes 
     assertEquals(warnings.length, 2);
   }));
 
+Deno.test("Ledger: wherever a full disk cuts a line, and cuts again, the log goes on and follows", () =>
+  withMemoryFolder(async (folder) => {
+    for (let bytes = 500; bytes < 6000; bytes += 61) {
+      const own = `${folder}/${bytes}`;
+      await Deno.mkdir(own);
+      const room = { bytes };
+      const { log, timers } = await openLog(own, { disk: diskWithRoom(room) });
+      log.begin({ step: 0, round: 0, isJournaled: false });
+      for (const [i, entry] of entriesOf({ to: 6 }).entries()) {
+        if (i % 7 === 6) room.bytes += 40; // soon full again
+        if (i === 22) room.bytes = 1e6;
+        log.take(entry);
+        timers.advance(i % 3 === 2 ? 100 : 10);
+      }
+      log.close();
+      const { wrong, lostLines } = await verified(own);
+      assertEquals([wrong, lostLines > 0 || bytes > 5000], [null, true], `room for ${bytes} bytes`);
+    }
+  }));
+
 Deno.test("Ledger: a process whose run another one has taken over writes nothing more", () =>
   withMemoryFolder(async (folder) => {
     const { log, timers } = await openLog(folder);
