@@ -36,6 +36,7 @@ const device: ComputeHost = { adapter: cpuAdapter, openStage: createCpuStage, fi
 
 const stages = 3;
 const replicas = 3;
+const plenty = 1_000_000;
 const fromRound = 1;
 
 /** The attacks are written for these; payload patches for float32. */
@@ -102,7 +103,7 @@ async function configFor(context: CommandContext, rounds: number): Promise<RunCo
     });
   }
   const resolve = (settings: Settings) => configOf({ common, input: given, fixed: settings });
-  const { train: { stepsPerRound } } = resolve(fixed);
+  const { train: { stepsPerRound } } = resolve({ ...fixed, "train.steps": plenty }); // the rounds decide how many there are
   return resolve({ ...fixed, "train.steps": rounds * Math.max(1, stepsPerRound) });
 }
 
