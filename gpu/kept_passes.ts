@@ -2,8 +2,9 @@
  * Forwards whose activations are kept until their backward: as many dedicated passes as a memory budget allows, and one spare
  * for everything else.
  *
- * Owns which forward has which pass. A forward that finds none free is not kept, so the oldest, whose backward comes first,
- * stay. A caller that asks for a pass that is not kept computes the forward again.
+ * Owns which forward has which pass. A forward that finds none free runs in the spare one, so the oldest, whose backward comes
+ * first, stay; its activations last until the spare is used again. A caller that asks for a pass that is not kept computes the
+ * forward again, in the spare.
  */
 
 export class KeptPasses<Pass> {
@@ -11,6 +12,7 @@ export class KeptPasses<Pass> {
   readonly #free: Pass[];
   readonly #all: readonly Pass[];
   readonly #taken = new Map<string, Pass>();
+  #inSpare: string | null = null; // the forward that the spare has just run
 
   constructor(spare: Pass, passes: readonly Pass[]) {
     this.spare = spare;
@@ -20,17 +22,20 @@ export class KeptPasses<Pass> {
 
   /** For a forward: the pass to run it in. */
   keep(name: string | undefined): Pass {
-    if (name === undefined || this.#taken.has(name)) return this.spare;
-    const pass = this.#free.pop();
-    if (pass === undefined) return this.spare;
-    this.#taken.set(name, pass);
-    return pass;
+    const pass = name === undefined || this.#taken.has(name) ? undefined : this.#free.pop();
+    if (name !== undefined && pass !== undefined) this.#taken.set(name, pass);
+    else this.#inSpare = name ?? null;
+    return pass ?? this.spare;
   }
 
   /** For its backward: the pass that still has its activations, now free again; null if there is none. */
   take(name: string | undefined): Pass | null {
     const pass = name === undefined ? undefined : this.#taken.get(name);
-    if (name === undefined || pass === undefined) return null;
+    if (name === undefined || pass === undefined) {
+      const isInSpare = name !== undefined && this.#inSpare === name;
+      this.#inSpare = null;
+      return isInSpare ? this.spare : null;
+    }
     this.#taken.delete(name);
     this.#free.push(pass);
     return pass;
@@ -38,6 +43,7 @@ export class KeptPasses<Pass> {
 
   /** The parameters have changed: all kept activations are invalid. */
   forget(): void {
+    this.#inSpare = null;
     this.#taken.clear();
     this.#free.splice(0, this.#free.length, ...this.#all);
   }

@@ -1,11 +1,12 @@
 /**
  * How much each role of a lab's swarm computes, in forwards of the mean stage (core/model/task_flops.ts).
  *
- * A miner's backward finds its forward's activations; a validator's has to compute them first. Optimizers, norms and the hub's
- * referee are not counted.
+ * A miner's backward finds its forward's activations, a validator's only if that forward was the last thing the stage
+ * computed. Optimizers, norms and the hub's referee are not counted.
  */
 
 import { present } from "../../core/assert.ts";
+import type { PassOptions } from "../../gpu/compute.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
 
 type Role = "miner" | "validator";
@@ -36,13 +37,16 @@ export class FlopCount {
       openStage: async (spec, options) => {
         const stage = await host.openStage(spec, options);
         const unit = present(this.#units[spec.index], "every stage has a cost");
+        let last: unknown = null; // what its last pass was called, if it was a forward
         return new Proxy(stage, {
           get: (target, name) => {
             const member: unknown = Reflect.get(target, name);
             if (typeof member !== "function") return member;
-            const count = unit * (forwards[role][String(name)] ?? 0);
+            const count = forwards[role][String(name)] ?? 0;
             return (...given: unknown[]) => {
-              this.#sums[role] += count;
+              const saved = name === "backward" && role === "validator" && isNamed(given[2], last) ? 1 : 0;
+              if (count > 0) last = name === "forward" ? given[1] : null;
+              this.#sums[role] += unit * (count - saved);
               return Reflect.apply(member, target, given);
             };
           },
@@ -50,4 +54,10 @@ export class FlopCount {
       },
     };
   }
+}
+
+/** Whether the backward is called as the forward before it. */
+function isNamed(a: unknown, b: unknown): boolean {
+  const [name, other] = [a, b].map((options) => (options as PassOptions | null | undefined)?.name);
+  return name !== undefined && name === other;
 }

@@ -137,10 +137,11 @@ export class ValidatorHost {
     stage: HeldStage,
     { work, input }: { work: Extract<ValidatorWork, { type: "replay" }>; input: StageInput },
   ): Promise<{ output: Uint8Array | null; losses: Float32Array | null }> {
-    if (work.direction === "forward") return { output: await stage.compute.forward(input), losses: null };
+    const name = work.input.hash; // its backward is often asked for next
+    if (work.direction === "forward") return { output: await stage.compute.forward(input, { name }), losses: null };
     const second = this.#options.segments.get(present(work.second, "a gradient task has a second segment"));
     await stage.compute.zeroGradients();
-    return await addGradient(stage, { direction: work.direction, input, second });
+    return await addGradient(stage, { direction: work.direction, input, second, name });
   }
 
   /** The parts of one gradient come one after another; whatever comes in between would be added to it. */
@@ -169,7 +170,12 @@ export class ValidatorHost {
 /** A task in a direction that has a gradient, which is added to the device's. */
 async function addGradient(
   { compute, spec }: HeldStage,
-  { direction, input, second }: { direction: Direction; input: StageInput; second: Uint8Array },
+  { direction, input, second, name }: {
+    direction: Direction;
+    input: StageInput;
+    second: Uint8Array;
+    name?: string; // of the input
+  },
 ): Promise<{ output: Uint8Array | null; losses: Float32Array | null }> {
   if (direction === "turnaround") {
     const { gradient, lossPerSequence } = await compute.turnaround(input, accepted(readTokens(spec, second)));
@@ -181,7 +187,8 @@ async function addGradient(
       fault("wrongPhase", `Cannot add up gradients of stage ${spec.index} as no ${direction} has one there`),
     );
   }
-  return { output: await compute.backward(input, accepted(readWire(wire, second))), losses: null };
+  const named = name === undefined ? {} : { name };
+  return { output: await compute.backward(input, accepted(readWire(wire, second)), named), losses: null };
 }
 
 const sameWire: Innovation = { error: 0, equalShare: 1, beyondRounding: 0, rounding: 0 }; // there is none to compare

@@ -3,7 +3,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { directionOf } from "../../core/ids.ts";
 import { type Row, testAttacks, unitsByRound } from "../support/attack/attack_checks.ts";
-import type { Aftermath } from "../support/attack/attack_world.ts";
+import { type Aftermath, rounds } from "../support/attack/attack_world.ts";
 import { keepsBack } from "../../cli/redteam/hostile_merges.ts";
 import { type Hostile, instead, together } from "../../cli/redteam/hostile_node.ts";
 import { firstRowZero, nanAtFirst, sendsNaNWhile, shrinks, tamed } from "../support/attack/hostile_values.ts";
@@ -254,6 +254,8 @@ function nanOnce(): Row {
       const warnings = records.flatMap((record) => record.type === "warning" ? [record.text] : []);
       const accused = miners.filter((node) => !hostile.has(node) && warnings.some((text) => text.includes(node)));
       assertEquals(accused, [], "no warning names an honest node");
+      const remade = records.filter((record) => record.type === "taskReleased" && record.reason.includes("made again"));
+      assert(remade.length > 0 && remade.length < 3 * rounds, `${remade.length} makings for claims in vain`);
     },
   };
 }

@@ -13,7 +13,7 @@ useTopHalf();
 
 async function trained(replicas: number) {
   const config = tinyConfig({
-    swarm: { replicas, validators: 1 },
+    swarm: { replicas, validators: 2 },
     train: { steps: 12, stepsPerRound: 3 },
     outer: { learningRate: 0.7, momentum: 0.9 },
   });

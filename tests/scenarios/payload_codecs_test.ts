@@ -11,7 +11,7 @@ import { tinyConfig } from "../support/tiny_model.ts";
 for (const payload of payloadCodecNames) {
   Deno.test(`Payload codec ${payload}: three replicas a stage agree on every merge, and learn`, async () => {
     const config = tinyConfig({
-      swarm: { replicas: 3, validators: 1 },
+      swarm: { replicas: 3, validators: 2 },
       train: { steps: 12, stepsPerRound: 3 },
       outer: { learningRate: 1, momentum: 0, payload, density: 1 / 8 },
     });

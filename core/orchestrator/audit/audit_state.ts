@@ -22,6 +22,7 @@ export interface ReplayTask {
   readonly losses: readonly number[] | null;
   readonly parameters: BlobRef | null; // shown by its miner; null: those of the round, as it is a task of its first step
   readonly signed: TaskReceipt | null; // its miner's word for it; null: it has given none
+  readonly then: ReplayTask | null; // a forward's backward by the same miner, for the validator that has just repeated the forward
 }
 
 /** One task of a gradient that validators recompute. */
@@ -168,10 +169,12 @@ export const isRepetition = (request: AuditRequest): request is RepetitionReques
 
 /** The segments that repeating it takes. */
 export function auditedRefs(work: AuditedWork): BlobRef[] {
-  const refs = work.type === "replay"
-    ? [work.replay.input, work.replay.gradient, work.replay.output]
-    : work.replay.tasks.flatMap(({ input, gradient }) => [input, gradient]);
-  return refs.filter((ref) => ref !== null);
+  if (work.type === "gradient") {
+    return work.replay.tasks.flatMap(({ input, gradient }) => [input, gradient]).filter((ref) => ref !== null);
+  }
+  const { input, gradient, output, then } = work.replay;
+  const own = [input, gradient, output].filter((ref) => ref !== null);
+  return then === null ? own : [...own, ...auditedRefs({ type: "replay", replay: then })];
 }
 
 export const isProbe = (request: AuditRequest): boolean => request.type === "evaluate" && request.isProbe;
@@ -236,7 +239,10 @@ export const roundOf = (request: AuditRequest): number => isRepetition(request) 
 
 /** What is repeated once the parameters are there. */
 export function awaitedWork({ replays, gradient, parameters }: AwaitedState): AuditedWork[] {
-  const tasks = replays.map((replay): AuditedWork => ({ type: "replay", replay: { ...replay, parameters } }));
+  const tasks = replays.map((replay): AuditedWork => {
+    const then = replay.then === null ? null : { ...replay.then, parameters };
+    return { type: "replay", replay: { ...replay, parameters, then } };
+  });
   return gradient === null ? tasks : [...tasks, { type: "gradient", replay: { ...gradient, parameters } }];
 }
 

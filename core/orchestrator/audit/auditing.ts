@@ -12,14 +12,12 @@
  * A task that one validator found wrong is repeated by a second one, if there is one, and by the hub (referee.ts).
  */
 
-import { present } from "../../assert.ts";
 import type { BlobRef, NodeId, StageIndex } from "../../ids.ts";
-import { nextBelow } from "../../prng.ts";
 import type { Replayed, RequestFailed } from "../../protocol/audit_messages.ts";
 import { judgeRepetition } from "../../score/verdict.ts";
 import { setAlarm } from "../alarms.ts";
 import { addRequest, isPatient, queuedAudits, removeAudits } from "./audit_queue.ts";
-import { endRunning, passOn, takeLate, takeRunning } from "./audit_requests.ts";
+import { endRunning, passOn, sendRequest, sourcesOf, takeLate, takeRunning } from "./audit_requests.ts";
 import {
   auditedRefs,
   type AuditedWork,
@@ -29,6 +27,7 @@ import {
   type GradientReplay,
   isProbe,
   isRepetition,
+  openOne,
   repetitionOf,
   replayOf,
   type ReplayTask,
@@ -44,12 +43,8 @@ import { dropAwaited, takeFreed } from "./shown_states.ts";
 import { actOnVerdict } from "./verdict_actions.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
 import type { Member, OrchestratorState } from "../state.ts";
-import { chainLink } from "../step/chain.ts";
-import { receiptsOf } from "../step/receipts.ts";
 import { proofOfTask, proofWord } from "./work_proof.ts";
-import type { StepWork } from "../step/step_state.ts";
 import { auditedOutcomes, loseWires, mostAudited, releaseWires } from "../step/outcomes.ts";
-import { minerAt, type StepOutcome } from "../step/step_outcome.ts";
 import { blobsOf, deleteUnused } from "../stored_blobs.ts";
 
 /** Whether any validator can be expected to answer. */
@@ -68,75 +63,6 @@ export function auditFirstStep(
   for (const replays of drawn.values()) for (const replay of replays) addRequest(state.audit, replayOf(replay));
   for (const replay of gradients.values()) addRequest(state.audit, repetitionOf({ type: "gradient", replay }));
   return [...dropOverflow(state), ...dropBacklog(state)];
-}
-
-/** Tasks of the step to be repeated, of these miners or of all of them. Miners without one are left out. */
-export function drawTasks(
-  state: OrchestratorState,
-  { outcome, work, of }: { outcome: StepOutcome; work: StepWork; of: ReadonlySet<NodeId> | null },
-): Map<NodeId, ReplayTask[]> {
-  const { replaysPerMiner } = state.config.validate;
-  const drawn = new Map<NodeId, ReplayTask[]>();
-  if (replaysPerMiner === 0 || of?.size === 0) return drawn;
-  for (const [node, candidates] of replayable(state, { outcome, isLater: of !== null })) {
-    if (of?.has(node) === false) continue;
-    const count = Math.min(replaysPerMiner, candidates.length);
-    const take = () => candidates.splice(nextBelow(state.stream, candidates.length), 1);
-    const replays = Array.from({ length: count }, take).flat();
-    const receipts = receiptsOf(state, { work, node, tasks: replays.map(({ task }) => task) });
-    drawn.set(node, replays.map((replay) => ({ ...replay, signed: receipts.get(replay.task) ?? null })));
-  }
-  return drawn;
-}
-
-/**
- * The work of each miner in the step that a validator can repeat. Of a later step only work of its present assignment: whoever
- * came back within the step loaded its stage anew, and shows other parameters than those it worked with before.
- */
-function replayable(
-  state: OrchestratorState,
-  { outcome, isLater }: { outcome: StepOutcome; isLater: boolean },
-): Map<NodeId, ReplayTask[]> {
-  const byMiner = new Map<NodeId, ReplayTask[]>();
-  for (const [index, wires] of (outcome.wires ?? []).entries()) {
-    for (const [position, wire] of wires.entries()) {
-      const replay = replayTask(state, { outcome, index, position });
-      const member = replay === null ? undefined : state.members.get(replay.miner);
-      if (replay === null || member === undefined) continue;
-      if (isLater && wire?.assignment !== member.assignment) continue;
-      const own = byMiner.get(replay.miner);
-      if (own === undefined) byMiner.set(replay.miner, [replay]);
-      else own.push(replay);
-    }
-  }
-  return byMiner;
-}
-
-/** The head's backward has neither output nor losses to compare. */
-function replayTask(
-  state: OrchestratorState,
-  { outcome, index, position }: { outcome: StepOutcome; index: number; position: number },
-): ReplayTask | null {
-  const pathway = present(outcome.pathways[index], "every microbatch has a pathway");
-  const wires = present(outcome.wires?.[index], "an audited outcome has its wires");
-  const made = wires[position] ?? null;
-  const { stage, direction } = chainLink(state.stages.length, position);
-  if (pathway.isRemade || state.replaced.has(stage)) return null;
-  if (made === null || (made.ref === null && direction !== "turnaround")) return null;
-  return {
-    round: outcome.round,
-    miner: minerAt(outcome, present(pathway.makers[position], "every position has a maker")).node,
-    task: made.task,
-    microbatch: pathway.microbatch,
-    stage,
-    direction,
-    input: stage === 0 ? null : wires[stage - 1]?.ref ?? null,
-    gradient: direction === "backward" ? wires[position - 1]?.ref ?? null : null,
-    output: made.ref,
-    losses: direction === "turnaround" ? pathway.losses : null,
-    parameters: null,
-    signed: null,
-  };
 }
 
 /** Repeatedly restarted rounds would hold ever more wires, so the oldest audit is given up. */
@@ -189,8 +115,11 @@ export function onReplayed(
   if (request?.type !== "replay" || subject?.type !== "task") return [];
   const { tolerance } = state.config.validate;
   const verdict = judgeRepetition(request.replay, { found: answer, tolerance });
+  const replay = { ...request.replay, then: null };
+  const { then } = request.replay;
+  const next = then === null ? [] : askNext(state, { validator, replay: then, nowMs });
   if (verdict.type === "failed" && !request.isSecond) {
-    passOn(state, { request: { ...request, isSecond: true }, validator });
+    passOn(state, { request: { ...request, replay, isSecond: true }, validator });
   } else closeRequest(state.audit, request);
   const { work, parameters } = subject;
   const word = {
@@ -200,8 +129,23 @@ export function onReplayed(
     ...proofWord(isProven ? proofOfTask(request.replay) : null),
   };
   const effects = actOnVerdict(state, { verdict, validator, word });
-  if (verdict.type === "failed") askReferee(state, { work: request, accuser: validator });
-  return effects;
+  if (verdict.type === "failed") askReferee(state, { work: { type: "replay", replay }, accuser: validator });
+  return [...effects, ...next];
+}
+
+/** The backward of the forward that this validator has just repeated: it still has the activations. */
+function askNext(
+  state: OrchestratorState,
+  { validator, replay, nowMs }: { validator: NodeId; replay: ReplayTask; nowMs: number },
+): OrchestratorEffect[] {
+  const request = replayOf(replay);
+  const isHere = state.members.get(validator)?.graceUntilMs === null;
+  if (!isHere || sourcesOf(state, replay.round) === null) {
+    addRequest(state.audit, request);
+    return [];
+  }
+  openOne(state.audit.open, replay.round);
+  return [sendRequest(state, { validator, request, nowMs })];
 }
 
 export function onRequestFailed(

@@ -50,6 +50,7 @@ function standingOf(state: OrchestratorState, node: NodeId): Standing {
       round: state.round,
       restUntilRound: 0,
       suspectedRound: null,
+      vainRound: null,
     };
     state.standings.set(node, standing);
   }
@@ -170,6 +171,15 @@ export function sendToRest(state: OrchestratorState, node: NodeId): void {
 export function suspect(state: OrchestratorState, node: NodeId): void {
   standingOf(state, node).suspectedRound = state.round;
 }
+
+/** Its contradiction had a microbatch made again, to the same. */
+export function noteVainClaim(state: OrchestratorState, node: NodeId): void {
+  standingOf(state, node).vainRound = state.round;
+}
+
+/** The round of the last one; null: none is remembered. */
+export const lastVainClaim = ({ standings }: OrchestratorState, node: NodeId): number | null =>
+  standings.get(node)?.vainRound ?? null;
 
 export function isSuspect(state: OrchestratorState, { node, since }: { node: NodeId; since: number }): boolean {
   const standing = state.standings.get(node);

@@ -16,5 +16,6 @@ export interface Standing {
   late: number; // of these, results that came too late
   round: number; // of the newest entry
   restUntilRound: number; // without a stage until then
+  vainRound: number | null; // of its last contradiction that changed nothing
   suspectedRound: number | null; // round of its last unusual but unproven behaviour
 }

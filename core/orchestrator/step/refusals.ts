@@ -10,7 +10,7 @@
 
 import { fault } from "../../fault.ts";
 import type { NodeId } from "../../ids.ts";
-import { blame, isSuspect } from "../members/blame.ts";
+import { blame, isSuspect, lastVainClaim } from "../members/blame.ts";
 import { type OrchestratorEffect, record, reject } from "../event.ts";
 import { reach } from "../marks.ts";
 import { reissueWorkOf } from "./leases.ts";
@@ -95,7 +95,18 @@ export function isHopeless(state: OrchestratorState, item: WorkItem): boolean {
   return isShared(state, item) && !item.refused.some(({ doubt }) => isUsable(doubt));
 }
 
-const mostClaims = 3; // of a node in a round; without a bound one could have every microbatch made again, and never be wrong
+/**
+ * Claims of a node in a round; without a bound one could have every microbatch made again, and never be wrong. Each costs a
+ * replica of every stage its work on a microbatch, so whoever claimed in vain not long ago has but one a round.
+ */
+const mostClaims = { usual: 3, doubted: 1 };
+const doubtedRounds = 8;
+
+function claimsLeft(state: OrchestratorState, node: NodeId): number {
+  const inVain = lastVainClaim(state, node);
+  const isDoubted = inVain !== null && inVain >= state.round - doubtedRounds;
+  return mostClaims[isDoubted ? "doubted" : "usual"] - (state.claims.get(node) ?? 0);
+}
 
 interface Contest {
   readonly item: WorkItem;
@@ -126,7 +137,7 @@ function claimsOf(state: OrchestratorState, { item, result, doer }: Contest): Fa
   const isAgain = flowOf(state, item).past.length > 0;
   return item.refused.filter(({ node, doubt }) =>
     node !== doer && doubt.measure !== "loss" && !confirms(result, doubt) &&
-    !isSuspect(state, { node, since: state.round }) && (isAgain || (state.claims.get(node) ?? 0) < mostClaims)
+    !isSuspect(state, { node, since: state.round }) && (isAgain || claimsLeft(state, node) > 0)
   );
 }
 

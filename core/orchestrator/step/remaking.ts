@@ -18,7 +18,7 @@ import { heapKeep } from "../../heap.ts";
 import { fault } from "../../fault.ts";
 import type { BlobHash, BlobRef, Direction, MicrobatchId, NodeId, StageIndex } from "../../ids.ts";
 import { taskUnits } from "../../model/task_flops.ts";
-import { blame, suspect } from "../members/blame.ts";
+import { blame, noteVainClaim, suspect } from "../members/blame.ts";
 import { type OrchestratorEffect, record, reject } from "../event.ts";
 import { rosterOf } from "../members/replicas.ts";
 import type { OrchestratorState } from "../state.ts";
@@ -283,6 +283,7 @@ function falselyFailed(
       failures.some((each) => each.node === node && !isUsable(each.doubt))
     );
   return failed.flatMap(({ node, doubt }) => {
+    if (isInnocent) noteVainClaim(state, node);
     if (isInnocent && isTried) suspect(state, node);
     if (isUsable(doubt)) return [];
     const isContrary = isInnocent && areEqual(state) && item.doneBy === node;

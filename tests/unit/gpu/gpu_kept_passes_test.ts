@@ -19,6 +19,24 @@ Deno.test("Kept passes: the oldest stay, a backward frees its pass, and a change
   assertEquals([passes.keep("d"), passes.keep("e")].toSorted(), ["one", "two"]);
 });
 
+Deno.test("Kept passes: the spare has the forward that it ran last, until it is used again", () => {
+  const passes = new KeptPasses("spare", []);
+  for (
+    const between of [
+      () => passes.keep("b"),
+      () => passes.keep(undefined),
+      () => passes.take("b"),
+      passes.forget.bind(passes),
+    ]
+  ) {
+    passes.keep("a");
+    between();
+    assertEquals(passes.take("a"), null);
+  }
+  passes.keep("a");
+  assertEquals([passes.take("a"), passes.take("a")], ["spare", null]);
+});
+
 gpuTest(
   "WebGpuStage: a kept forward is not computed again, and without memory for it none is kept",
   async (support) => {

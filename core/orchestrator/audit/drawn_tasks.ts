@@ -1,0 +1,110 @@
+/**
+ * Which tasks of a step validators repeat: drawn among what a validator can repeat, once its miners have delivered.
+ *
+ * Out of scope: which miners of a later step are drawn (shown_states.ts), and whether a gradient is recomputed
+ * (gradient_audits.ts).
+ */
+
+import { present } from "../../assert.ts";
+import type { MicrobatchId, NodeId } from "../../ids.ts";
+import { nextBelow } from "../../prng.ts";
+import type { OrchestratorState } from "../state.ts";
+import { chainLink } from "../step/chain.ts";
+import { receiptsOf } from "../step/receipts.ts";
+import { minerAt, type StepOutcome } from "../step/step_outcome.ts";
+import type { StepWork } from "../step/step_state.ts";
+import type { ReplayTask } from "./audit_state.ts";
+
+/**
+ * Tasks of the step to be repeated, of these miners or of all of them. Miners without one are left out. A microbatch is drawn,
+ * not a task: of whoever did its forward and its backward both are repeated, one right after the other, so a cheat in either
+ * direction is found, and the second costs no third forward.
+ */
+export function drawTasks(
+  state: OrchestratorState,
+  { outcome, work, of }: { outcome: StepOutcome; work: StepWork; of: ReadonlySet<NodeId> | null },
+): Map<NodeId, ReplayTask[]> {
+  const { replaysPerMiner } = state.config.validate;
+  const drawn = new Map<NodeId, ReplayTask[]>();
+  if (replaysPerMiner === 0 || of?.size === 0) return drawn;
+  for (const [node, replays] of replayable(state, { outcome, isLater: of !== null })) {
+    if (of?.has(node) === false) continue;
+    const candidates = inPasses(replays);
+    const count = Math.min(replaysPerMiner, candidates.length);
+    const take = () => candidates.splice(nextBelow(state.stream, candidates.length), 1);
+    const taken = Array.from({ length: count }, take).flat();
+    const tasks = taken.flatMap(({ task, then }) => then === null ? [task] : [task, then.task]);
+    const receipts = receiptsOf(state, { work, node, tasks });
+    const signed = (replay: ReplayTask): ReplayTask => ({
+      ...replay,
+      signed: receipts.get(replay.task) ?? null,
+      then: replay.then === null ? null : signed(replay.then),
+    });
+    drawn.set(node, taken.map(signed));
+  }
+  return drawn;
+}
+
+/** Of one miner: each backward follows its forward. In the order of a step's wires, where forwards come first. */
+function inPasses(replays: readonly ReplayTask[]): ReplayTask[] {
+  const forwards = new Map<MicrobatchId, ReplayTask>();
+  const alone: ReplayTask[] = [];
+  for (const replay of replays) {
+    const forward = forwards.get(replay.microbatch);
+    if (replay.direction === "forward") forwards.set(replay.microbatch, replay);
+    else if (forward !== undefined) forwards.set(replay.microbatch, { ...forward, then: replay });
+    else alone.push(replay);
+  }
+  return [...forwards.values(), ...alone];
+}
+
+/**
+ * The work of each miner in the step that a validator can repeat. Of a later step only work of its present assignment: whoever
+ * came back within the step loaded its stage anew, and shows other parameters than those it worked with before.
+ */
+function replayable(
+  state: OrchestratorState,
+  { outcome, isLater }: { outcome: StepOutcome; isLater: boolean },
+): Map<NodeId, ReplayTask[]> {
+  const byMiner = new Map<NodeId, ReplayTask[]>();
+  for (const [index, wires] of (outcome.wires ?? []).entries()) {
+    for (const [position, wire] of wires.entries()) {
+      const replay = replayTask(state, { outcome, index, position });
+      const member = replay === null ? undefined : state.members.get(replay.miner);
+      if (replay === null || member === undefined) continue;
+      if (isLater && wire?.assignment !== member.assignment) continue;
+      const own = byMiner.get(replay.miner);
+      if (own === undefined) byMiner.set(replay.miner, [replay]);
+      else own.push(replay);
+    }
+  }
+  return byMiner;
+}
+
+/** The head's backward has neither output nor losses to compare. */
+function replayTask(
+  state: OrchestratorState,
+  { outcome, index, position }: { outcome: StepOutcome; index: number; position: number },
+): ReplayTask | null {
+  const pathway = present(outcome.pathways[index], "every microbatch has a pathway");
+  const wires = present(outcome.wires?.[index], "an audited outcome has its wires");
+  const made = wires[position] ?? null;
+  const { stage, direction } = chainLink(state.stages.length, position);
+  if (pathway.isRemade || state.replaced.has(stage)) return null;
+  if (made === null || (made.ref === null && direction !== "turnaround")) return null;
+  return {
+    round: outcome.round,
+    miner: minerAt(outcome, present(pathway.makers[position], "every position has a maker")).node,
+    task: made.task,
+    microbatch: pathway.microbatch,
+    stage,
+    direction,
+    input: stage === 0 ? null : wires[stage - 1]?.ref ?? null,
+    gradient: direction === "backward" ? wires[position - 1]?.ref ?? null : null,
+    output: made.ref,
+    losses: direction === "turnaround" ? pathway.losses : null,
+    parameters: null,
+    signed: null,
+    then: null,
+  };
+}
