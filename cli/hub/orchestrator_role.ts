@@ -119,14 +119,15 @@ class OrchestratorRole implements RunningOrchestrator {
   }
 
   #edges(): HubEdges<Uint8Array, Segment> {
-    const { timers, gather, blobs, config, batches, onRecord, onLog = () => {} } = this.#options;
+    const { timers, gather, blobs, config, batches, onRecord, onLog = () => {}, traces } = this.#options;
     const { segments } = this;
     const attachments = new Attachments({ config, batches, segments });
     return {
       timers,
       links: {
         send: (to, message, segments) => {
-          const sent = this.#hub.send(to, withPass(message, to, this.#options), segments);
+          const named = withPass(traces?.named(message, to) ?? message, to, this.#options);
+          const sent = this.#hub.send(to, named, segments);
           if (sent.ok) this.traffic.sent({ node: to, segments: segments?.length ?? 0, bytes: sent.value });
           return sent;
         },

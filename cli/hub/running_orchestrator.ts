@@ -1,5 +1,6 @@
 /** What the orchestrator's role is started with, and what its owner may call while it runs. */
 
+import type { HubMessage } from "../../core/protocol/message.ts";
 import type { SettingChange } from "../../core/config/change.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import type { Fault } from "../../core/fault.ts";
@@ -54,6 +55,8 @@ export interface OrchestratorRoleOptions {
   readonly onRecord: (record: RunRecord) => void;
   /** Facts for the run's signed log, in order with the records. @default dropped */
   readonly onLog?: (entry: MachineEntry) => void;
+  /** Names the trace that a message belongs to. @default none */
+  readonly traces?: { named(message: HubMessage, to: NodeId): HubMessage } | undefined;
   /** Opens the device on which the hub repeats tasks that were found wrong. */
   readonly openReferee: () => Promise<ComputeHost>;
   /** Of members' signatures. @default checks them between other work */

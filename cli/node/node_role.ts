@@ -59,6 +59,8 @@ export interface NodeLink {
   readonly onOffline: (text: string) => void;
   /** Called at intervals while there is no link. */
   readonly onWaiting: (waiting: Waiting) => void;
+  /** Sees every message. @default none */
+  readonly traces?: { received(message: HubMessage): void; sent(message: NodeMessage): void } | undefined;
   /** Gets the hub's identity and the authorization for requests to it. */
   readonly onConnected: (ticket: HeldTicket) => void;
 }
@@ -102,7 +104,10 @@ export class NodeRole<State, Event, Effect extends NodeEffect, Result> {
     const edges: NodeEdges<Effect, Result, Uint8Array, Segment> = {
       timers: link.timers,
       links: {
-        send: (message, segments) => this.#node.send(message, segments),
+        send: (message, segments) => {
+          link.traces?.sent(message);
+          return this.#node.send(message, segments);
+        },
         pause: () => this.#node.pause(),
         resume: () => this.#node.resume(),
       },
@@ -176,6 +181,7 @@ export class NodeRole<State, Event, Effect extends NodeEffect, Result> {
       case "disconnected":
         return this.#onDisconnected(event);
       case "message":
+        this.#link.traces?.received(event.message);
         return this.#runtime.take(event);
       case "refused":
         return this.#onRefused(event);

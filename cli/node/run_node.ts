@@ -30,6 +30,8 @@ import { hubTrust } from "./hub_trust.ts";
 import { type NodeWallet, withWallet } from "./link_errors.ts";
 import type { RunningRole } from "./miner_role.ts";
 import type { NodeLink } from "./node_role.ts";
+import { TaskTraces } from "../telemetry/task_traces.ts";
+import { openTracer } from "../telemetry/tracing.ts";
 
 /** For a request to another miner, because the orchestrator has the same bytes. */
 const peerAttempts = 2;
@@ -67,7 +69,9 @@ export async function openNode(
     timers: systemTimers,
     random: systemRandom,
   };
+  const tracer = openTracer();
   const link: NodeLink = {
+    traces: tracer === null ? undefined : new TaskTraces({ tracer, node: signer.address }),
     get url() {
       return place.socket; // the orchestrator may move
     },

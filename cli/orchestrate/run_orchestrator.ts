@@ -49,6 +49,7 @@ import { lostText, takenUp } from "./run_facts.ts";
 import { type BegunAt, runSummary, saveSummary, sessionFields } from "./run_summary.ts";
 import { openOwner } from "./open_owner.ts";
 import { openSamples } from "./open_samples.ts";
+import { openHubTraces } from "../telemetry/hub_traces.ts";
 import { serveRun } from "./serve_run.ts";
 import { sayListening } from "./say_listening.ts";
 import { bf16BytesPerToken, type Traffic } from "../hub/traffic.ts";
@@ -169,6 +170,7 @@ async function startRun(
   const tickets = hubTickets(signer, runId);
   const { promise: chainFailed, reject } = Promise.withResolvers<never>();
   const owner = await openOwner(context, { prepared, at: port.at, role: () => role, tell: seen.onRecord });
+  const traces = openHubTraces(runId);
   const samples = openSamples(context, { folder: folder.path, projection, role: () => role });
   const chain = openHubChain(config.chain, { folder: folder.path, output, onFailure: reject });
   output.line(`Run kept in ${folder.path}; ${folder.isResumed ? `resumes at step ${begun.step}` : "begins"}`);
@@ -177,10 +179,9 @@ async function startRun(
   let firstStepAtMs: number | null = null;
   const role = startOrchestrator({
     ...{ runId, config, stages, layersOfStages },
+    ...(traces === null ? {} : { traces }),
     ...(from === null ? {} : { from }),
-    journal,
-    recovered,
-    savedWires: await takeWires(folder.path),
+    ...{ journal, recovered, savedWires: await takeWires(folder.path) },
     gather: (callback) => setImmediate(callback), // after all readable sockets have been read
     signer,
     verify: verifySignature,
@@ -195,7 +196,7 @@ async function startRun(
     probeRoom: (bytes) => probeRoom(folder.path, bytes),
     onLog: (entry) => ledger.log.take(entry),
     onRecord: (record) => {
-      for (const each of [seen, owner, samples]) each.onRecord(record);
+      for (const each of [seen, owner, samples, traces]) each?.onRecord(record);
       if (record.type !== "stepClosed") return;
       firstStepAtMs ??= systemTimers.nowMs();
       tellWire(projection, { traffic: role.traffic, config });

@@ -4,8 +4,7 @@
  * Owns: the two closed unions and what each message's raw segments are. Out of scope: bytes (net/frame), checks of untrusted
  * values (net/schema). A message that carries tensors names them only in its comment: segment i of the frame is the i-th listed
  * one, and the receiver hashes what it got. Bulk (parameters, payload slices) travels as blobs over HTTP and is named here by
- * BlobRef. What validators answer is in audit_messages.ts. Any change of a shape there or below, or of what a number means, needs
- * a new PROTOCOL_VERSION.
+ * BlobRef. What validators answer is in audit_messages.ts. A changed shape or meaning needs a new PROTOCOL_VERSION.
  */
 
 import type {
@@ -20,7 +19,7 @@ import type { RunConfig } from "../config/config.ts";
 import type { Fault } from "../fault.ts";
 import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../ids.ts";
 
-export const PROTOCOL_VERSION = 12;
+export const PROTOCOL_VERSION = 13;
 
 export type Role = "miner" | "validator";
 
@@ -211,6 +210,7 @@ export interface RunTask {
   readonly stage: StageIndex;
   readonly direction: Direction;
   readonly step: number;
+  readonly trace?: string; // the lease's W3C traceparent, written by the hub's shell; left out: it is not traced
 }
 
 /** These leases are over; drop what has not begun. */

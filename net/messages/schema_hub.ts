@@ -28,6 +28,7 @@ import {
   stage,
   task,
   text,
+  traceparent,
   u32,
 } from "./schema_values.ts";
 
@@ -66,7 +67,15 @@ const rules: MessageRules<HubMessage> = {
     }),
   },
   runTask: {
-    schema: v.strictObject({ type: v.literal("runTask"), task, microbatch, stage, direction, step: count }),
+    schema: v.strictObject({
+      type: v.literal("runTask"),
+      task,
+      microbatch,
+      stage,
+      direction,
+      step: count,
+      trace: v.exactOptional(traceparent),
+    }),
     segments: 2,
   },
   cancelTasks: { schema: v.strictObject({ type: v.literal("cancelTasks"), tasks: list(task) }) },

@@ -41,6 +41,9 @@ export const role = v.picklist(["miner", "validator"]);
 export const direction = v.picklist(["forward", "turnaround", "backward"]);
 export const stage = v.pipe(u32, v.transform(stageIndex));
 export const microbatch = v.pipe(count, v.transform(microbatchId));
+/** W3C Trace Context, version 00. */
+export const traceparent = v.pipe(v.string(), v.regex(/^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/));
+
 export const task = v.pipe(
   v.string(),
   v.regex(/^\d{1,16}\.\d{1,10}\.(forward|turnaround|backward)\.\d{1,10}$/, "must read like 12.1.forward.0"),
