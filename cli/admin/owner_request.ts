@@ -31,14 +31,22 @@ const requestShape = v.variant("action", [
 ]);
 const callShape = v.strictObject({ run: v.pipe(v.string(), v.maxLength(128)), request: requestShape });
 
-export function readOwnerCall(text: string): Parsed<OwnerCall> {
+export const readOwnerCall = (text: string): Parsed<OwnerCall> => readAs(callShape, text);
+
+/** Without the run: of the owner's own page, which knows one. */
+export const readOwnerRequest = (text: string): Parsed<OwnerRequest> => readAs(requestShape, text);
+
+function readAs<Shape extends typeof callShape | typeof requestShape>(
+  shape: Shape,
+  text: string,
+): Parsed<v.InferOutput<Shape>> {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     return refused("malformedMessage", "Cannot act as the request must be JSON");
   }
-  const { success, output, issues } = v.safeParse(callShape, value);
+  const { success, output, issues } = v.safeParse(shape, value);
   if (success) return parsed(output);
   const where = v.getDotPath(issues[0]) ?? "the request";
   return refused("malformedMessage", `Cannot act as ${where} is not what an owner can ask: ${issues[0].message}`);

@@ -1,30 +1,36 @@
 /**
  * `iota admin`: signs one request with the key of a run's hub and sends it to the running orchestrator.
  *
- * Owns: finding the key and the port, in the run's folder or as told, and what to do when that fails. Out of scope: what the
- * orchestrator does with it (run_owner.ts).
+ * Owns: finding the key and the port, in the run's folder or as told, and what to do when that fails. Out of scope: the request
+ * on its way (owner_call.ts), the page that asks for more of them (run_owner_page.ts), and what the orchestrator does with one
+ * (run_owner.ts).
  */
 
-import { createHash } from "node:crypto";
-import * as v from "valibot";
 import type { HotkeyPair } from "../../chain/wallet/hotkey.ts";
 import { hotkeyExists, loadHotkey } from "../../chain/wallet/hotkey_files.ts";
-import { type NodeId, nodeId } from "../../core/ids.ts";
-import { createAuthorize } from "../../net/auth/request_auth.ts";
-import { systemRandom, systemTimers } from "../../net/timers.ts";
+import { nodeId } from "../../core/ids.ts";
 import type { CommandContext } from "../command.ts";
 import { openHotkeyOf } from "../options/wallet_options.ts";
 import { readSavedRun, type SavedRun } from "../orchestrate/saved_run.ts";
 import { UsageError, UserError } from "../output/errors.ts";
-import { adminPath } from "./admin_page.ts";
-import type { OwnerCall, OwnerRequest } from "./owner_request.ts";
-
-const answerMs = 20_000;
-const identityShape = v.object({ runId: v.string(), hub: v.string() });
+import { identityAt, type OwnedRun, sendToHub } from "./owner_call.ts";
+import type { OwnerRequest } from "./owner_request.ts";
+import { runOwnerPage } from "./run_owner_page.ts";
 
 export async function runAdmin(context: CommandContext): Promise<number> {
-  const { options, output } = context;
+  const { positionals: [action], output } = context;
+  if (action === "page") return await runOwnerPage(context, await ownedRun(context));
   const request = requestOf(context);
+  const owned = await ownedRun(context);
+  const text = await sendToHub(owned, request);
+  const { run, pair: { address: hub } } = owned;
+  output.answer({ ...request, run, hub, text }, text);
+  return 0;
+}
+
+/** The run that is meant, at an orchestrator that answers, with its key. */
+async function ownedRun(context: CommandContext): Promise<OwnedRun> {
+  const { options } = context;
   const folder = options.text("run");
   const saved = folder === undefined ? null : await savedRunIn(folder);
   const url = urlOf(options.text("orchestrator"), saved);
@@ -36,9 +42,7 @@ export async function runAdmin(context: CommandContext): Promise<number> {
       { next: "Pass that wallet: --wallet NAME, or the run's own folder: --run DIR" },
     );
   }
-  const text = await send({ url, pair, call: { run, request } });
-  output.answer({ ...request, run, hub, text }, text);
-  return 0;
+  return { url, pair, run };
 }
 
 function requestOf({ positionals: [action, subject], options }: CommandContext): OwnerRequest {
@@ -62,7 +66,7 @@ function requestOf({ positionals: [action, subject], options }: CommandContext):
     case "stop":
       return { action: after === undefined ? "stop" : "stopAfterRound" };
     default:
-      throw lacks("an action must be given: pause, resume, kick, admit, rate or stop", "pause");
+      throw lacks("an action must be given: pause, resume, kick, admit, rate, stop or page", "pause");
   }
 }
 
@@ -110,48 +114,4 @@ async function openKey(
   throw new UserError("Cannot act on the run as the key that signs it must be here: none was found", {
     next: "Pass its wallet: --wallet NAME",
   });
-}
-
-/** What the port says it is; the signature is for this hub and run alone. */
-async function identityAt(url: string): Promise<{ runId: string; hub: NodeId }> {
-  const response = await reach(url, () => fetch(`${url}/status`, { signal: AbortSignal.timeout(answerMs) }));
-  const { success, output } = v.safeParse(identityShape, await response.json().catch(() => null));
-  if (success) return { runId: output.runId, hub: nodeId(output.hub) };
-  throw new UserError(`Cannot act on the run as ${url} must be its orchestrator: it answers as something else`, {
-    next: "Pass the address that the orchestrator printed: --orchestrator URL",
-  });
-}
-
-interface Sending {
-  readonly url: string;
-  readonly pair: HotkeyPair;
-  readonly call: OwnerCall;
-}
-
-async function send({ url, pair, call }: Sending): Promise<string> {
-  const body = JSON.stringify(call);
-  const signer = { address: nodeId(pair.address), sign: (message: Uint8Array) => pair.sign(message) };
-  const authorize = createAuthorize({ signer, receiver: signer.address, timers: systemTimers, random: systemRandom });
-  const bodyHash = createHash("sha256").update(body).digest("hex");
-  const headers = { ...authorize({ method: "POST", target: adminPath, bodyHash }), "content-type": "application/json" };
-  const signal = AbortSignal.timeout(answerMs);
-  const response = await reach(url, () => fetch(`${url}${adminPath}`, { method: "POST", headers, body, signal }));
-  const answer = await response.json().catch(() => null) as { text?: unknown; detail?: unknown } | null;
-  if (response.ok && typeof answer?.text === "string") return answer.text;
-  const detail = typeof answer?.detail === "string" ? answer.detail : `the orchestrator answered ${response.status}`;
-  throw new UserError(
-    detail,
-    response.status === 404 ? { next: "Its program is older; upgrade the orchestrator" } : {},
-  );
-}
-
-async function reach(url: string, ask: () => Promise<Response>): Promise<Response> {
-  try {
-    return await ask();
-  } catch (cause) {
-    throw new UserError(`Cannot act on the run as its orchestrator must answer at ${url}: it does not`, {
-      next: "Start it, or pass the address that it printed: --orchestrator URL",
-      cause,
-    });
-  }
 }

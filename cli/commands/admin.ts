@@ -6,16 +6,18 @@ import { hotkeyOption, walletPathOption } from "../options/wallet_options.ts";
 export const command: Command = {
   name: "admin",
   summary: "pause or resume a run, remove a node, set the learning rate, or stop it after a round",
-  usage: "admin pause|resume|stop|kick NODE|admit NODE|rate VALUE --run DIR [options]",
+  usage: "admin pause|resume|stop|kick NODE|admit NODE|rate VALUE|page --run DIR [options]",
   about:
     "Signs one request with the key that signs the run's log and sends it to the running orchestrator, which accepts it once. The run's " +
     "records say what was done. A pause and removed nodes outlive the orchestrator's process; work that is under way is kept. kick " +
-    "takes a node's place until admit lets it join again; what it has not merged yet is lost to it.",
+    "takes a node's place until admit lets it join again; what it has not merged yet is lost to it. page serves the dashboard on " +
+    "this machine with a button for each of these; the key stays here and signs each request.",
   examples: [
     "iota admin pause --run runs/demo",
     "iota admin rate 0.0005 --run runs/demo",
     "iota admin stop --after round --run runs/demo",
     "iota admin kick 5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY --run runs/demo",
+    "iota admin page --run runs/demo",
     "iota admin resume --orchestrator http://10.0.0.1:9009 --wallet owner",
   ],
   options: [
@@ -43,11 +45,20 @@ export const command: Command = {
       choices: ["round"],
       doc: "stop when the open round is merged",
     },
+    {
+      name: "port",
+      kind: "int",
+      placeholder: "PORT",
+      min: 0,
+      max: 65535,
+      default: 9011,
+      doc: "where page is served on this machine; 0 takes any free port",
+    },
   ],
   positionals: {
     max: 2,
     placeholder: "ACTION",
-    choices: ["pause", "resume", "kick", "admit", "rate", "stop"],
+    choices: ["pause", "resume", "kick", "admit", "rate", "stop", "page"],
   },
   rights: { read: "any", net: "any", env: "any" },
   async run(context) {

@@ -22,6 +22,7 @@ import followRun from "./page/follow_run.ts" with { type: "text" };
 import lossChart from "./page/loss_chart.ts" with { type: "text" };
 import main from "./page/main.ts" with { type: "text" };
 import memberPage from "./page/member_page.ts" with { type: "text" };
+import owner from "./page/owner.ts" with { type: "text" };
 import members from "./page/members.ts" with { type: "text" };
 import past from "./page/past.ts" with { type: "text" };
 import pathway from "./page/microbatch/pathway.ts" with { type: "text" };
@@ -49,6 +50,7 @@ export const pageModules: Readonly<Record<string, string>> = {
   "dashboard/page/main.ts": main,
   "dashboard/page/member_page.ts": memberPage,
   "dashboard/page/members.ts": members,
+  "dashboard/page/owner.ts": owner,
   "dashboard/page/past.ts": past,
   "dashboard/page/microbatch/pathway.ts": pathway,
   "dashboard/page/microbatch/pathway_chart.ts": pathwayChart,
@@ -70,11 +72,15 @@ export const programOf = (source: string): string => stripTypeScriptTypes(source
 export interface DashboardOptions {
   readonly hasMetrics?: boolean; // the same port serves `/metrics`. @default true
   readonly hasBeside?: boolean; // and `/api/v1/beside`, of a second run. @default false
+  readonly hasOwner?: boolean; // and `/owner`, for the run's owner. @default false
 }
 
-export function openDashboard({ hasMetrics = true, hasBeside = false }: DashboardOptions = {}): ProjectionConsumer {
+export function openDashboard(
+  { hasMetrics = true, hasBeside = false, hasOwner = false }: DashboardOptions = {},
+): ProjectionConsumer {
   const whole = hasMetrics ? pageDocument : pageDocument.replace(/<a id="metrics"[^]*?<\/a>/, "");
-  const document = hasBeside ? whole : withoutBeside(whole);
+  const absent = [...(hasBeside ? [] : ["beside"]), ...(hasOwner ? [] : ["owner"])];
+  const document = withoutParts(whole, absent);
   const modules = Object.entries(pageModules).map(([path, source]): [string, HubPage] => [
     `/program/${path}`,
     served("text/javascript", once(() => programOf(source))),
@@ -88,9 +94,12 @@ export function openDashboard({ hasMetrics = true, hasBeside = false }: Dashboar
   };
 }
 
-/** The document of one run. */
-export const withoutBeside = (document: string): string =>
-  document.replace(/ *<!-- beside -->.*?<!-- \/beside -->\n/gs, "");
+/** The document without what stands between the comments of these names. */
+export const withoutParts = (document: string, names: readonly string[]): string =>
+  names.reduce(
+    (text, name) => text.replace(new RegExp(` *<!-- ${name} -->.*?<!-- /${name} -->\\n`, "gs"), ""),
+    document,
+  );
 
 const policy = [
   "default-src 'none'",

@@ -7,7 +7,7 @@
 
 import { assert, present } from "../../core/assert.ts";
 import type { Recording } from "./page/past.ts";
-import { pageDocument, pageModules, pageStyle, programOf, withoutBeside } from "./dashboard.ts";
+import { pageDocument, pageModules, pageStyle, programOf, withoutParts } from "./dashboard.ts";
 
 const entry = "dashboard/page/main.ts";
 
@@ -34,7 +34,7 @@ export async function oneFile(recording: Recording): Promise<string> {
   return parts.reduce((text, [pattern, replacement]) => {
     assert(text.search(pattern) !== -1, "the document has every part that an exported one replaces");
     return text.replace(pattern, () => replacement);
-  }, withoutBeside(pageDocument));
+  }, withoutParts(pageDocument, ["beside", "owner"]));
 }
 
 /** Each module becomes a function's scope, after those that it imports. */

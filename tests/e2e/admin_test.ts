@@ -70,6 +70,43 @@ Deno.test("Admin: the owner pauses a run, sets its rate, removes a node and stop
   });
 });
 
+Deno.test("Admin: the owner's page signs what its key asks for, and a stop after the round waits for the merge", async () => {
+  await withScratchFolder(async (folder) => {
+    const { run, hub, minerWords } = await startRun(folder);
+    const miner = new IotaProcess(minerWords);
+    await hub.lines.next("stepClosed");
+    const page = new IotaProcess(["admin", "page", "--run", run, "--port", "0", "--json"]);
+    const { url } = await page.lines.next("page") as { url?: string };
+    const [, origin, key] = /^(http:\/\/127\.0\.0\.1:\d+)\/#owner=([0-9a-f]{64})$/.exec(url ?? "") ?? [];
+    const ask = async (request: unknown, shown = key!) => {
+      const headers = { "x-iota-owner": shown };
+      const response = await fetch(`${origin}/owner`, { method: "POST", headers, body: JSON.stringify(request) });
+      return { status: response.status, ...await response.json() as { text?: string; detail?: string } };
+    };
+    assertEquals((await ask({ action: "pause" }, "0".repeat(64))).status, 401);
+    assertMatch((await ask({ action: "pause" })).text ?? "", /The run is paused/);
+    const status = await (await fetch(`${origin}/status`)).json();
+    assertEquals([status.isPausedByOwner, typeof status.runId], [true, "string"]);
+    assertMatch((await ask({ action: "pause" })).detail ?? "", /must be going on/);
+    assertMatch((await ask({ action: "resume" })).text ?? "", /goes on/);
+    assertMatch((await ask({ action: "stopAfterRound" })).text ?? "", /when the open round is merged/);
+    assertEquals((await hub.ended).code, 0);
+    const records = (await Deno.readTextFile(`${run}/records.jsonl`)).trim().split("\n").map((line) =>
+      JSON.parse(line)
+    );
+    const types = records.flatMap(({ record }) => record === undefined ? [] : [record.type as string]);
+    const asked = types.lastIndexOf("ownerActed");
+    const merged = types.indexOf("roundMerged", asked);
+    assert(merged > asked, "it stops at a merge");
+    assertEquals(types.indexOf("stepClosed", merged), -1, "no step follows");
+    assertMatch((await ask({ action: "resume" })).detail ?? "", /its orchestrator must answer/);
+    page.kill("SIGINT");
+    assertEquals((await page.ended).code, 0);
+    miner.kill("SIGINT");
+    await miner.ended;
+  });
+});
+
 /** Steps that were under way may still have the old one. */
 async function untilRate(hub: IotaProcess, most: number): Promise<void> {
   for (let step = 0; step < 5; step++) {

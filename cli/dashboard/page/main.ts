@@ -10,6 +10,7 @@ import { drawLoss } from "./loss_chart.ts";
 import { showAgreement } from "./agreement.ts";
 import { showMember } from "./member_page.ts";
 import { showMembers } from "./members.ts";
+import { OwnerPanel } from "./owner.ts";
 import { recordedPast, recordingHere, servedPast } from "./past.ts";
 import { PathwayPanel, servedPathway } from "./microbatch/pathway.ts";
 import { showSamples } from "./samples.ts";
@@ -22,6 +23,7 @@ let state: RunSnapshot | null = null;
 let pathways: PathwayPanel | null = null;
 let account: AccountPanel | null = null;
 let beside: BesidePanel | null = null; // where two runs are served
+let owner: OwnerPanel | null = null; // where the run's owner serves the page
 let isDrawing = false; // in the next frame
 
 function draw(): void {
@@ -35,6 +37,7 @@ function draw(): void {
   pathways?.show(state);
   showAgreement(state.run);
   showMember(state);
+  owner?.show(state.run);
   account?.show(state);
   showValidators(state);
   showMembers(byId("members"), byId("more"), state);
@@ -65,6 +68,7 @@ async function open(): Promise<void> {
   const recording = await recordingHere();
   account = new AccountPanel({ ask: recording === null ? servedAccount : null, drawSoon });
   pathways = new PathwayPanel({ ask: recording === null ? servedPathway : null, drawSoon });
+  if (document.getElementById("owner") !== null) owner = new OwnerPanel();
   if (document.getElementById("beside") !== null) beside = new BesidePanel(drawSoon);
   if (recording === null) return follow();
   const past = recordedPast(recording);
