@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { gzipSync } from "node:zlib";
-import { pageModules } from "../../../cli/dashboard/dashboard.ts";
+import { pageDocument, pageModules } from "../../../cli/dashboard/dashboard.ts";
 import { placeOn, rangeOf, ticksOf } from "../../../cli/dashboard/page/axis.ts";
 import { pathOf, trainPoints } from "../../../cli/dashboard/page/loss_chart.ts";
 import { progressFacts, qualityFacts } from "../../../cli/dashboard/page/summary.ts";
@@ -61,9 +61,10 @@ Deno.test("Dashboard: the page has no inline script or style, and every control 
   const ids = [...page.matchAll(/\sid="([\w-]+)"/g)].map(([, id]) => id);
   assertEquals(new Set(ids).size, ids.length);
   const wanted = Object.values(pageModules).flatMap((source) =>
-    [...source.matchAll(/byId\("(\w+)"\)/g)].map(([, id]) => id)
+    [...source.matchAll(/byId\("([\w-]+)"\)/g)].map(([, id]) => id)
   );
-  for (const id of wanted) assert(ids.includes(id), `the page has no '${id}'`);
+  const all = new Set([...pageDocument.matchAll(/\sid="([\w-]+)"/g)].map(([, id]) => id));
+  for (const id of wanted) assert(all.has(id), `the page has no '${id}'`);
 });
 
 Deno.test("Dashboard: the newest loss lies at the newest step, also after the curve was thinned", () => {
