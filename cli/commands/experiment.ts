@@ -7,7 +7,7 @@ import { runOptions } from "../options/run_options.ts";
 export const command: Command = {
   name: "experiment",
   summary: "compare wires, merges, whole swarms, links or attributions by training with each",
-  usage: "experiment codecs|merge|swarm|links|clasp|zoo|payloads [--seeds N] [--steps N] [options]",
+  usage: "experiment codecs|merge|swarm|links|clasp|zoo|payloads|byzantine [--seeds N] [--steps N] [options]",
   about:
     "Trains a whole swarm in this one process and in virtual time, with the code of real miners and orchestrator, once for each " +
     "row and seed, and tells how far its loss on held-out text ends from the control's, with the standard error over seeds. " +
@@ -15,11 +15,13 @@ export const command: Command = {
     "one process, links how steps of more microbatches fare over home lines. Clasp measures on a trained model what cheating " +
     "miners do to the loss, and how many samples each form of attribution needs to find them. Zoo has a trained stage audited " +
     "while it cheats in many ways, by this program's rule and by a cosine. Payloads compares what a merge is without each " +
-    "payload with cheaper values of payloads.",
+    "payload with cheaper values of payloads. Byzantine has replicas of a stage commit lies, and merges with and without this " +
+    "program's rules.",
   examples: [
     "iota experiment codecs --seeds 3",
     "iota experiment merge --steps 100 --json",
     "iota experiment clasp --seeds 5",
+    "iota experiment byzantine --size toy",
   ],
   options: [
     {
@@ -39,7 +41,7 @@ export const command: Command = {
   positionals: {
     max: 1,
     placeholder: "NAME",
-    choices: ["codecs", "merge", "swarm", "links", "clasp", "zoo", "payloads"],
+    choices: ["codecs", "merge", "swarm", "links", "clasp", "zoo", "payloads", "byzantine"],
   },
   rights: { read: "any", write: "any", env: "any", sys: ["systemMemoryInfo"] },
   async run(context) {
@@ -49,6 +51,9 @@ export const command: Command = {
     if (context.positionals[0] === "zoo") return await (await import("../experiment/zoo/run_zoo.ts")).runZoo(context);
     if (context.positionals[0] === "payloads") {
       return await (await import("../experiment/payloads/run_payloads.ts")).runPayloads(context);
+    }
+    if (context.positionals[0] === "byzantine") {
+      return await (await import("../experiment/byzantine/run_byzantine.ts")).runByzantine(context);
     }
     return await (await import("../experiment/run_experiment.ts")).runExperiment(context);
   },

@@ -11,7 +11,7 @@ import { splitLayers } from "../../core/model/stages.ts";
 import { optimizerOf } from "../../core/train/optimizers.ts";
 import { clipFactor, learningRateAt } from "../../core/train/schedule.ts";
 import type { StageCompute, StageInput } from "../../gpu/compute.ts";
-import type { BatchSource } from "../data/dataset.ts";
+import type { Batch, BatchSource } from "../data/dataset.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
 
 export interface PathOptions {
@@ -66,4 +66,26 @@ export async function inputsOf(path: Path, input: StageInput): Promise<StageInpu
     inputs.push({ type: "wire", wire: await stage.forward(present(inputs.at(-1), "every stage has an input")) });
   }
   return inputs;
+}
+
+/** In microbatches of as many tokens as the stages take. */
+export function microbatchesOf({ inputs, targets }: Batch, tokens: number): Batch[] {
+  return Array.from({ length: Math.floor(inputs.length / tokens) }, (_, i) => ({
+    inputs: inputs.slice(i * tokens, (i + 1) * tokens),
+    targets: targets.slice(i * tokens, (i + 1) * tokens),
+  }));
+}
+
+/** Mean nats per token. */
+export async function lossOn(path: Path, heldOut: readonly Batch[]): Promise<number> {
+  let sum = 0, count = 0;
+  for (const { inputs: tokens, targets } of heldOut) {
+    const inputs = await inputsOf(path, { type: "tokens", tokens });
+    const tail = present(path.at(-1), "a path has a tail");
+    for (const loss of await tail.evaluate(present(inputs.at(-1), "the tail has an input"), targets)) {
+      sum += loss;
+      count += 1;
+    }
+  }
+  return sum / count;
 }

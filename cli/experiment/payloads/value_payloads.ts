@@ -10,7 +10,7 @@ import { pseudoGradient } from "../../../core/merge/outer.ts";
 import { keyOf, nextUint32, openStream } from "../../../core/prng.ts";
 import { gradientShapley } from "../../../core/score/gradient_shapley.ts";
 import type { Batch } from "../../data/dataset.ts";
-import { inputsOf, openPath, type Path, type PathOptions, trainStep } from "../trained_path.ts";
+import { inputsOf, lossOn, microbatchesOf, openPath, type Path, type PathOptions, trainStep } from "../trained_path.ts";
 
 export const behaviours = [
   ...["honest", "honest", "honest", "honest"] as const,
@@ -52,7 +52,7 @@ export async function valuePayloads(options: PathOptions & { heldOutSequences: n
       payloads.push(sent(honest, { behaviour, seed: config.seed }));
     }
     const sequences = Math.min(heldOutSequences, batches.heldOutWindows);
-    const heldOut = batchesOf(batches.heldOut(sequences), sequencesPerMicrobatch * config.model.contextLength);
+    const heldOut = microbatchesOf(batches.heldOut(sequences), sequencesPerMicrobatch * config.model.contextLength);
     return await valuesOf(path, { index, start, payloads, heldOut });
   } finally {
     for (const stage of [...path, ...replica]) await stage.close();
@@ -77,14 +77,6 @@ function sent(
       return honest.map(() => scale * (nextUint32(stream) / 2 ** 32 - 0.5)); // of the same length
     }
   }
-}
-
-/** In microbatches of as many tokens as the stages take. */
-function batchesOf({ inputs, targets }: Batch, tokens: number): Batch[] {
-  return Array.from({ length: Math.floor(inputs.length / tokens) }, (_, i) => ({
-    inputs: inputs.slice(i * tokens, (i + 1) * tokens),
-    targets: targets.slice(i * tokens, (i + 1) * tokens),
-  }));
 }
 
 interface ValueOptions {
@@ -122,19 +114,6 @@ async function valuesOf(path: Path, { index, start, payloads, heldOut }: ValueOp
     gradientAtStart: gradientShapley({ gradients: gradients.slice(0, 1), payloads }),
     gradientAtBothEnds: gradientShapley({ gradients, payloads }),
   };
-}
-
-async function lossOn(path: Path, heldOut: readonly Batch[]): Promise<number> {
-  let sum = 0, count = 0;
-  for (const { inputs: tokens, targets } of heldOut) {
-    const inputs = await inputsOf(path, { type: "tokens", tokens });
-    const tail = present(path.at(-1), "a path has a tail");
-    for (const loss of await tail.evaluate(present(inputs.at(-1), "the tail has an input"), targets)) {
-      sum += loss;
-      count += 1;
-    }
-  }
-  return sum / count;
 }
 
 /** Of the mean loss, by the stage's parameters. */

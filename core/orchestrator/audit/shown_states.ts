@@ -21,7 +21,7 @@ import { nextBelow } from "../../prng.ts";
 import type { StateShown } from "../../protocol/message.ts";
 import { longestWay } from "../../train/longest_way.ts";
 import { type OrchestratorEffect, type OrchestratorEvent, record, reject } from "../event.ts";
-import { blame, noteAbsence, noteWithheld } from "../members/blame.ts";
+import { blame, hasLapsed, hidLately, noteAbsence, noteHidden, noteWithheld } from "../members/blame.ts";
 import { stepsOfRound } from "../merge/round_length.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 import type { StepWork } from "../step/step_state.ts";
@@ -43,6 +43,7 @@ import {
 } from "./audit_state.ts";
 
 const fineness = 2 ** 24; // of the draw
+const doubtedDraws = 4; // times as often, whoever has withheld a merge's duty: in the round's last step for sure
 
 /** The contributors of the closing step that are to show their parameters. */
 export function drawMiners(state: OrchestratorState, work: StepWork): Set<NodeId> {
@@ -52,7 +53,8 @@ export function drawMiners(state: OrchestratorState, work: StepWork): Set<NodeId
   if (chance <= 0) return drawn;
   for (const node of work.contributors) {
     const before = audit.drawn.get(node) ?? 0;
-    const isDrawn = nextBelow(stream, fineness) < chance * fineness && before < mostStates(validate);
+    const own = hasLapsed(state, node) ? doubtedDraws * chance : chance;
+    const isDrawn = nextBelow(stream, fineness) < own * fineness && before < mostStates(validate);
     if (!isDrawn || members.get(node)?.status !== "active") continue;
     drawn.add(node);
     audit.drawn.set(node, before + 1);
@@ -232,11 +234,13 @@ function drop(
 
 /**
  * Called when a round has been merged and before its work is reported. Whoever has not shown a state of the round before it
- * gets nothing for the round: else a cheat would show only what it did honestly. Having no link is excused as elsewhere.
+ * gets nothing for the round, nor for the next, as it has been paid for what it did not show: else a cheat would show only what it
+ * did honestly. Having no link is excused as elsewhere.
  */
 export function endShowing(state: OrchestratorState): OrchestratorEffect[] {
   const isOld = ({ round }: AwaitedState) => round < state.round - 1;
   const effects: OrchestratorEffect[] = [];
+  for (const node of hidLately(state)) state.roundUnits.delete(node);
   for (const [node, states] of [...state.audit.awaited]) {
     const late = states.find((each) => isOld(each) && each.parameters === null);
     drop(state, { node, isVain: isOld });
@@ -252,7 +256,10 @@ function missedShowing(
   const isAway = state.members.get(node)?.graceUntilMs !== null;
   const note = isAway ? noteAbsence : noteWithheld;
   note(state, { node, duty: "showing" });
-  if (state.unpaid.has(node)) state.roundUnits.delete(node);
+  if (state.unpaid.has(node)) {
+    state.roundUnits.delete(node);
+    noteHidden(state, node);
+  }
   const detail = `Cannot audit step ${step} as its parameters must be shown by the end of the next round`;
   return [record({ type: "faultSeen", node, code: "limitExceeded", detail })];
 }

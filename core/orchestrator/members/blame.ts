@@ -51,6 +51,7 @@ function standingOf(state: OrchestratorState, node: NodeId): Standing {
       restUntilRound: 0,
       suspectedRound: null,
       vainRound: null,
+      hidRound: null,
     };
     state.standings.set(node, standing);
   }
@@ -90,23 +91,28 @@ interface DutyOf {
 export function noteWithheld(state: OrchestratorState, { node, duty }: DutyOf): void {
   const standing = standingOf(state, node);
   if (duty !== "tasks") state.unpaid.add(node); // an undone task is unpaid anyway
-  if (duty !== "tasks" && duty !== "confirming") return noteLapse(state, node);
+  if (duty !== "tasks" && duty !== "confirming") return noteLapse(state, { node, duty });
   standing.withheld[duty] += 1;
   if (standing.withheld[duty] < mostWithheld[duty]) return;
   standing.withheld[duty] -= 1; // one more withheld duty rests it again
   sendToRest(state, node);
 }
 
-/** Any number of withheld duties in one round's merge is one lapse. */
-function noteLapse(state: OrchestratorState, node: NodeId): void {
+/** Parameters that are not shown hide whatever was done with them: twice in a few rounds costs the place, and for longer. */
+const hidden = { lapses: 2, rests: 2 };
+const usual = { lapses: 1, rests: 1 };
+
+/** Of any number of duties withheld in one round's merge only the first counts. */
+function noteLapse(state: OrchestratorState, { node, duty }: { node: NodeId; duty: MergeDuty }): void {
+  const { lapses, rests } = duty === "showing" ? hidden : usual;
   const standing = standingOf(state, node);
   if (standing.lapsedRound === state.round) return;
   standing.lapsedRound = state.round;
-  standing.lapses += 1;
+  standing.lapses += lapses;
   if (standing.lapses >= unpaidLapses) state.roundUnits.delete(node); // a first one costs half: audit/work_report.ts
   if (standing.lapses < mostLapses) return;
   standing.lapses -= 1;
-  sendToRest(state, node);
+  sendToRest(state, node, rests);
 }
 
 /**
@@ -161,9 +167,24 @@ export function isUnreliable(state: OrchestratorState, { node, duty }: DutyOf): 
   return standing.lapsedRound !== null && standing.lapsedRound + roundsRemembered >= state.round;
 }
 
-/** The member loses its place until the remembered rounds have passed. */
-export function sendToRest(state: OrchestratorState, node: NodeId): void {
-  standingOf(state, node).restUntilRound = state.round + roundsRemembered;
+/** It has not shown parameters: what it did then is not known, and it has been paid for it. */
+export function noteHidden(state: OrchestratorState, node: NodeId): void {
+  standingOf(state, node).hidRound = state.round;
+}
+
+/** Those who hid something when the last round ended. */
+export function hidLately({ standings, round }: OrchestratorState): NodeId[] {
+  return [...standings].flatMap(([node, { hidRound }]) => hidRound === round - 1 ? [node] : []);
+}
+
+/** Whether it has withheld a merge's duty that it has not made up for since. */
+export function hasLapsed({ standings }: OrchestratorState, node: NodeId): boolean {
+  return (standings.get(node)?.lapses ?? 0) > 0;
+}
+
+/** The member loses its place until the remembered rounds have passed so many times. */
+export function sendToRest(state: OrchestratorState, node: NodeId, times = 1): void {
+  standingOf(state, node).restUntilRound = state.round + times * roundsRemembered;
   state.resting.push(node);
 }
 
@@ -214,13 +235,15 @@ export function noteRefused(
 export function ageStandings(state: OrchestratorState): void {
   for (const [node, standing] of state.standings) {
     standing.refused = standing.late = 0;
-    if (standing.lapsedRound !== state.round - 1) standing.lapses = Math.max(0, standing.lapses - roundPardon);
+    const isHere = standing.restUntilRound <= state.round;
+    if (isHere && standing.lapsedRound !== state.round - 1) {
+      standing.lapses = Math.max(0, standing.lapses - roundPardon);
+    }
     if (standing.struckRound !== null && standing.struckRound + roundsRemembered < state.round) {
       standing.strikes = 0;
       standing.struckRound = null;
     }
-    if (standing.round + roundsRemembered < state.round && standing.restUntilRound <= state.round) {
-      state.standings.delete(node);
-    }
+    const since = Math.max(standing.round, standing.restUntilRound);
+    if (since + roundsRemembered < state.round) state.standings.delete(node);
   }
 }

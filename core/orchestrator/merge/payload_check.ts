@@ -121,14 +121,20 @@ function payloadMissing(
   return [record({ type: "mergeLate", round: state.round, stage: merge.stage, node, phase: merge.phase })];
 }
 
+/** What is much longer than the usual payload is scaled down, and what is far longer to less. */
+export function lengthScale(length: number, usual: number): number {
+  if (length <= mostWeighed * usual) return 1;
+  return (length > farAbovePeers * usual ? 1 : mostWeighed) * usual / length;
+}
+
 /** Decides each payload's weight before reducing. */
 export function weighPayloads(state: OrchestratorState, merge: StageMerge): void {
   const { reference, isOwn } = referenceOf(state, merge);
   merge.scales.clear();
   for (const [node, length] of merge.lengths) {
-    if (length <= mostWeighed * reference) continue;
-    const most = length > farAbovePeers * reference ? 1 : mostWeighed;
-    merge.scales.set(node, most * reference / length);
+    const scale = lengthScale(length, reference);
+    if (scale === 1) continue;
+    merge.scales.set(node, scale);
     if (isOwn) suspect(state, node);
   }
   if (!isOwn) return; // what the others made is no measure
