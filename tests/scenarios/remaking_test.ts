@@ -138,6 +138,28 @@ Deno.test("Remaking: who fails an input and computes with an equal one has said 
   assertEquals([hub.state.step, blamed(hub)], [1, new Set([liar])]);
 });
 
+Deno.test("Remaking: after claims in vain a node has one a round, not three", () => {
+  const { hub, nodes } = training([3, 3, 3]);
+  const [claimer] = nodes[2] as [NodeId];
+  run(hub, { largest: () => 1 }); // in a round's first step it would be blamed
+  const remade = () => {
+    const before = hub.count("taskReleased");
+    const failed = new Set<number>();
+    run(hub, {
+      largest: ({ node, task }) => {
+        if (node !== claimer || failed.has(Number(task.microbatch))) return 1;
+        failed.add(Number(task.microbatch));
+        return Infinity;
+      },
+    });
+    const released = hub.records.filter(({ type }) => type === "taskReleased").slice(before);
+    return released.filter((record) => record.type === "taskReleased" && record.reason.includes("made again")).length;
+  };
+  assertEquals([remade(), hub.state.standings.get(claimer)?.vainRound], [3, 0]);
+  hub.state.claims.clear(); // as a new round does
+  assertEquals([remade(), blamed(hub).size], [1, 0]);
+});
+
 Deno.test("Remaking: large gradients that all replicas find are taken after a few inputs were made again, and nobody is blamed", () => {
   const { hub } = training([2, 3, 2]);
   const usual = 6 * 5;

@@ -103,6 +103,37 @@ Deno.test("Shown states: who has shown nothing by the end of the next round gets
   assertEquals([faultsOf(hub, silent), faultsOf(hub, honest)], [1, 0]);
 });
 
+Deno.test("Shown states: whoever hid what it was paid for gets nothing for the next round either, and then again", () => {
+  const { hub, nodes } = drawn();
+  const [silent, honest] = nodes;
+  const paid: boolean[] = [];
+  for (let round = 0; round < 4; round++) {
+    const step = train(hub, nodes);
+    for (const node of nodes) {
+      if (node === silent && round === 0) continue;
+      show(hub, node, step);
+      check(hub, node, fine);
+    }
+    merge(hub, nodes);
+    paid.push(paidInLastRound(hub, silent));
+    assert(paidInLastRound(hub, honest));
+  }
+  assertEquals(paid, [true, false, false, true]);
+});
+
+Deno.test("Shown states: hiding twice in a few rounds costs the place for sixteen", () => {
+  const { hub, nodes } = drawn();
+  const [silent, honest] = nodes;
+  for (let round = 0; round < 3; round++) {
+    const step = train(hub, nodes);
+    show(hub, honest, step);
+    check(hub, honest, fine);
+    merge(hub, nodes);
+  }
+  assertEquals(hub.state.standings.get(silent)?.restUntilRound, hub.state.round + 16);
+  assertEquals(hub.state.standings.get(honest)?.restUntilRound ?? 0, 0);
+});
+
 Deno.test("Shown states: having no link when it is due is excused", () => {
   const { hub, nodes } = drawn();
   const [away] = nodes;

@@ -86,6 +86,29 @@ Deno.test("Audits: a silent validator's request goes to another after a deadline
   assertEquals([hub.state.audit.silent.has(silent!), hub.state.audit.running.size], [true, 0]);
 });
 
+Deno.test("Audits: one late answer does not stretch the deadlines for good", () => {
+  const { hub, judges, nodes } = watched(2);
+  const [slow] = judges as [NodeId];
+  const { request } = hub.take(slow, "evaluate");
+  hub.nowMs += 50_000;
+  hub.tell(slow, { type: "evaluated", request, loss: 5, tokens: 64, signature: "" });
+  const isLateAfter = (waitMs: number) => {
+    trainRound(hub, nodes);
+    const before = hub.count("faultSeen");
+    hub.wait(waitMs);
+    const isLate = hub.count("faultSeen") > before;
+    evaluate(hub, judges, () => 5);
+    return isLate;
+  };
+  evaluate(hub, judges, () => 5);
+  assertEquals(isLateAfter(30_000), false);
+  for (let round = 0; round < 40; round++) {
+    trainRound(hub, nodes);
+    evaluate(hub, judges, () => 5);
+  }
+  assertEquals(isLateAfter(10_001), true);
+});
+
 Deno.test("Audits: thirty silent validators do not swallow what one honest one can answer", () => {
   const { hub, judges, nodes } = watched(30);
   const honest = hub.validator("honest");

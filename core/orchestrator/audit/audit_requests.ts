@@ -33,6 +33,7 @@ import type { OrchestratorState, RoundSources } from "../state.ts";
 
 const firstPatience = 1; // times mergePhaseMs, until an answer has been measured
 const answerPatience = 8; // times the slowest answer
+const lasting = 0.9; // of the slowest answer, with each later one: who answers late once does not stretch all deadlines for good
 const leastPatienceMs = 10_000;
 
 /** Where the stages of a round are loaded from; null if the round is over. */
@@ -197,7 +198,7 @@ export function takeRunning(
   audit.silent.delete(node);
   audit.proven.add(node);
   endRunning(state, id);
-  audit.slowestMs = Math.max(audit.slowestMs ?? 0, (nowMs - running.sentMs) / running.tasks);
+  audit.slowestMs = Math.max(lasting * (audit.slowestMs ?? 0), (nowMs - running.sentMs) / running.tasks);
   return running.request;
 }
 
