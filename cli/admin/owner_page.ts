@@ -69,10 +69,26 @@ async function passOn(url: string, { signal }: Request): Promise<Response> {
       const value = its.get(name);
       return value === null ? [] : [[name, value]];
     });
-    return new Response(body, { status, headers: [...kept, ["x-content-type-options", "nosniff"]] });
+    return new Response(body === null ? null : untilBroken(body), {
+      status,
+      headers: [...kept, ["x-content-type-options", "nosniff"]],
+    });
   } catch {
     return unavailable("storage", 502, "Cannot answer as the orchestrator does not");
   }
+}
+
+/** Ends where the other stream breaks off, as the browser asks again by itself. */
+function untilBroken(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  return new ReadableStream({
+    pull: async (to) => {
+      const { done, value } = await reader.read().catch(() => ({ done: true, value: undefined }));
+      if (done || value === undefined) to.close();
+      else to.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
 }
 
 const headers = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
