@@ -5,7 +5,7 @@
  * Owns: the measurement. Out of scope: how many samples tell miners apart (simulate.ts).
  */
 
-import { present } from "../../../core/assert.ts";
+import { assert, present } from "../../../core/assert.ts";
 import { decodeWire, encodeWire, type Wire } from "../../../core/codec/wire.ts";
 import type { RunConfig } from "../../../core/config/config.ts";
 import { microbatchId } from "../../../core/ids.ts";
@@ -28,6 +28,7 @@ export const measuredMicrobatches = 96;
 export async function measureDamage(options: PathOptions): Promise<Damage> {
   const { config, batches } = options;
   const { steps, stepsPerRound, microbatchesPerStep } = config.train;
+  assert(stepsPerRound > 0, "Replicas must train apart for a round of a known length");
   const first = await openPath(options);
   const second = await openPath(options);
   try {

@@ -13,6 +13,7 @@ import { attackNames, type ClaspRow, damageText, measurementsOf, rowsOf } from "
 import { type Damage, measureDamage } from "./measure_damage.ts";
 
 const defaultSeeds = 3;
+const common = { "train.steps": 100, "train.stepsPerRound": 10 }; // replicas train apart for a round
 const plainWires = { "pipeline.codec": "none" }; // attacks are on the residual stream itself
 
 export async function runClasp(context: CommandContext): Promise<number> {
@@ -21,7 +22,7 @@ export async function runClasp(context: CommandContext): Promise<number> {
   const firstSeed = options.number("seed") ?? 1;
   const configs = Array.from(
     { length: options.number("seeds") ?? defaultSeeds },
-    (_, i) => configOf({ common: { "train.steps": 100 }, input, fixed: { ...plainWires, seed: firstSeed + i } }),
+    (_, i) => configOf({ common, input, fixed: { ...plainWires, seed: firstSeed + i } }),
   );
   const damages = await measured(context, configs);
   output.line(damageText(damages));
