@@ -7,7 +7,7 @@
  */
 
 import { createHash } from "node:crypto";
-import { type Fault, fault, type Parsed, refused } from "../../core/fault.ts";
+import { type Fault, fault, type Parsed } from "../../core/fault.ts";
 import type { NodeId } from "../../core/ids.ts";
 import { readClaim } from "../../net/auth/btauth.ts";
 import type { Verify } from "../../net/auth/hello.ts";
@@ -16,10 +16,10 @@ import type { TicketBox } from "../../net/auth/ticket.ts";
 import type { HubPage } from "../../net/hub_http.ts";
 import type { NetLimits } from "../../net/limits.ts";
 import type { Timers } from "../../net/timers.ts";
+import { answerOf, readBody, refusal } from "./owner_answer.ts";
 import { type OwnerRequest, readOwnerCall } from "./owner_request.ts";
 
 export const adminPath = "/api/v1/admin";
-const mostBytes = 4_096;
 const nsPerMs = 1_000_000n;
 
 export interface AdminPageOptions {
@@ -67,7 +67,7 @@ export function openAdminPage(options: AdminPageOptions): HubPage {
       );
     }
     const done = await act(call.value.request);
-    return done.ok ? Response.json({ text: done.value }, { headers }) : refusal(done.fault);
+    return answerOf(done);
   };
 }
 
@@ -78,27 +78,3 @@ function ownerFault(node: NodeId, owner: NodeId): Fault | null {
     `Cannot act on the run as only the key that signs it may, ${owner}: the request is by ${node}`,
   );
 }
-
-async function readBody({ body }: Request): Promise<Parsed<string>> {
-  let text = "";
-  if (body === null) return { ok: true, value: text };
-  for await (const part of body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)) {
-    text += part;
-    if (text.length > mostBytes) {
-      return refused("limitExceeded", `Cannot act as the request must have at most ${mostBytes} characters`);
-    }
-  }
-  return { ok: true, value: text };
-}
-
-const statusOf: Partial<Record<Fault["code"], number>> = {
-  unauthenticated: 401,
-  notAdmitted: 403,
-  wrongPhase: 409,
-  limitExceeded: 429,
-};
-
-const headers = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
-
-const refusal = ({ code, detail }: Fault): Response =>
-  Response.json({ code, detail }, { status: statusOf[code] ?? 400, headers });

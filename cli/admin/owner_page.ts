@@ -7,8 +7,9 @@
  */
 
 import { createHash, timingSafeEqual } from "node:crypto";
-import { type Fault, fault, type Parsed, refused } from "../../core/fault.ts";
+import { fault, type Parsed, refused } from "../../core/fault.ts";
 import { openDashboard } from "../dashboard/dashboard.ts";
+import { answerOf, headers, readBody, refusal } from "./owner_answer.ts";
 import { type OwnerRequest, readOwnerRequest } from "./owner_request.ts";
 
 export interface OwnerPageOptions {
@@ -17,7 +18,6 @@ export interface OwnerPageOptions {
   readonly act: (request: OwnerRequest) => Promise<Parsed<string>>;
 }
 
-const mostBytes = 4_096;
 const passedOn = /^\/(events|status|metrics|grafana\.json|api\/v1\/[a-z/.-]+)$/;
 
 /** Answers one request of a browser. */
@@ -47,13 +47,9 @@ async function answer(request: Request, { key, act }: Pick<OwnerPageOptions, "ke
     const again = "open the address that iota admin page printed";
     return refusal(fault("unauthenticated", `Cannot act as the page must show the key it was opened with; ${again}`));
   }
-  const body = await request.text();
-  if (body.length > mostBytes) {
-    return refusal(fault("limitExceeded", `Cannot act as the request must have at most ${mostBytes} characters`));
-  }
-  const asked = readOwnerRequest(body);
-  const done = asked.ok ? await act(asked.value) : asked;
-  return done.ok ? Response.json({ text: done.value }, { headers }) : refusal(done.fault);
+  const body = await readBody(request);
+  const asked = body.ok ? readOwnerRequest(body.value) : body;
+  return answerOf(asked.ok ? await act(asked.value) : asked);
 }
 
 /** In a time that says nothing about where they differ. */
@@ -90,16 +86,6 @@ function untilBroken(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Arra
     cancel: (reason) => reader.cancel(reason),
   });
 }
-
-const headers = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
-
-const statusOf: Partial<Record<Fault["code"], number>> = {
-  ...{ unauthenticated: 401, notAdmitted: 403 },
-  ...{ wrongPhase: 409, limitExceeded: 429 },
-};
-
-const refusal = ({ code, detail }: Fault): Response =>
-  Response.json({ code, detail }, { status: statusOf[code] ?? 400, headers });
 
 const unavailable = (code: string, status: number, detail: string): Response =>
   Response.json({ code, detail }, { status, headers });

@@ -15,6 +15,7 @@ import type { ComputeHost } from "../roles/compute_host.ts";
 import { decimal } from "../screen/format.ts";
 import { alignedRows } from "../lab/aligned_rows.ts";
 import { type Experiment, experimentNames, experiments, type Row } from "./experiments.ts";
+import { meanOf, standardErrorOf } from "./sample_moments.ts";
 import { withLabData } from "../lab/lab_data.ts";
 import { configOf, patience } from "../lab/lab_settings.ts";
 import { type LabResult, runLab } from "../lab/lab_swarm.ts";
@@ -113,22 +114,14 @@ function rowsOf(results: ReadonlyMap<string, readonly LabResult[]>): ExperimentR
     const { bytesForward, bytesBackward } = ofSeeds[0]!;
     return {
       ...{ name, bytesForward, bytesBackward },
-      mergeBytesPerParameter: mean(ofSeeds.map((result) => result.mergeBytesPerParameter)),
-      tokensPerSecond: mean(ofSeeds.map((result) => result.tokensPerSecond)),
-      loss: mean(ofSeeds.map(({ loss }) => loss)),
-      gap: mean(gaps),
-      standardError: gaps.length < 2 ? null : deviation(gaps) / Math.sqrt(gaps.length),
+      mergeBytesPerParameter: meanOf(ofSeeds.map((result) => result.mergeBytesPerParameter)),
+      tokensPerSecond: meanOf(ofSeeds.map((result) => result.tokensPerSecond)),
+      loss: meanOf(ofSeeds.map(({ loss }) => loss)),
+      gap: meanOf(gaps),
+      standardError: standardErrorOf(gaps),
       seeds: ofSeeds.length,
     };
   });
-}
-
-const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
-
-/** Of a sample. */
-function deviation(values: readonly number[]): number {
-  const middle = mean(values);
-  return Math.sqrt(values.reduce((sum, value) => sum + (value - middle) ** 2, 0) / (values.length - 1));
 }
 
 function tableOf(rows: readonly ExperimentRow[]): string[] {

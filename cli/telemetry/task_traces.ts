@@ -8,7 +8,7 @@ import type { TaskId } from "../../core/ids.ts";
 import type { HubMessage, NodeMessage } from "../../core/protocol/message.ts";
 import { contextOf } from "./traceparent.ts";
 
-const mostOpen = 1024; // a hub may send any number
+const mostOpen = 1024; // tasks of a lost session never end, and a hub may send any number
 
 export class TaskTraces {
   readonly #tracer: Tracer;
@@ -24,10 +24,12 @@ export class TaskTraces {
     if (message.type === "cancelTasks") {
       for (const task of message.tasks) this.#end(task, (span) => span.addEvent("cancelled"));
     }
-    if (message.type !== "runTask" || message.trace === undefined || this.#open.size >= mostOpen) return;
+    if (message.type !== "runTask" || message.trace === undefined) return;
     const { task, stage, direction, trace } = message;
     const attributes = { "iota.task": task, "iota.stage": stage, "iota.node": this.#node };
     this.#end(task, () => {});
+    const [oldest] = this.#open.keys();
+    if (oldest !== undefined && this.#open.size >= mostOpen) this.#end(oldest, (span) => span.addEvent("forgotten"));
     this.#open.set(task, this.#tracer.startSpan(`compute ${direction}`, { attributes }, contextOf(trace)));
   }
 

@@ -68,7 +68,6 @@ const plausible = (): readonly Row[] => [
     replicas: 5,
     width: 64,
     steps: 24,
-    lossTolerance: 0.05, // until it is out, it costs about half of the last step, and the loss then falls by 6 % a step
     miners: [{ stage: 0, hostile: gathersInColumn(1.9, { honest, names: /embed/ }) }],
   })),
   {

@@ -2,13 +2,12 @@
 /** The dashboard in a real Chromium: load, live updates, hostile texts, looks and access. */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { keepChainWeights } from "../../cli/duty/weights_file.ts";
 import { nodeId } from "../../core/ids.ts";
 import { noChromium, withPage } from "../support/browser/chromium.ts";
 import { withLivePage } from "../support/browser/live_page.ts";
-import { overflow, shows, tellSample, withRun } from "../support/browser/run_page.ts";
+import { overflow, seriousFaults, shows, tellSample, withRun } from "../support/browser/run_page.ts";
 import { recordLedger } from "../support/ledger_folder.ts";
 import { sampleMiners, sampleValidator } from "../support/sample_run.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
@@ -140,14 +139,7 @@ for (const colorScheme of ["light", "dark"] as const) {
         await shows(page, "step 31 of 40");
         await shows(page, "of the States");
         assertEquals(await overflow(page), 0);
-        await page.evaluate(axe.source); // as the devtools would, not as a script of the page
-        const serious = await page.evaluate(async () => {
-          const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run();
-          return violations.filter(({ impact }) => impact === "serious" || impact === "critical").map(({ id, nodes }) =>
-            `${id}: ${nodes.map(({ html }) => html).join(" ")}`
-          );
-        });
-        assertEquals(serious, []);
+        assertEquals(await seriousFaults(page), []);
         const back = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
         assertEquals(back === "rgb(16, 20, 24)", colorScheme === "dark");
       });

@@ -2,7 +2,6 @@
 /** The owner's buttons in a real Chromium, by mouse and by keyboard, and that nobody else sees them. */
 
 import { assertEquals, assertMatch } from "@std/assert";
-import axe from "axe-core";
 import { openOwnerPage } from "../../cli/admin/owner_page.ts";
 import type { OwnerRequest } from "../../cli/admin/owner_request.ts";
 import { openFolderPage } from "../../cli/dashboard/run_dashboard.ts";
@@ -12,7 +11,7 @@ import { parsed, refused } from "../../core/fault.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
 import { listen } from "../../net/server.ts";
 import { noChromium, withPage } from "../support/browser/chromium.ts";
-import { overflow } from "../support/browser/run_page.ts";
+import { overflow, seriousFaults } from "../support/browser/run_page.ts";
 import { FakeHost } from "../support/fake_host.ts";
 import { recordRun } from "../support/record_folder.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
@@ -77,12 +76,7 @@ testWhere(noChromium, "Browser: the owner pauses at once, and removes a node or 
         await page.waitForFunction(() => document.getElementById("owner-answer")!.textContent === "Done");
         assertEquals(acted.map(({ action }) => action), ["pause", "stop"]);
         assertEquals(await overflow(page), 0);
-        await page.evaluate(axe.source);
-        const serious = await page.evaluate(async () => {
-          const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run();
-          return violations.filter(({ impact }) => impact === "serious" || impact === "critical").map(({ id }) => id);
-        });
-        assertEquals([serious, problems], [[], []]);
+        assertEquals([await seriousFaults(page), problems], [[], []]);
       });
     }
   });

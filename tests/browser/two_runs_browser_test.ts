@@ -2,13 +2,12 @@
 /** Two runs on one page in a real Chromium: both curves, numbers and texts at the step that the slider chooses. */
 
 import { assertEquals, assertMatch } from "@std/assert";
-import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { openBeside, openFolderPage } from "../../cli/dashboard/run_dashboard.ts";
 import { RunHistory } from "../../cli/history/run_history.ts";
 import { TerminalOutput } from "../../cli/output/output.ts";
 import { noChromium, withPage } from "../support/browser/chromium.ts";
-import { overflow, shows } from "../support/browser/run_page.ts";
+import { overflow, seriousFaults, shows } from "../support/browser/run_page.ts";
 import { FakeHost } from "../support/fake_host.ts";
 import { recordRun } from "../support/record_folder.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
@@ -54,12 +53,7 @@ testWhere(noChromium, "Browser: two runs are shown at the same step, wherever th
         const held = /Held-out loss\s+(\S+ nats)\s+(\S+ nats)/.exec(await row(page, "Held-out loss"))!;
         assertEquals(held[1], held[2]);
         assertEquals(await overflow(page), 0);
-        await page.evaluate(axe.source);
-        const serious = await page.evaluate(async () => {
-          const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run();
-          return violations.filter(({ impact }) => impact === "serious" || impact === "critical").map(({ id }) => id);
-        });
-        assertEquals([serious, problems], [[], []]);
+        assertEquals([await seriousFaults(page), problems], [[], []]);
       });
     }
   });

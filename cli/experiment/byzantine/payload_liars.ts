@@ -5,7 +5,8 @@
  * arXiv 1902.06156, with a fixed z, as theirs is 0 or less for eight payloads.
  */
 
-import { nextUint32, type Stream } from "../../../core/prng.ts";
+import type { Stream } from "../../../core/prng.ts";
+import { noiseLike } from "../payload_noise.ts";
 
 export interface Seen {
   readonly own: Float32Array; // what it would have committed
@@ -26,7 +27,7 @@ const share = 0.5; // of the mean, backwards
 export const payloadLies: readonly PayloadLie[] = [
   { name: "wrong sign, tripled", liars: 2, payload: ({ own }) => own.map((value) => -3 * value) },
   { name: "ten times", liars: 2, payload: ({ own }) => own.map((value) => 10 * value) },
-  { name: "noise, five times as long", liars: 2, payload: ({ own, stream }) => noiseOf(own, { times: 5, stream }) },
+  { name: "noise, five times as long", liars: 2, payload: ({ own, stream }) => noiseLike(own, { times: 5, stream }) },
   { name: "another's", liars: 2, payload: ({ honest: [first], own }) => first ?? own },
   { name: "nearly nothing", liars: 2, payload: ({ own }) => own.map((value) => 1e-6 * value) },
   { name: "IPM", liars: 1, payload: ({ honest }) => momentsOf(honest).mean.map((value) => -share * value) },
@@ -34,12 +35,6 @@ export const payloadLies: readonly PayloadLie[] = [
   { name: "IPM, two", liars: 2, payload: ({ honest }) => momentsOf(honest).mean.map((value) => -share * value) },
   { name: "ALIE, two", liars: 2, payload: ({ honest }) => littleIsEnough(honest) },
 ];
-
-/** Uniform, `times` as long as the payload. */
-function noiseOf(own: Float32Array, { times, stream }: { times: number; stream: Stream }): Float32Array {
-  const scale = times * Math.sqrt(12 * own.reduce((sum, value) => sum + value ** 2, 0) / own.length);
-  return own.map(() => scale * (nextUint32(stream) / 2 ** 32 - 0.5));
-}
 
 function littleIsEnough(honest: readonly Float32Array[]): Float32Array {
   const { mean, deviation } = momentsOf(honest);

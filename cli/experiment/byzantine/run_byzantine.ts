@@ -2,16 +2,13 @@
 
 import type { CommandContext } from "../../command.ts";
 import { alignedRows } from "../../lab/aligned_rows.ts";
-import { withLabData } from "../../lab/lab_data.ts";
-import { configOf } from "../../lab/lab_settings.ts";
-import { givenRun } from "../../options/run_options.ts";
-import { openDevice } from "../../roles/open_device.ts";
+import { meanOf, standardErrorOf } from "../sample_moments.ts";
+import { forEachSeed } from "../seeded_runs.ts";
 import { type CombineRule, combineRules } from "./combine.ts";
-import { payloadLies, replicas } from "./payload_liars.ts";
+import { type PayloadLie, payloadLies, replicas } from "./payload_liars.ts";
 import { type Trained, trainReplicas } from "./train_replicas.ts";
 
 const heldOutSequences = 64;
-const defaultSeeds = 3;
 
 export interface ByzantineRow {
   readonly name: string; // of the lie; "honest": none
@@ -26,42 +23,30 @@ export interface ByzantineRow {
   readonly seeds: number;
 }
 
-type Cell = { readonly name: string; readonly rule: CombineRule; readonly liars: number; readonly results: Trained[] };
+interface Results {
+  readonly name: string;
+  readonly rule: CombineRule;
+  readonly liars: number;
+  readonly results: Trained[];
+}
+
+type Cell = Results & { readonly lie: PayloadLie | null };
 
 export async function runByzantine(context: CommandContext): Promise<number> {
-  const { options, output } = context;
-  const { input } = await givenRun(context);
-  const firstSeed = options.number("seed") ?? 1;
-  const common = { "train.steps": 100, "train.stepsPerRound": 10, "pipeline.codec": "none" };
-  const configs = Array.from(
-    { length: options.number("seeds") ?? defaultSeeds },
-    (_, i) => configOf({ common, input, fixed: { "pipeline.stages": 3, seed: firstSeed + i } }),
-  );
-  const signal = context.interruption();
-  const folder = await Deno.makeTempDir({ prefix: "iota-experiment-" });
-  const device = await openDevice(options.text("device") ?? "cpu", { threads: options.number("threads") });
+  const { output } = context;
   const cells: Cell[] = [null, ...payloadLies].flatMap((lie) =>
-    combineRules.map((rule) => ({ name: lie?.name ?? "honest", rule, liars: lie?.liars ?? 0, results: [] }))
+    combineRules.map((rule) => ({ name: lie?.name ?? "honest", lie, rule, liars: lie?.liars ?? 0, results: [] }))
   );
-  try {
-    for (const config of configs) {
-      const { steps, stepsPerRound } = config.train;
-      output.line(
-        `Seed ${config.seed}: ${replicas} replicas of ${config.size} train ${steps} steps, merged every ${stepsPerRound}`,
-      );
-      await withLabData({ folder, config }, async (batches) => {
-        for (const { name, rule, results } of cells) {
-          const lie = payloadLies.find((each) => each.name === name) ?? null;
-          const trained = await trainReplicas({ config, batches, device, signal, rule, lie, heldOutSequences });
-          output.event({ type: "trained", seed: config.seed, name, rule, ...trained });
-          results.push(trained);
-        }
-      });
+  const common = { "train.steps": 100, "train.stepsPerRound": 10, "pipeline.codec": "none" };
+  await forEachSeed(context, { common, fixed: { "pipeline.stages": 3 } }, async (options) => {
+    const { seed, size, train: { steps, stepsPerRound } } = options.config;
+    output.line(`Seed ${seed}: ${replicas} replicas of ${size} train ${steps} steps, merged every ${stepsPerRound}`);
+    for (const { name, lie, rule, results } of cells) {
+      const trained = await trainReplicas({ ...options, rule, lie, heldOutSequences });
+      output.event({ type: "trained", seed, name, rule, ...trained });
+      results.push(trained);
     }
-  } finally {
-    await device.finish();
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
   const rows = byzantineRows(cells);
   output.line("");
   for (const line of tableOf(rows)) output.line(line);
@@ -69,19 +54,17 @@ export async function runByzantine(context: CommandContext): Promise<number> {
   return 0;
 }
 
-export function byzantineRows(cells: readonly Cell[]): ByzantineRow[] {
+export function byzantineRows(cells: readonly Results[]): ByzantineRow[] {
   const control = cells[0]?.results ?? [];
-  const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   return cells.map(({ name, rule, liars, results }) => {
     const gaps = results.map(({ loss }, i) => loss - control[i]!.loss);
     const excesses = gaps.map((gap, i) => gap / control[i]!.loss);
-    const excess = mean(excesses);
-    const variance = excesses.reduce((sum, each) => sum + (each - excess) ** 2, 0) / (excesses.length - 1);
+    const excess = meanOf(excesses);
     return {
-      ...{ name, rule, liars, loss: mean(results.map(({ loss }) => loss)), gap: mean(gaps), excess },
-      standardError: excesses.length > 1 ? Math.sqrt(variance / excesses.length) : null,
-      honestLeftOut: mean(results.map(({ honestLeftOut }) => honestLeftOut)),
-      liesLeftOut: liars === 0 ? null : mean(results.map(({ liesLeftOut }) => liesLeftOut)),
+      ...{ name, rule, liars, loss: meanOf(results.map(({ loss }) => loss)), gap: meanOf(gaps), excess },
+      standardError: standardErrorOf(excesses),
+      honestLeftOut: meanOf(results.map(({ honestLeftOut }) => honestLeftOut)),
+      liesLeftOut: liars === 0 ? null : meanOf(results.map(({ liesLeftOut }) => liesLeftOut)),
       seeds: results.length,
     };
   });

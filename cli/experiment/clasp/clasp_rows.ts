@@ -4,7 +4,8 @@
  */
 
 import { present } from "../../../core/assert.ts";
-import { type Damage, deviationOf, meanOf } from "./measure_damage.ts";
+import { deviationOf, meanOf } from "../sample_moments.ts";
+import type { Damage } from "./measure_damage.ts";
 import { type Form, forms, openTrial, type Ranking, swarm, type World } from "./simulate.ts";
 
 export interface ClaspRow {

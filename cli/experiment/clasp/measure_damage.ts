@@ -12,6 +12,7 @@ import { microbatchId } from "../../../core/ids.ts";
 import { runWire } from "../../../core/model/stage_wires.ts";
 import type { StageInput } from "../../../gpu/compute.ts";
 import type { Batch } from "../../data/dataset.ts";
+import { deviationOf } from "../sample_moments.ts";
 import { openPath, type Path, type PathOptions, trainStep } from "../trained_path.ts";
 import { type Attack, attacks } from "./attacks.ts";
 
@@ -97,13 +98,4 @@ async function lossOn(path: Path, { inputs, targets }: Batch, cheat: Cheat | nul
 function forged({ attack, wire }: Cheat, input: StageInput, output: Uint8Array): Uint8Array {
   if (input.type !== "wire") return output;
   return encodeWire(wire, attack.forge({ input: decodeWire(wire, input.wire), output: decodeWire(wire, output) }));
-}
-
-export const meanOf = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;
-
-/** Of a sample. */
-export function deviationOf(values: readonly number[]): number {
-  const middle = meanOf(values);
-  return Math.sqrt(values.reduce((sum, value) => sum + (value - middle) ** 2, 0) / (values.length - 1));
 }

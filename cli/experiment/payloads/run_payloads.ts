@@ -3,14 +3,11 @@
 import { present } from "../../../core/assert.ts";
 import type { CommandContext } from "../../command.ts";
 import { alignedRows } from "../../lab/aligned_rows.ts";
-import { withLabData } from "../../lab/lab_data.ts";
-import { configOf } from "../../lab/lab_settings.ts";
-import { givenRun } from "../../options/run_options.ts";
-import { openDevice } from "../../roles/open_device.ts";
+import { meanOf } from "../sample_moments.ts";
+import { forEachSeed } from "../seeded_runs.ts";
 import { behaviours, type PayloadValues, valuePayloads } from "./value_payloads.ts";
 
 const heldOutSequences = 64;
-const defaultSeeds = 3;
 
 export interface PayloadsRow {
   readonly name: string; // of the estimate
@@ -27,34 +24,16 @@ const estimates = {
 } as const;
 
 export async function runPayloads(context: CommandContext): Promise<number> {
-  const { options, output } = context;
-  const { input } = await givenRun(context);
-  const firstSeed = options.number("seed") ?? 1;
+  const { output } = context;
   const common = { "train.steps": 100, "train.stepsPerRound": 10 };
-  const configs = Array.from(
-    { length: options.number("seeds") ?? defaultSeeds },
-    (_, i) => configOf({ common, input, fixed: { "pipeline.stages": 3, seed: firstSeed + i } }),
-  );
-  const signal = context.interruption();
-  const folder = await Deno.makeTempDir({ prefix: "iota-experiment-" });
-  const device = await openDevice(options.text("device") ?? "cpu", { threads: options.number("threads") });
   const all: PayloadValues[] = [];
-  try {
-    for (const config of configs) {
-      output.line(
-        `Seed ${config.seed}: trains ${config.train.steps} steps of ${config.size}, then eight replicas apart`,
-      );
-      const values = await withLabData(
-        { folder, config },
-        (batches) => valuePayloads({ config, batches, device, signal, heldOutSequences }),
-      );
-      output.event({ type: "values", seed: config.seed, behaviours, ...values });
-      all.push(values);
-    }
-  } finally {
-    await device.finish();
-    await Deno.remove(folder, { recursive: true });
-  }
+  await forEachSeed(context, { common, fixed: { "pipeline.stages": 3 } }, async (options) => {
+    const { seed, size, train: { steps } } = options.config;
+    output.line(`Seed ${seed}: trains ${steps} steps of ${size}, then eight replicas apart`);
+    const values = await valuePayloads({ ...options, heldOutSequences });
+    output.event({ type: "values", seed, behaviours, ...values });
+    all.push(values);
+  });
   const rows = payloadsRows(all);
   output.line("");
   const percent = (share: number) => `${(100 * share).toFixed(0)} %`;
@@ -71,16 +50,15 @@ export function payloadsRows(all: readonly PayloadValues[]): PayloadsRow[] {
   const last = behaviours.indexOf("wrong sign, tripled");
   const bad = behaviours.flatMap((behaviour, i) => /^(noise|wrong sign)/.test(behaviour) ? [i] : []);
   const honest = behaviours.flatMap((behaviour, i) => behaviour === "honest" ? [i] : []);
-  const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   return Object.entries(estimates).map(([name, pick]) => {
     const correlations = all.map((values) => spearman(values.leftOut, pick(values)));
     const pairs = all.map(pick).flatMap((values) =>
       honest.flatMap((good) => bad.map((worse) => Number(values[worse]! < values[good]!)))
     );
     return {
-      ...{ name, spearman: mean(correlations), least: Math.min(...correlations) },
-      wrongSignLast: mean(all.map(pick).map((values) => Number(Math.min(...values) === values[last]))),
-      badBelowHonest: mean(pairs),
+      ...{ name, spearman: meanOf(correlations), least: Math.min(...correlations) },
+      wrongSignLast: meanOf(all.map(pick).map((values) => Number(Math.min(...values) === values[last]))),
+      badBelowHonest: meanOf(pairs),
     };
   });
 }

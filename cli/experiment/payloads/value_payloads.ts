@@ -7,9 +7,10 @@
 
 import { present } from "../../../core/assert.ts";
 import { pseudoGradient } from "../../../core/merge/outer.ts";
-import { keyOf, nextUint32, openStream } from "../../../core/prng.ts";
+import { keyOf, openStream } from "../../../core/prng.ts";
 import { gradientShapley } from "../../../core/score/gradient_shapley.ts";
 import type { Batch } from "../../data/dataset.ts";
+import { noiseLike } from "../payload_noise.ts";
 import { inputsOf, lossOn, microbatchesOf, openPath, type Path, type PathOptions, trainStep } from "../trained_path.ts";
 
 export const behaviours = [
@@ -71,11 +72,8 @@ function sent(
       return honest.map((value) => -value);
     case "wrong sign, tripled":
       return honest.map((value) => -3 * value);
-    case "noise": {
-      const stream = openStream(keyOf(seed, "noise"));
-      const scale = Math.sqrt(12 * honest.reduce((sum, value) => sum + value ** 2, 0) / honest.length);
-      return honest.map(() => scale * (nextUint32(stream) / 2 ** 32 - 0.5)); // of the same length
-    }
+    case "noise":
+      return noiseLike(honest, { times: 1, stream: openStream(keyOf(seed, "noise")) });
   }
 }
 

@@ -2,17 +2,14 @@
 
 import type { CommandContext } from "../../command.ts";
 import { alignedRows } from "../../lab/aligned_rows.ts";
-import { withLabData } from "../../lab/lab_data.ts";
-import { configOf } from "../../lab/lab_settings.ts";
-import { givenRun } from "../../options/run_options.ts";
-import { openDevice } from "../../roles/open_device.ts";
+import { meanOf } from "../sample_moments.ts";
+import { forEachSeed } from "../seeded_runs.ts";
 import { auditZoo, type Judgement } from "./audit_zoo.ts";
 import { behaviours } from "./behaviours.ts";
 
 /** Of the original's validator. */
 const originalRule = { cosine: 0.9, normRatio: 0.8 };
 const microbatches = 48; // of each seed
-const defaultSeeds = 3;
 
 /** Over all microbatches and seeds. */
 export interface ZooRow {
@@ -29,31 +26,14 @@ export interface ZooRow {
 }
 
 export async function runZoo(context: CommandContext): Promise<number> {
-  const { options, output } = context;
-  const { input } = await givenRun(context);
-  const firstSeed = options.number("seed") ?? 1;
-  const seeds = options.number("seeds") ?? defaultSeeds;
-  const configs = Array.from(
-    { length: seeds },
-    (_, i) => configOf({ common: { "train.steps": 100 }, input, fixed: { "pipeline.stages": 3, seed: firstSeed + i } }),
-  );
-  const signal = context.interruption();
-  const folder = await Deno.makeTempDir({ prefix: "iota-experiment-" });
-  const device = await openDevice(options.text("device") ?? "cpu", { threads: options.number("threads") });
+  const { output } = context;
   const all = new Map(behaviours.map(({ name }) => [name, [] as Judgement[]]));
-  try {
-    for (const config of configs) {
-      output.line(`Seed ${config.seed}: trains ${config.train.steps} steps of ${config.size}, then audits a stage`);
-      const judged = await withLabData(
-        { folder, config },
-        (batches) => auditZoo({ config, batches, device, signal, microbatches }),
-      );
-      for (const [name, judgements] of judged) all.get(name)?.push(...judgements);
-    }
-  } finally {
-    await device.finish();
-    await Deno.remove(folder, { recursive: true });
-  }
+  const settings = { common: { "train.steps": 100 }, fixed: { "pipeline.stages": 3 } };
+  const configs = await forEachSeed(context, settings, async (options) => {
+    const { seed, size, train: { steps } } = options.config;
+    output.line(`Seed ${seed}: trains ${steps} steps of ${size}, then audits a stage`);
+    for (const [name, judgements] of await auditZoo({ ...options, microbatches })) all.get(name)?.push(...judgements);
+  });
   const rows = zooRows(all, configs[0]!.validate.tolerance);
   for (const row of rows) output.event({ type: "row", ...row });
   output.line("");
@@ -86,12 +66,11 @@ export function zooRows(judged: ReadonlyMap<string, readonly Judgement[]>, toler
 
 /** Of cheats found and honest work failed, and the share of the kinds of cheats that the original's rule mostly accepts. */
 export function ratesOf(rows: readonly ZooRow[]): { found: number; falselyFailed: number; missedByOriginal: number } {
-  const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const cheats = rows.filter(({ honest }) => !honest);
   return {
-    found: 1 - mean(cheats.map(({ passes }) => passes)),
-    falselyFailed: 1 - mean(rows.filter(({ honest }) => honest).map(({ passes }) => passes)),
-    missedByOriginal: mean(cheats.map(({ passesOriginal }) => Number(passesOriginal > 0.5))),
+    found: 1 - meanOf(cheats.map(({ passes }) => passes)),
+    falselyFailed: 1 - meanOf(rows.filter(({ honest }) => honest).map(({ passes }) => passes)),
+    missedByOriginal: meanOf(cheats.map(({ passesOriginal }) => Number(passesOriginal > 0.5))),
   };
 }
 

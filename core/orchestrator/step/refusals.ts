@@ -10,7 +10,7 @@
 
 import { fault } from "../../fault.ts";
 import type { NodeId } from "../../ids.ts";
-import { blame, isSuspect, lastVainClaim } from "../members/blame.ts";
+import { blame, isSuspect, lastVainClaim, roundsRemembered } from "../members/blame.ts";
 import { type OrchestratorEffect, record, reject } from "../event.ts";
 import { reach } from "../marks.ts";
 import { reissueWorkOf } from "./leases.ts";
@@ -100,11 +100,10 @@ export function isHopeless(state: OrchestratorState, item: WorkItem): boolean {
  * replica of every stage its work on a microbatch, so whoever claimed in vain not long ago has but one a round.
  */
 const mostClaims = { usual: 3, doubted: 1 };
-const doubtedRounds = 8;
 
 function claimsLeft(state: OrchestratorState, node: NodeId): number {
   const inVain = lastVainClaim(state, node);
-  const isDoubted = inVain !== null && inVain >= state.round - doubtedRounds;
+  const isDoubted = inVain !== null && inVain >= state.round - roundsRemembered;
   return mostClaims[isDoubted ? "doubted" : "usual"] - (state.claims.get(node) ?? 0);
 }
 

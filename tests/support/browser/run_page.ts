@@ -2,6 +2,7 @@
 /** The sample run's page in Chromium, for the tests of the page: opened, followed, and what it shows. */
 
 import { assertEquals } from "@std/assert";
+import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { sampleRun } from "../sample_run.ts";
 import { withScratchFolder } from "../scratch_folder.ts";
@@ -41,3 +42,14 @@ export async function withRun(
 /** By how many pixels the page is too wide. */
 export const overflow = (page: Page) =>
   page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+
+/** What axe-core finds that keeps people out. */
+export async function seriousFaults(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source); // as the devtools would, not as a script of the page
+  return await page.evaluate(async () => {
+    const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run();
+    return violations.filter(({ impact }) => impact === "serious" || impact === "critical").map(({ id, nodes }) =>
+      `${id}: ${nodes.map(({ html }) => html).join(" ")}`
+    );
+  });
+}

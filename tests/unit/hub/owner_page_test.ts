@@ -4,6 +4,8 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { openOwnerPage } from "../../../cli/admin/owner_page.ts";
 import type { OwnerRequest } from "../../../cli/admin/owner_request.ts";
 import { parsed } from "../../../core/fault.ts";
+import { defaultNetLimits } from "../../../net/limits.ts";
+import { listen } from "../../../net/server.ts";
 
 const key = "ab".repeat(32);
 const own = "http://127.0.0.1:9011";
@@ -68,6 +70,27 @@ Deno.test("Owner's page: only the orchestrator's public data is passed on", asyn
     assertEquals(asked, ["/status", "/events", "/api/v1/run", "/metrics"]);
   } finally {
     await hub.shutdown();
+  }
+});
+
+Deno.test("Owner's page: over a real socket, a browser that was led here by another name is refused", async () => {
+  const answer = openOwnerPage({ hub: "http://127.0.0.1:1", key, act: () => Promise.resolve(parsed("done")) });
+  const accept = () => ({ frame: () => {}, closed: () => {} });
+  const at = { host: "127.0.0.1", port: 0, limits: defaultNetLimits, onNotice: () => {} };
+  const listener = await listen({ ...at, fetch: answer, accept });
+  try {
+    const port = Number(new URL(listener.url).port);
+    const statusFor = async (host: string) => {
+      using link = await Deno.connect({ hostname: "127.0.0.1", port });
+      const lines = ["POST /owner HTTP/1.1", `host: ${host}`, `x-iota-owner: ${key}`, "connection: close"];
+      const body = '{"action":"pause"}';
+      const text = [...lines, `content-length: ${body.length}`, "", body].join("\r\n");
+      await link.write(new TextEncoder().encode(text));
+      return (await new Response(link.readable).text()).slice(9, 12);
+    };
+    assertEquals(await Promise.all(["evil.example", `127.0.0.1:${port}`].map(statusFor)), ["403", "200"]);
+  } finally {
+    await listener.close();
   }
 });
 
