@@ -16,6 +16,7 @@ import type { AttentionRequest } from "./speed/attention_speed.ts";
 import type { BatchSpeed } from "./speed/batch_speed.ts";
 import type { GemmRequest, GemmSpeed } from "./speed/gemm_speed.ts";
 import type { StartHelpers } from "./cpu/threads/helper_messages.ts";
+import { withLessKept } from "./fit/less_kept.ts";
 import type { FitAdapter } from "./fit/stage_fit.ts";
 import { planStage, type StagePlan } from "./fit/stage_plan.ts";
 import { TooLittleMemoryError } from "./fit/too_large.ts";
@@ -122,7 +123,8 @@ function gpuDevice(
     createStage: async (spec, options) => {
       const adapter = { limits: gpu.device.limits, isSoftware: gpu.adapter.isSoftware };
       const { recomputes } = await fittingPlan(spec, adapter, options);
-      return await createWebGpuStage(gpu, spec, { kernels, settings, ...options, recomputes });
+      const build = (own: StageOptions) => createWebGpuStage(gpu, spec, { kernels, settings, ...own });
+      return await withLessKept({ ...options, recomputes }, build);
     },
     measureGemm: (request) => measureGpuGemm({ gpu, settings }, request),
     measureAttention: (request) => measureGpuAttention({ gpu, settings }, request),

@@ -2,6 +2,7 @@
 
 import type { MinerRecord } from "../../core/miner/event.ts";
 import type { ValidatorRecord } from "../../core/validator/event.ts";
+import type { AuditTally } from "../screen/audit_tally.ts";
 import { byteSize, decimal, duration, plural } from "../screen/format.ts";
 
 /** Lines for a miner's owner; tasks are counted, not listed. */
@@ -59,7 +60,8 @@ function welcomeLine({ name, size, chain }: Extract<MinerRecord, { type: "welcom
   return `run ${name}, size ${size}, ${paid}`;
 }
 
-export function validatorLine(record: ValidatorRecord): string | null {
+/** `passed`: the audits since the last round's summary. */
+export function validatorLine(record: ValidatorRecord, passed: AuditTally): string | null {
   switch (record.type) {
     case "joined":
       return record.resumed ? "link resumed" : "signed in";
@@ -71,25 +73,17 @@ export function validatorLine(record: ValidatorRecord): string | null {
       return `round ${record.round}: held-out loss ${record.loss.toFixed(4)} over ${plural(record.tokens, "token")}`;
     case "payloadTried":
       return `round ${record.round}: held-out loss ${record.loss.toFixed(4)} as one miner's payload leaves its stage`;
-    case "verdict": {
-      const { gradient } = record;
-      if (gradient !== undefined) {
-        return `round ${record.round}: stage ${record.stage} ${record.miner} ${record.passed ? "passed" : "FAILED"}: ` +
-          `its gradient's norm is ${decimal(Math.sqrt(gradient.found))}, it confirmed ${
-            decimal(Math.sqrt(gradient.claimed))
-          }`;
-      }
-      const loss = record.lossError === null ? "" : `, loss error ${decimal(record.lossError)}`;
-      return `round ${record.round}: stage ${record.stage} ${record.miner} ${
-        record.passed ? "passed" : "FAILED"
-      } on ${record.task}: ` +
-        `innovation error ${decimal(record.innovationError)} (at most ${record.tolerance})${loss}, ` +
-        `${(100 * record.equalShare).toFixed(1)} % of values equal`;
-    }
-    case "scored":
-      return `round ${record.round}: ${plural(record.miners, "miner")} scored${
-        record.failed === 0 ? "" : `, ${record.failed} of them zero`
+    case "verdict":
+      if (!record.passed) return failedLine(record);
+      passed.add(record);
+      return null;
+    case "scored": {
+      const audits = passed.take();
+      const failed = record.failed === 0 ? "" : `, ${record.failed} of them zero`;
+      return `round ${record.round}: ${plural(record.miners, "miner")} scored${failed}${
+        audits === null ? "" : `; ${audits}`
       }`;
+    }
     case "requestFailed":
     case "refused":
       return `${record.type === "refused" ? "refused" : "request failed"} (${record.code}): ${record.detail}`;
@@ -98,4 +92,16 @@ export function validatorLine(record: ValidatorRecord): string | null {
     case "offline":
       return null;
   }
+}
+
+function failedLine(record: Extract<ValidatorRecord, { type: "verdict" }>): string {
+  const { gradient, miner, task, innovationError, tolerance, equalShare, lossError } = record;
+  const subject = `round ${record.round}: stage ${record.stage} ${miner} FAILED`;
+  if (gradient !== undefined) {
+    const [found, claimed] = [gradient.found, gradient.claimed].map((square) => decimal(Math.sqrt(square)));
+    return `${subject}: its gradient's norm is ${found}, it confirmed ${claimed}`;
+  }
+  const loss = lossError === null ? "" : `, loss error ${decimal(lossError)}`;
+  return `${subject} on ${task}: innovation error ${decimal(innovationError)} (at most ${tolerance})${loss}, ` +
+    `${(100 * equalShare).toFixed(1)} % of values equal`;
 }

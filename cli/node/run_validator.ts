@@ -9,6 +9,7 @@ import type { CommandContext } from "../command.ts";
 import { givenChain } from "../duty/chain_options.ts";
 import { ValidatorChain } from "../duty/validator_chain.ts";
 import { newVersion, openLogFile, openUpgradeWatch } from "../service/long_run.ts";
+import { AuditTally } from "../screen/audit_tally.ts";
 import { validatorLine } from "./node_lines.ts";
 import { alwaysOpen, PausingRole } from "./pausing_role.ts";
 import { openNode, openSigner, runRole } from "./run_node.ts";
@@ -25,6 +26,7 @@ export async function runValidator(context: CommandContext): Promise<number> {
   const versionKey = BigInt(context.options.number("version-key") ?? 0);
   const chain = new ValidatorChain({ context, signer: node.signer, versionKey, onFailure: reject });
   if (given !== null) chain.begin(given);
+  const passedAudits = new AuditTally();
   let role: PausingRole | null = null;
   const leave = () => role?.stop(newVersion);
   const upgrade = await openUpgradeWatch(context, { leave, isIdle: () => false });
@@ -33,7 +35,7 @@ export async function runValidator(context: CommandContext): Promise<number> {
     if (record.type === "evaluated") tally.evaluations += 1;
     if (record.type === "verdict") tally[record.passed ? "verdictsPassed" : "verdictsFailed"] += 1;
     output.event(record);
-    const line = validatorLine(record);
+    const line = validatorLine(record, passedAudits);
     if (line !== null) output.line(line);
     if (record.type === "scored") upgrade?.roundEnded();
   };

@@ -2,9 +2,11 @@
  * The run as plain lines, for a file or a pipe: the content of the live screen, one fact per line.
  *
  * Owns: the sentence of each record and how often steps are printed: at most one line a second (the first and the last always);
- * single tasks print nothing. Pure but for the time of the last line, which the caller passes in.
+ * single tasks print nothing, audits that pass one line a round. Pure but for what it has seen and the time of the last line,
+ * which the caller passes in.
  */
 
+import { AuditTally } from "./audit_tally.ts";
 import { ownerText } from "./news_words.ts";
 import { unreachable } from "../../core/assert.ts";
 import { type RunView, tokensPerSecond } from "../../core/view/view.ts";
@@ -32,6 +34,7 @@ export function createPlainLines(): PlainLines {
   let lastStepMs = -Infinity;
   let lastReleaseMs = -Infinity;
   let lastLoadingMs = -Infinity;
+  const passed = new AuditTally();
   return {
     of(record, view, nowMs) {
       if (record.type === "stepClosed") {
@@ -46,7 +49,15 @@ export function createPlainLines(): PlainLines {
         if (nowMs - lastLoadingMs < loadingMs) return [];
         lastLoadingMs = nowMs;
       }
-      return isSpoken(record) ? [timedLine(sentence(record, view), { view, nowMs })] : [];
+      if (record.type === "verdict" && record.passed) {
+        passed.add(record);
+        return [];
+      }
+      const isEnd = record.type === "roundMerged" || record.type === "runFinished";
+      const audits = isEnd ? passed.take() : null;
+      const sentences = audits === null ? [] : [`audits   ${audits}`];
+      if (isSpoken(record)) sentences.push(sentence(record, view));
+      return sentences.map((text) => timedLine(text, { view, nowMs }));
     },
   };
 }
@@ -182,17 +193,18 @@ function mergeSentence(record: Of<"roundMerged">): string {
   return `merge    round ${record.round - 1} merged, ${hashes}${bytes}, ${duration(record.mergeMs)}${wait}${next}`;
 }
 
+/** Of a failed one. */
 function verdictSentence(record: Of<"verdict">): string {
   const { gradient } = record;
   if (gradient !== undefined) {
-    return `verdict  ${record.passed ? "passed" : "FAILED"}  ${shortAddress(record.miner)} stage ${record.stage} ` +
+    return `verdict  FAILED  ${shortAddress(record.miner)} stage ${record.stage} ` +
       `gradient confirmed with norm ${decimal(Math.sqrt(gradient.claimed))}, found ${
         decimal(Math.sqrt(gradient.found))
       }`;
   }
   const loss = record.lossError === null ? "" : `, loss differs by ${decimal(record.lossError)}`;
   const equal = `${(100 * record.equalShare).toFixed(record.equalShare === 1 ? 0 : 1)} % of values identical`;
-  return `verdict  ${record.passed ? "passed" : "FAILED"}  ${shortAddress(record.miner)} stage ${record.stage} ` +
+  return `verdict  FAILED  ${shortAddress(record.miner)} stage ${record.stage} ` +
     `task ${record.task}: innovation error ${decimal(record.innovationError)} of ${
       decimal(record.tolerance)
     } allowed, ${equal}${loss}`;

@@ -1,10 +1,12 @@
 /** Sentences of records that depend on what happened: a return, nothing to compare, one of a thing. */
 
 import { assertEquals, assertMatch } from "@std/assert";
-import { stageIndex } from "../../../core/ids.ts";
+import { microbatchId, stageIndex, taskId } from "../../../core/ids.ts";
 import { joinedAnew, type RunRecord } from "../../../core/protocol/record.ts";
+import type { ValidatorRecord } from "../../../core/validator/event.ts";
 import { createPaint } from "../../../cli/output/paint.ts";
 import { minerLine, validatorLine } from "../../../cli/node/node_lines.ts";
+import { AuditTally } from "../../../cli/screen/audit_tally.ts";
 import { shortAddress } from "../../../cli/screen/format.ts";
 import { frame } from "../../../cli/screen/panels.ts";
 import { createPlainLines } from "../../../cli/screen/plain.ts";
@@ -41,10 +43,52 @@ Deno.test("Plain lines: a node that joined again is back, and one replica has no
 });
 
 Deno.test("Node lines: one of a thing is not many", () => {
-  assertEquals(validatorLine({ type: "scored", round: 1, miners: 1, failed: 0 }), "round 1: 1 miner scored");
+  const lineOf = (record: ValidatorRecord) => validatorLine(record, new AuditTally());
+  assertEquals(lineOf({ type: "scored", round: 1, miners: 1, failed: 0 }), "round 1: 1 miner scored");
   assertEquals(
-    validatorLine({ type: "scored", round: 1, miners: 2, failed: 1 }),
+    lineOf({ type: "scored", round: 1, miners: 2, failed: 1 }),
     "round 1: 2 miners scored, 1 of them zero",
   );
   assertMatch(minerLine({ type: "kept", stage: stageIndex(0), round: 1, tasks: 1 }) ?? "", /gradients of 1 task$/);
+});
+
+const audited = taskId({ microbatch: microbatchId(7), stage: stageIndex(1), direction: "forward", attempt: 0 });
+
+const verdict = (miner: number, error: number) => ({
+  ...{ type: "verdict" as const, round: 3, validator: sampleMiners[0]!, miner: sampleMiners[miner]! },
+  ...{ stage: stageIndex(1), task: audited, passed: error <= 0.05, innovationError: error },
+  ...{ equalShare: 1, lossError: null, tolerance: 0.05 },
+});
+
+Deno.test("Plain lines: audits that pass are one line a round, a failed one is a line at once", () => {
+  const view = openedView();
+  const plain = createPlainLines();
+  const spoken = (record: RunRecord) => plain.of(record, view, 0).map((line) => line.trim().replace(/^\S+ +/, ""));
+  const merged: RunRecord = {
+    ...{ type: "roundMerged", round: 4, bytesPerMiner: 1024, mergeMs: 900, draws: "", stages: [] },
+  };
+  for (const record of [verdict(1, 0), verdict(1, 0.002), verdict(2, 0)]) assertEquals(spoken(record), []);
+  const [failed, ...rest] = spoken(verdict(2, 0.9));
+  assertMatch(failed!, /^verdict {2}FAILED {2}.* task 7\.1\.forward\.0: innovation error 0\.9 of 0\.05 allowed/);
+  assertEquals(rest, []);
+  assertEquals(spoken(merged).map((line) => line.split(",")[0]), [
+    "audits   3 audits of 2 miners passed",
+    "merge    round 3 merged",
+  ]);
+  assertEquals(spoken(merged).length, 1, "nothing was audited since");
+  spoken(verdict(1, 0));
+  const ended: RunRecord = { type: "runFinished", step: 9, finished: true, reason: "all steps" };
+  assertEquals(spoken(ended)[0], "audits   1 audit of 1 miner passed, innovation error 0");
+});
+
+Deno.test("Node lines: a validator says failed audits at once, passed ones with the round's scores", () => {
+  const passed = new AuditTally();
+  assertEquals(validatorLine(verdict(1, 0.002), passed), null);
+  assertMatch(validatorLine(verdict(1, 0.9), passed) ?? "", /^round 3: stage 1 .* FAILED on 7\.1\.forward\.0/);
+  const scored: ValidatorRecord = { type: "scored", round: 3, miners: 6, failed: 0 };
+  assertEquals(
+    validatorLine(scored, passed),
+    "round 3: 6 miners scored; 1 audit of 1 miner passed, innovation error at most 0.002",
+  );
+  assertEquals(validatorLine(scored, passed), "round 3: 6 miners scored");
 });
