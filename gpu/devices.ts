@@ -10,7 +10,8 @@ import type { StageSpec } from "../core/model/spec.ts";
 import type { AdapterDescription, StageCompute, StageOptions } from "./compute.ts";
 import { measureCpuAdapter } from "./cpu/cpu_adapter_speed.ts";
 import { measureCpuAttention, measureCpuGemm } from "./cpu/cpu_speed.ts";
-import { cpuAdapter, createCpuStage } from "./cpu/cpu_stage.ts";
+import { cpuAdapter, CpuStageDevice, createCpuStage } from "./cpu/cpu_stage.ts";
+import { CpuMemory } from "./cpu/memory.ts";
 import type { AdapterSpeed } from "./speed/adapter_speed.ts";
 import type { AttentionRequest } from "./speed/attention_speed.ts";
 import type { BatchSpeed } from "./speed/batch_speed.ts";
@@ -21,13 +22,14 @@ import type { FitAdapter } from "./fit/stage_fit.ts";
 import { planStage, type StagePlan } from "./fit/stage_plan.ts";
 import { TooLittleMemoryError } from "./fit/too_large.ts";
 import { type AdapterKind, type DeviceFacts, type GpuDevice, NoAdapterError, openGpuDevice } from "./webgpu/device.ts";
+import { checkOperations, type OperationCheck } from "./trace/operation_check.ts";
 import { measureGpuAdapter } from "./webgpu/gpu_adapter_speed.ts";
 import { measureGpuAttention, measureGpuGemm } from "./webgpu/gpu_speed.ts";
 import { Kernels } from "./webgpu/kernel.ts";
 import type { KernelSettings } from "./webgpu/ops.ts";
 import { type GemmTuning, tuneGemm, type TuneRequest } from "./webgpu/tuning/tune_gemm.ts";
 import { type TunedGemms, tunedKernels } from "./webgpu/tuning/tuned.ts";
-import { createWebGpuStage } from "./webgpu/webgpu_stage.ts";
+import { createWebGpuStage, WebGpuStageDevice } from "./webgpu/webgpu_stage.ts";
 import type { DeviceRequest } from "./worker_protocol.ts";
 
 export interface ComputeDevice {
@@ -41,6 +43,7 @@ export interface ComputeDevice {
   measureAttention(request: AttentionRequest): Promise<BatchSpeed | null>;
   measureAdapter(budgetMs: number): Promise<AdapterSpeed | null>;
   tune(request: TuneRequest): Promise<GemmTuning | null>; // null: its kernels have no settings
+  checkOperations(specs: readonly StageSpec[]): Promise<OperationCheck | null>; // null: it has other operations
 }
 
 const probeMs = 250; // of each candidate
@@ -130,8 +133,14 @@ function gpuDevice(
     measureAttention: (request) => measureGpuAttention({ gpu, settings }, request),
     measureAdapter: (budgetMs) => measureGpuAdapter(gpu, budgetMs),
     tune: (request) => tuneAdapter(gpu, { kind, request }),
+    checkOperations: (specs) => {
+      const device = () => new WebGpuStageDevice(gpu, { kernels, settings });
+      return checkOperations(specs, { device, processor: processorDevice });
+    },
   };
 }
+
+const processorDevice = () => new CpuStageDevice(new CpuMemory({}), { threads: 1 });
 
 /** On a device of its own, which has timestamps if the adapter does. */
 async function tuneAdapter(
@@ -161,6 +170,7 @@ function cpuDevice(own: Threads, reason: string | null): ComputeDevice {
     measureAttention: (request) => measureCpuAttention(request, own),
     measureAdapter: (budgetMs) => measureCpuAdapter(budgetMs),
     tune: () => Promise.resolve(null),
+    checkOperations: (specs) => checkOperations(specs, { device: null, processor: processorDevice }),
   };
 }
 
@@ -185,5 +195,6 @@ async function referenceDevice(): Promise<ComputeDevice> {
     measureAttention: () => Promise.resolve(null),
     measureAdapter: () => Promise.resolve(null),
     tune: () => Promise.resolve(null),
+    checkOperations: () => Promise.resolve(null),
   };
 }

@@ -83,6 +83,8 @@ async function perform(request: Exclude<ComputeRequest, { type: "helpersStarted"
       return { type: "finished", id, result: await openedDevice().measureAdapter(request.budgetMs) };
     case "tune":
       return { type: "finished", id, result: await openedDevice().tune(request) };
+    case "checkOperations":
+      return { type: "finished", id, result: await openedDevice().checkOperations(request.specs) };
     case "rest":
       return { type: "finished", id, result: null };
     default:

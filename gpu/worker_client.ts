@@ -16,6 +16,7 @@ import type { AdapterSpeed } from "./speed/adapter_speed.ts";
 import type { AttentionRequest } from "./speed/attention_speed.ts";
 import type { BatchSpeed } from "./speed/batch_speed.ts";
 import type { GemmRequest, GemmSpeed } from "./speed/gemm_speed.ts";
+import type { OperationCheck } from "./trace/operation_check.ts";
 import { VectorTable } from "./vector_table.ts";
 import { OutOfMemoryError } from "./cpu/memory.ts";
 import type { GemmTuning, TuneRequest } from "./webgpu/tuning/tune_gemm.ts";
@@ -81,6 +82,8 @@ export interface ComputeWorker {
   measureAdapter(budgetMs: number): Promise<AdapterSpeed | null>;
   /** The fastest settings of its matrix products. Null of devices whose kernels have none. */
   tune(request: TuneRequest): Promise<GemmTuning | null>;
+  /** A task of each stage, operation by operation, against the processor. Null of the reference. */
+  checkOperations(specs: readonly StageSpec[]): Promise<OperationCheck | null>;
   /**
    * Lets calls in flight finish and refuses later ones: the way out for a process that is about to exit. Measured on llvmpipe:
    * of 112 processes that terminated the worker or destroyed its device just before exit 12 ended with a segmentation fault in
@@ -124,6 +127,7 @@ export async function openComputeWorker(
         link.measure({ type: "measureAttention", ...request }) as Promise<BatchSpeed | null>,
       measureAdapter: (budgetMs) => link.measure({ type: "measureAdapter", budgetMs }) as Promise<AdapterSpeed | null>,
       tune: (request) => link.measure({ type: "tune", ...request }) as Promise<GemmTuning | null>,
+      checkOperations: (specs) => link.measure({ type: "checkOperations", specs }) as Promise<OperationCheck | null>,
       finish: () => link.finish(),
       close: () => link.stop("the compute worker was closed"),
     };
@@ -186,7 +190,9 @@ class WorkerLink implements StageLink {
   }
 
   /** What the worker answers to the request of this type. */
-  measure(request: Extract<Unnumbered<ComputeRequest>, { type: `measure${string}` | "tune" }>): Promise<unknown> {
+  measure(
+    request: Extract<Unnumbered<ComputeRequest>, { type: `measure${string}` | "tune" | "checkOperations" }>,
+  ): Promise<unknown> {
     return this.#request(request);
   }
 

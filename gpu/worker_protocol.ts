@@ -49,6 +49,7 @@ export type ComputeRequest =
   | ({ readonly type: "measureAttention"; readonly id: number } & AttentionRequest) // BatchSpeed, or null
   | { readonly type: "measureAdapter"; readonly id: number; readonly budgetMs: number } // AdapterSpeed, or null
   | ({ readonly type: "tune"; readonly id: number } & TuneRequest) // GemmTuning, or null
+  | { readonly type: "checkOperations"; readonly id: number; readonly specs: readonly StageSpec[] } // OperationCheck, or null
   | { readonly type: "rest"; readonly id: number } // answered when everything before it is done
   /** Answers `startHelpers`, out of turn: the request that needs them waits. Problem null: they are ready. */
   | { readonly type: "helpersStarted"; readonly id: number; readonly problem: string | null };

@@ -1,8 +1,8 @@
 /**
- * The compute device: the adapter, the sizes whose stages it can hold, and how fast it multiplies in the worker, as in
- * training.
+ * The compute device: the adapter, the sizes whose stages it can hold, whether it computes what it should, and how fast it
+ * multiplies in the worker, as in training.
  *
- * Owns: the compute worker that the three checks share, and their messages. Out of scope: a GPU's memory, which WebGPU does
+ * Owns: the compute worker that the four checks share, and their messages. Out of scope: a GPU's memory, which WebGPU does
  * not report; the checks show what a stage needs instead, and on a software adapter compare it with the machine's memory.
  */
 
@@ -14,6 +14,7 @@ import type { DeviceChoice } from "../../gpu/worker_protocol.ts";
 import { withoutAdapter } from "../roles/open_device.ts";
 import { fitAdapterOf, fitModel } from "../roles/model_fit.ts";
 import { byteSize, decimal } from "../screen/format.ts";
+import { checkNumbers } from "./numbers_check.ts";
 import { good, skipped, type Verdict, warning, wrong } from "./verdict.ts";
 
 const gemmBudgetMs = 600;
@@ -66,6 +67,12 @@ export class DeviceChecks {
     if (speed === null) return skipped("the reference is not built for speed");
     const { flopsPerSecond, width } = speed;
     return good(`${flops(flopsPerSecond)} in matrix products of ${width} x ${width}, float32`, { ...speed });
+  }
+
+  async numbers(): Promise<Verdict> {
+    const opened = await this.#opened;
+    if (opened instanceof ComputeError) return skipped("there is no adapter");
+    return await checkNumbers(opened.worker);
   }
 
   /** Closes the worker, so that the process can exit. Does not wait for one that never opened. */

@@ -54,8 +54,10 @@ export async function runDoctor(given: CommandContext, options: readonly OptionS
   return level === "wrong" ? 1 : 0;
 }
 
-const names = ["program", "config", "adapter", "size", "speed", "memory", "disk", "open files", "wallet"];
+const names = ["program", "config", "adapter", "size", "numbers", "speed", "memory", "disk", "open files", "wallet"];
 const remoteNames = ["orchestrator", "chain", "clock"];
+
+const compilingMs = 5000; // all kernels of a stage, by a software driver
 
 function checksOf({ context, chain, file }: Subjects, device: DeviceChecks): Check[] {
   const { options, environment } = context;
@@ -87,6 +89,7 @@ function checksOf({ context, chain, file }: Subjects, device: DeviceChecks): Che
     ...(file === null ? [] : [check("config", () => Promise.resolve(file))]),
     check("adapter", () => device.adapter(), gpu),
     check("size", () => device.size(), gpu),
+    { ...check("numbers", () => device.numbers(), gpu), deadlineMs: deadlineMs + compilingMs },
     check("speed", () => device.speed(), gpu),
     check("memory", checkMemory),
     check("disk", () => checkDisk(context.dataFolder())),

@@ -50,7 +50,8 @@ export async function bytesOfCpuStage(
   return memory.usedBytes;
 }
 
-class CpuStageDevice implements StageDevice {
+/** Computes for one stage. */
+export class CpuStageDevice implements StageDevice {
   readonly adapter = cpuAdapter;
   readonly buffers: CpuMemory;
   readonly ops: CpuOps;

@@ -34,7 +34,8 @@ export function createWebGpuStage(
 
 const readChunkBytes = 4 << 20; // least staging, so that reading parameters does not take one 11 ms wait per small task size
 
-class WebGpuStageDevice implements StageDevice {
+/** Computes for one stage. */
+export class WebGpuStageDevice implements StageDevice {
   readonly adapter: AdapterDescription;
   readonly buffers: StageBuffers;
   readonly ops: Ops;

@@ -1,0 +1,57 @@
+/**
+ * Whether the device computes what it should: operation by operation against the processor, whose own bits are the same on every
+ * machine. Audits expel a miner whose device is wrong.
+ */
+
+import type { Codec } from "../../core/codec/codec_names.ts";
+import { resolveConfig } from "../../core/config/parse.ts";
+import type { SizeName } from "../../core/config/size.ts";
+import { type StageSpec, stageSpecs } from "../../core/model/spec.ts";
+import { splitLayers } from "../../core/model/stages.ts";
+import type { Departure, OperationCheck } from "../../gpu/trace/operation_check.ts";
+import type { ComputeWorker } from "../../gpu/worker_client.ts";
+import { decimal } from "../screen/format.ts";
+import { good, skipped, type Verdict, wrong } from "./verdict.ts";
+
+/** SHA-256 of what the processor computes in a task of the checked stages, on any machine with any number of threads. */
+export const knownProcessorHash = "e6f8d9dcb683757cb3f6d867907575c2922e8e9165b117c4edbc762c86c994c5";
+
+/** A head, a body and a tail, small enough for a software driver. */
+export function checkedStages(size: SizeName = "toy", codec: Codec = "q5block"): readonly StageSpec[] {
+  const resolved = resolveConfig({ size, overrides: { "pipeline.stages": 3, "pipeline.codec": codec } });
+  if (!resolved.ok) throw new Error(`size ${size} must be valid by itself`);
+  return stageSpecs(resolved.config, splitLayers(resolved.config));
+}
+
+export async function checkNumbers(worker: ComputeWorker): Promise<Verdict> {
+  const found = await worker.checkOperations(checkedStages());
+  if (found === null) return skipped("the reference has no operations to compare");
+  return judgeNumbers(found, { isProcessor: worker.adapter.device === "cpu" });
+}
+
+export function judgeNumbers(found: OperationCheck, { isProcessor }: { isProcessor: boolean }): Verdict {
+  const { outputs, processorHash, worst, agrees } = found;
+  const facts = { outputs, processorHash, agrees, ...isProcessor ? {} : { worst } };
+  if (processorHash !== knownProcessorHash) {
+    return wrong(
+      "the processor computes other bits than every machine must, so audits would find this one wrong",
+      "Check the machine's memory and undo any overclocking; if that does not help, report it with iota doctor --json",
+      facts,
+    );
+  }
+  if (!agrees) {
+    return wrong(
+      `the device computes something else than the processor: ${departureText(worst)}; audits would find it wrong`,
+      "Update the GPU's driver, or compute on the processor: --device cpu",
+      facts,
+    );
+  }
+  const text = `all ${outputs} results of a task in each kind of stage `;
+  if (isProcessor) return good(`${text}are the known bits`, facts);
+  return good(`${text}agree with the processor's, off by ${decimal(worst.difference)} at most`, facts);
+}
+
+function departureText({ stage, operation, memory, difference, firstRow, lastRow }: Departure): string {
+  const off = Number.isFinite(difference) ? `is off by ${decimal(difference)}` : "is not a number";
+  return `${operation} of stage ${stage} (${memory}) ${off}, most in rows ${firstRow} to ${lastRow}`;
+}
