@@ -88,11 +88,11 @@ Deno.test("Operation check: a kernel that makes a NaN is wrong, not equal", asyn
   assertEquals([agrees, worst.operation, worst.difference], [false, "swiglu", NaN]);
 });
 
-Deno.test("Operation check: the last bits may differ, a hundredth of a percent may not", async () => {
+Deno.test("Operation check: the last bits may differ, a fifth of a percent may not", async () => {
   const scaled = (factor: number) => () =>
     brokenSwiglu((activated) => activated.forEach((value, i) => activated[i] = value * factor));
   const near = await checkOperations(checkedStages(), { device: scaled(1 + 1e-6), processor });
-  const far = await checkOperations(checkedStages(), { device: scaled(1 + 2e-4), processor });
+  const far = await checkOperations(checkedStages(), { device: scaled(1 + 2e-3), processor });
   assertEquals([near.agrees, far.agrees], [true, false]);
 });
 
