@@ -4,7 +4,7 @@
  */
 
 import { createReferenceStage } from "../../gpu/reference/stage.ts";
-import { computeSuite, type OpenStage } from "./compute_suite.ts";
+import { aFew, computeSuite, type OpenStage } from "./compute_suite.ts";
 import { type TraceTolerances, trainingSuite } from "./training_suite.ts";
 
 /** About four times what was measured (tests/bench/LOG.md, 2026-11-22): wires and state at rest are float32. */
@@ -15,5 +15,5 @@ const tolerances: TraceTolerances = {
 
 const open: OpenStage = (spec, optimizer) => Promise.resolve(createReferenceStage(spec, { optimizer }));
 
-computeSuite("reference", open);
+computeSuite("reference", open, { only: aFew });
 trainingSuite("reference", open, { tolerances });

@@ -8,7 +8,6 @@ import type { TraceTolerances } from "./training_suite.ts";
 
 export const activationBytes = 2 ** 20; // some of these stages keep all forwards of the suite, the larger ones a few
 export const skip = noGpuReason;
-export const aFew = ["whole model", "receives and sends", "4:1 heads"];
 
 /** About five times the largest of what was measured on three drivers (tests/bench/LOG.md, 2026-11-22). */
 export const tolerances: TraceTolerances = {
