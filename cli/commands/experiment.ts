@@ -1,13 +1,28 @@
 /** `iota experiment`: compares wires, merges, swarms and links by training, and forms of attribution. The work is in cli/experiment. */
 
-import type { Command } from "../command.ts";
+import type { Command, CommandContext } from "../command.ts";
 import { deviceOption, threadsOption } from "../options/node_options.ts";
 import { runOptions } from "../options/run_options.ts";
+
+type Run = (context: CommandContext) => Promise<number>;
+
+/** Of the experiments that are more than rows of settings (experiments.ts). */
+const ownRunners: Readonly<Record<string, () => Promise<Run>>> = {
+  clasp: async () => (await import("../experiment/clasp/run_clasp.ts")).runClasp,
+  zoo: async () => (await import("../experiment/zoo/run_zoo.ts")).runZoo,
+  payloads: async () => (await import("../experiment/payloads/run_payloads.ts")).runPayloads,
+  byzantine: async () => (await import("../experiment/byzantine/run_byzantine.ts")).runByzantine,
+  replays: async () => (await import("../experiment/replays/run_replays.ts")).runReplays,
+};
+
+const training = async (): Promise<Run> => (await import("../experiment/run_experiment.ts")).runExperiment;
+
+const names = ["codecs", "merge", "swarm", "links", ...Object.keys(ownRunners)];
 
 export const command: Command = {
   name: "experiment",
   summary: "compare wires, merges, whole swarms, links or attributions by training with each",
-  usage: "experiment codecs|merge|swarm|links|clasp|zoo|payloads|byzantine [--seeds N] [--steps N] [options]",
+  usage: `experiment ${names.join("|")} [--seeds N] [--steps N] [options]`,
   about:
     "Trains a whole swarm in this one process and in virtual time, with the code of real miners and orchestrator, once for each " +
     "row and seed, and tells how far its loss on held-out text ends from the control's, with the standard error over seeds. " +
@@ -16,7 +31,7 @@ export const command: Command = {
     "miners do to the loss, and how many samples each form of attribution needs to find them. Zoo has a trained stage audited " +
     "while it cheats in many ways, by this program's rule and by a cosine. Payloads compares what a merge is without each " +
     "payload with cheaper values of payloads. Byzantine has replicas of a stage commit lies, and merges with and without this " +
-    "program's rules.",
+    "program's rules. Replays computes the same tasks again and again on every device here and counts what differs.",
   examples: [
     "iota experiment codecs --seeds 3",
     "iota experiment merge --steps 100 --json",
@@ -41,20 +56,11 @@ export const command: Command = {
   positionals: {
     max: 1,
     placeholder: "NAME",
-    choices: ["codecs", "merge", "swarm", "links", "clasp", "zoo", "payloads", "byzantine"],
+    choices: names,
   },
   rights: { read: "any", write: "any", env: "any", sys: ["systemMemoryInfo"] },
   async run(context) {
-    if (context.positionals[0] === "clasp") {
-      return await (await import("../experiment/clasp/run_clasp.ts")).runClasp(context);
-    }
-    if (context.positionals[0] === "zoo") return await (await import("../experiment/zoo/run_zoo.ts")).runZoo(context);
-    if (context.positionals[0] === "payloads") {
-      return await (await import("../experiment/payloads/run_payloads.ts")).runPayloads(context);
-    }
-    if (context.positionals[0] === "byzantine") {
-      return await (await import("../experiment/byzantine/run_byzantine.ts")).runByzantine(context);
-    }
-    return await (await import("../experiment/run_experiment.ts")).runExperiment(context);
+    const own = context.positionals[0] ?? "";
+    return await (await (ownRunners[own] ?? training)())(context);
   },
 };
