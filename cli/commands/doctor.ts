@@ -17,7 +17,7 @@ export const command: Command = {
     "iota doctor",
     "iota doctor --orchestrator ws://10.0.0.5:9009 --wallet miner",
     "iota doctor --chain finney --netuid 9 --wallet miner --json",
-    "iota doctor --config run.toml --skip adapter,size,speed",
+    "iota doctor --config run.toml --skip adapter,size,speed,numbers",
   ],
   options: [
     {
@@ -38,7 +38,7 @@ export const command: Command = {
       min: 0.1,
       max: 600,
       default: 5,
-      doc: "how long each check may wait for an answer",
+      doc: "how long each check may take; those that compile kernels or wait for others get a few more",
     },
     {
       name: "skip",

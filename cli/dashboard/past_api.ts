@@ -31,26 +31,27 @@ export function openPastApi({ folder, timers }: ConsumerContext): ProjectionCons
 export function pastPages(past: Past, options: RationOptions): Pages {
   const answer = openRations(options);
   return {
-    "/api/v1/history": () => answer({ json: () => past.span() }),
-    "/api/v1/past": async (request) => {
+    "/api/v1/history": (_, origin) => answer({ origin, json: () => past.span() }),
+    "/api/v1/past": async (request, origin) => {
       const sequence = numberIn(request, "at");
-      if (sequence !== null) return await answer({ json: () => past.at(sequence) });
+      if (sequence !== null) return await answer({ origin, json: () => past.at(sequence) });
       return refusal("badRequest", "Cannot show this moment as 'at' must be the whole number of a record");
     },
-    "/api/v1/pathway": async (request) => {
+    "/api/v1/pathway": async (request, origin) => {
       const microbatch = numberIn(request, "microbatch");
       if (microbatch === null) {
         return refusal("badRequest", "Cannot show this microbatch as 'microbatch' must be a whole number");
       }
       const lacks = `Cannot show microbatch ${microbatch} as the run's record log must hold a finished task of it`;
-      return await answer({ json: () => past.pathway(microbatch), lacks, leastBytes: searchBytes });
+      return await answer({ origin, json: () => past.pathway(microbatch), lacks, leastBytes: searchBytes });
     },
-    "/api/v1/member": async (request) => {
+    "/api/v1/member": async (request, origin) => {
       const node = new URL(request.url).searchParams.get("node") ?? "";
       if (!/^\w+$/.test(node) || node.length > longestAddress) {
         return refusal("badRequest", "Cannot show this member as 'node' must be its address");
       }
-      return await answer({ json: async () => await past.account(node) ?? "null", leastBytes: accountBytes });
+      const json = async () => await past.account(node) ?? "null";
+      return await answer({ origin, json, leastBytes: accountBytes });
     },
   };
 }
@@ -62,11 +63,11 @@ export function besidePages(
 ): Pages {
   const answer = openRations(options);
   return {
-    "/api/v1/beside": async (request) => {
+    "/api/v1/beside": async (request, origin) => {
       const step = numberIn(request, "step");
       if (step === null) return refusal("badRequest", "Cannot show the other run as 'step' must be a whole number");
       const json = () => history.at(places.sequenceOf(step), (moment) => JSON.stringify(publicMoment(moment)));
-      return await answer({ json });
+      return await answer({ origin, json });
     },
   };
 }

@@ -2,14 +2,17 @@
  * How much strangers may ask of a run's logs.
  *
  * A question costs the fold of some records, or reading a whole log, and an answer up to a snapshot's bytes. So a few wait at once,
- * and all answers together take at most `bytesPerSecond`, where one that reads a log counts as more than its bytes; whoever comes too
- * early is told when to come back. Out of scope: what is asked.
+ * and all answers together take about `bytesPerSecond`, where one that reads a log counts as more than its bytes; whoever comes too
+ * early is told when to come back. One address gets half of the rate and of the places at most, so it cannot shut out the rest.
+ * Out of scope: what is asked.
  */
 
 import { defaultNetLimits } from "../../net/limits.ts";
 import type { Timers } from "../../net/timers.ts";
 
 const mostWaiting = 8;
+const mostWaitingOfOne = mostWaiting / 2; // of one address
+const mostRemembered = 1024; // addresses that have asked lately
 const savedMs = 2_000; // of a rate that may be spent at once
 const longestMs = defaultNetLimits.helloMs - 2_000; // the port gives a stranger's request `helloMs`
 
@@ -19,6 +22,7 @@ export interface RationOptions {
 }
 
 export interface Question {
+  readonly origin: string; // the address that asks
   /** JSON; null: there is nothing to show. */
   readonly json: () => Promise<string | null>;
   readonly lacks?: string; // why there is nothing
@@ -27,26 +31,49 @@ export interface Question {
 
 /** Answers questions, or says why not now. */
 export function openRations({ timers, bytesPerSecond }: RationOptions): (question: Question) => Promise<Response> {
-  let waiting = 0;
-  let paidUntilMs = -Infinity; // steady
-  return async ({ json, lacks = noRecord, leastBytes = 0 }) => {
+  const all = newAccount();
+  const byOrigin = new Map<string, Account>();
+  return async ({ origin, json, lacks = noRecord, leastBytes = 0 }) => {
     const nowMs = timers.steadyMs();
-    if (waiting >= mostWaiting || paidUntilMs > nowMs + savedMs) {
+    const own = byOrigin.get(origin) ?? newAccount();
+    const isFull = all.waiting >= mostWaiting || all.paidUntilMs > nowMs + savedMs;
+    const isOwnFull = own.waiting >= mostWaitingOfOne || own.paidUntilMs > nowMs + savedMs;
+    if (isFull || isOwnFull) {
       return refusal("limitExceeded", "Cannot show the past now as too many ask for it; try again in a second");
     }
-    waiting += 1;
+    byOrigin.delete(origin);
+    byOrigin.set(origin, own); // the newest last
+    forgetOld(byOrigin);
+    for (const account of [all, own]) account.waiting += 1;
     try {
       const text = await withinTime(json(), timers);
       const bytes = Math.max(text?.length ?? 0, leastBytes);
-      paidUntilMs = Math.max(paidUntilMs, nowMs) + (bytes * 1_000) / bytesPerSecond;
+      const takesMs = (bytes * 1_000) / bytesPerSecond;
+      all.paidUntilMs = Math.max(all.paidUntilMs, nowMs) + takesMs;
+      own.paidUntilMs = Math.max(own.paidUntilMs, nowMs) + 2 * takesMs; // half of the rate
       if (text === null) return refusal("missing", lacks);
       return new Response(text, { headers: jsonHeaders });
     } catch {
       return refusal("storage", "Cannot show the past as the run's record log cannot be read now");
     } finally {
-      waiting -= 1;
+      for (const account of [all, own]) account.waiting -= 1;
     }
   };
+}
+
+/** What one address, or all of them, have asked. */
+interface Account {
+  waiting: number;
+  paidUntilMs: number; // steady
+}
+
+const newAccount = (): Account => ({ waiting: 0, paidUntilMs: -Infinity });
+
+function forgetOld(byOrigin: Map<string, Account>): void {
+  for (const [origin, { waiting }] of byOrigin) {
+    if (byOrigin.size <= mostRemembered) return;
+    if (waiting === 0) byOrigin.delete(origin);
+  }
 }
 
 const noRecord = "Cannot show the past as the run's record log must hold a record";

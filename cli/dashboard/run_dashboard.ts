@@ -68,7 +68,9 @@ async function readRun(
   { history, folder }: { history: RunHistory; folder: string },
 ): Promise<void> {
   const span = await attempting({ action: "read the run", value: folder }, () => history.refresh());
-  if (span.last === 0) throw noRecords(folder, span);
+  const { facts, nodes } = history.newest.view;
+  const isEmpty = facts.run === "" && Object.keys(nodes).length === 0; // none of its lines was a record of a run
+  if (span.last === 0 || (span.damaged > 0 && isEmpty)) throw noRecords(folder, span);
   sayGaps(context, span);
 }
 
@@ -82,9 +84,9 @@ function noRecords(folder: string, { damaged }: HistorySpan): UserError {
 function sayGaps({ output }: CommandContext, { first, missing, damaged }: HistorySpan): void {
   if (first > 1) output.line(`The first ${plural(first - 1, "record")} are no longer kept`);
   if (missing > 0) {
-    output.log.warn(`${plural(missing, "record")} missing in the log; moments after a gap may lack them`);
+    output.log.warn(`Missing in the log: ${plural(missing, "record")}; moments after a gap may lack them`);
   }
-  if (damaged > 0) output.log.warn(`${plural(damaged, "line")} of the log cannot be read and are left out`);
+  if (damaged > 0) output.log.warn(`Left out as unreadable: ${plural(damaged, "line")} of the log`);
 }
 
 interface ShownFolder {
@@ -153,7 +155,12 @@ export async function openFolderPage(
           wire.close("no node can join here");
           return { frame: () => {}, closed: () => {} };
         },
-        fetch: (request, _trust, origin) => pages[new URL(request.url).pathname]?.(request, origin) ?? notFound(),
+        fetch: (request, _trust, origin) => {
+          const { pathname, hostname } = new URL(request.url);
+          const isRead = request.method === "GET" || request.method === "HEAD";
+          if (!isRead || (isOnlyHere(host) && !isOnlyHere(hostname))) return notFound();
+          return pages[pathname]?.(request, origin) ?? notFound();
+        },
         onNotice: (text) => output.log.warn(text),
       }),
   ).catch((error) => {
@@ -167,6 +174,9 @@ export async function openFolderPage(
   };
   return { url: `${listener.url}/`, close };
 }
+
+/** Another name for a page of this machine alone is a stranger's site that wants to read it. */
+const isOnlyHere = (host: string): boolean => ["127.0.0.1", "localhost", "::1", "[::1]"].includes(host);
 
 const notFound = (): Response =>
   Response.json({ code: "missing", detail: "Cannot find this page; try /" }, { status: 404 });

@@ -33,6 +33,11 @@ export class DeviceChecks {
     this.#device = device;
   }
 
+  /** As far as is known before it is opened. */
+  get isProcessor(): boolean {
+    return this.#device === "cpu" || this.#device === "reference";
+  }
+
   get #opened(): Promise<OpenedDevice | ComputeError> {
     return this.#opening ??= this.#open();
   }
@@ -46,8 +51,9 @@ export class DeviceChecks {
 
   async size(): Promise<Verdict> {
     const opened = await this.#opened;
-    const adapter = opened instanceof ComputeError ? null : await fitAdapterOf(opened.worker);
-    if (opened instanceof ComputeError || adapter === null) return skipped("there is no adapter");
+    if (opened instanceof ComputeError) return skipped("there is no adapter");
+    const adapter = await fitAdapterOf(opened.worker);
+    if (adapter === null) return skipped("the reference is for small tests");
     const { isSoftware } = opened.worker.adapter;
     const memoryBytes = isSoftware ? Deno.systemMemoryInfo().available : Infinity;
     const fits: SizeFit[] = [];

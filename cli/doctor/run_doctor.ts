@@ -54,7 +54,7 @@ export async function runDoctor(given: CommandContext, options: readonly OptionS
   return level === "wrong" ? 1 : 0;
 }
 
-const names = ["program", "config", "adapter", "size", "numbers", "speed", "memory", "disk", "open files", "wallet"];
+const names = ["program", "config", "adapter", "size", "speed", "numbers", "memory", "disk", "open files", "wallet"];
 const remoteNames = ["orchestrator", "chain", "clock"];
 
 const compilingMs = 5000; // all kernels of a stage, by a software driver
@@ -80,17 +80,18 @@ function checksOf({ context, chain, file }: Subjects, device: DeviceChecks): Che
     const samples = await Promise.all([hub, chainProbe].map((probe) => heardOf(probe(), deadlineMs)));
     return judgeClock(samples.filter((sample) => sample !== null), environment.system);
   };
-  const gpu = "Check for other programs on the GPU and for driver messages: dmesg";
+  const busy = "Wait longer, if the machine is busy: --timeout 20";
+  const late = device.isProcessor ? busy : `${busy}; or look for driver messages: dmesg`;
   const net = "Check the address and the network, or wait longer: --timeout 20";
   const disk = "Pass a folder on another disk with --data DIR";
   const check = (name: string, run: Check["run"], lateFix = disk): Check => ({ name, run, lateFix, deadlineMs });
   return [
     check("program", checkProgram),
     ...(file === null ? [] : [check("config", () => Promise.resolve(file))]),
-    check("adapter", () => device.adapter(), gpu),
-    check("size", () => device.size(), gpu),
-    { ...check("numbers", () => device.numbers(), gpu), deadlineMs: deadlineMs + compilingMs },
-    check("speed", () => device.speed(), gpu),
+    check("adapter", () => device.adapter(), late),
+    check("size", () => device.size(), late),
+    check("speed", () => device.speed(), late),
+    { ...check("numbers", () => device.numbers(), late), deadlineMs: deadlineMs + compilingMs }, // after speed, on one thread
     check("memory", checkMemory),
     check("disk", () => checkDisk(context.dataFolder())),
     check("open files", checkOpenFiles),

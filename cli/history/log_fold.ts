@@ -63,9 +63,10 @@ export class LogFold implements LogPlace {
     this.#whole = null;
     if (sequence <= this.sequence) return; // already in the view
     if (sequence !== this.sequence + 1) this.isDoubtful = true;
-    if (foldForeign(this.view, { sequence, atMs, record }) !== null) this.#damaged();
+    const isDamaged = foldForeign(this.view, { sequence, atMs, record }) !== null;
     this.sequence = sequence;
     this.atMs = atMs;
+    if (isDamaged) return this.#damaged();
     this.#events.onRecord?.({ sequence, atMs, record }, this.view);
   }
 

@@ -7,6 +7,7 @@
 import { newConduct } from "../../core/view/fold_conduct.ts";
 import { noPathways } from "../../core/view/pathways.ts";
 import { fold } from "../../core/view/fold.ts";
+import { recordProblem } from "./record_shape.ts";
 import type { RunView } from "../../core/view/view.ts";
 import type { StampedRecord } from "../../core/view/view_record.ts";
 
@@ -38,6 +39,8 @@ const isObject = (value: unknown): boolean => typeof value === "object" && value
 
 /** The problem, if another version wrote the record or the disk has damaged it. */
 export function foldForeign(view: RunView, entry: StampedRecord): string | null {
+  const problem = recordProblem(entry.record);
+  if (problem !== null) return `record ${entry.sequence} cannot be read: ${problem}`;
   try {
     fold(view, entry);
     return null;

@@ -10,8 +10,10 @@ import { recordRun } from "../../support/record_folder.ts";
 import { servedRun } from "../../support/served_run.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 
-const ask = (pages: ReturnType<typeof pastPages>, path: string) =>
-  Promise.resolve(pages[path.replace(/\?.*/, "")]!(new Request(`http://hub${path}`), "unknown"));
+type Pages = ReturnType<typeof pastPages>;
+
+const ask = (pages: Pages, path: string, origin = "unknown") =>
+  Promise.resolve(pages[path.replace(/\?.*/, "")]!(new Request(`http://hub${path}`), origin));
 
 Deno.test("Past API: a thread reads the same span and moments as this one", async () => {
   await withScratchFolder(async (folder) => {
@@ -49,13 +51,37 @@ Deno.test("Past API: bytes are rationed, and whoever comes too early is told whe
   });
 });
 
+Deno.test("Past API: an address that asks without end does not shut out the others", async () => {
+  await withScratchFolder(async (folder) => {
+    await recordRun(folder, { steps: 2 });
+    const history = new RunHistory(folder);
+    const timers = new ManualTimers();
+    const pages = pastPages(openPast(history, folder), { timers, bytesPerSecond: 2 ** 20 });
+    const refusals = { greedy: 0, other: 0 };
+    for (let second = 0; second < 20; second++) {
+      for (let i = 0; i < 8; i++) {
+        const { status } = await ask(pages, "/api/v1/member?node=x", "10.0.0.5");
+        refusals.greedy += Number(status === 503);
+      }
+      for (const path of ["/api/v1/past?at=9", "/api/v1/history"]) {
+        refusals.other += Number((await ask(pages, path, "10.0.0.77")).status === 503);
+      }
+      timers.advance(1_000);
+    }
+    assertEquals([refusals.greedy > 100, refusals.other], [true, 0]);
+    await history.close();
+  });
+});
+
 Deno.test("Past API: a search costs more than its answer, so that nobody has the log searched all the time", async () => {
   await withScratchFolder(async (folder) => {
     await recordRun(folder, { steps: 2 });
     const history = new RunHistory(folder);
     const timers = new ManualTimers();
     const pages = pastPages(openPast(history, folder), { timers, bytesPerSecond: 2 ** 17 });
-    const search = async (microbatch: number) => (await ask(pages, `/api/v1/pathway?microbatch=${microbatch}`)).status;
+    let asked = 0; // by as many addresses
+    const search = async (microbatch: number) =>
+      (await ask(pages, `/api/v1/pathway?microbatch=${microbatch}`, `10.0.0.${asked++}`)).status;
     assertEquals([await search(3), await search(99), await search(4), await search(5)], [200, 404, 200, 503]);
     timers.advance(1_000);
     assertEquals(await search(5), 200);
@@ -73,11 +99,14 @@ Deno.test("Past API: of many questions at once a few wait, and an answer that ta
     account: () => never.promise,
     close: () => {},
   };
-  const pages = pastPages(slow, { timers, bytesPerSecond: 1_000 });
-  const answers = Array.from({ length: 40 }, (_, i) => ask(pages, `/api/v1/past?at=${i}`));
+  const [pages, pagesOfOne] = [1, 2].map(() => pastPages(slow, { timers, bytesPerSecond: 1_000 })) as [Pages, Pages];
+  const answers = Array.from({ length: 40 }, (_, i) => ask(pages, `/api/v1/past?at=${i}`, `10.0.0.${i % 3}`));
+  const ofOne = Array.from({ length: 40 }, (_, i) => ask(pagesOfOne, `/api/v1/past?at=${i}`));
   timers.advance(10_000);
-  const statuses = (await Promise.all(answers)).map(({ status }) => status);
-  assertEquals([statuses.filter((status) => status === 500).length, statuses.at(-1)], [8, 503]);
+  const waited = async (asked: Promise<Response>[]) =>
+    (await Promise.all(asked)).filter(({ status }) => status === 500).length;
+  assertEquals([await waited(answers), await waited(ofOne)], [8, 4]);
+  assertEquals((await answers.at(-1))?.status, 503);
   never.resolve("");
 });
 
