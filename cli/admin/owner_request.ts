@@ -24,10 +24,15 @@ export interface OwnerCall {
 const rate = knobAt("train.learningRate");
 const { min, max } = rate.kind === "float" ? rate : { min: 0, max: 0 };
 
+const rateRule = `must be ${min} to ${max}`;
+
 const requestShape = v.variant("action", [
   v.strictObject({ action: v.picklist(["pause", "resume", "stop", "stopAfterRound"]) }),
   v.strictObject({ action: v.picklist(["kick", "admit"]), node: address }),
-  v.strictObject({ action: v.literal("rate"), learningRate: v.pipe(v.number(), v.minValue(min), v.maxValue(max)) }),
+  v.strictObject({
+    action: v.literal("rate"),
+    learningRate: v.pipe(v.number(rateRule), v.minValue(min, rateRule), v.maxValue(max, rateRule)),
+  }),
 ]);
 const callShape = v.strictObject({ run: v.pipe(v.string(), v.maxLength(128)), request: requestShape });
 
@@ -48,6 +53,9 @@ function readAs<Shape extends typeof callShape | typeof requestShape>(
   }
   const { success, output, issues } = v.safeParse(shape, value);
   if (success) return parsed(output);
+  const [{ message, input }] = issues;
   const where = v.getDotPath(issues[0]) ?? "the request";
-  return refused("malformedMessage", `Cannot act as ${where} is not what an owner can ask: ${issues[0].message}`);
+  const isRate = message === rateRule;
+  const rule = isRate ? `${message}: current value is ${JSON.stringify(input)}` : "is not valid in an owner's request";
+  return refused("malformedMessage", `Cannot act as ${where} ${rule}`);
 }

@@ -74,7 +74,7 @@ const paths: Json = {
   },
   "/api/v1/past": {
     get: {
-      summary: "The run as it was after one record",
+      summary: "The run as it was after one record, or the nearest one that can be shown; `sequence` says which",
       parameters: [{ name: "at", in: "query", required: true, schema: { type: "integer", minimum: 0 } }],
       responses: {
         "200": answer("The run then", "Run"),
