@@ -66,6 +66,7 @@ export function losingWorker(isLost: (call: StageCall) => boolean): ComputeWorke
     measureAttention: () => Promise.resolve(null),
     measureAdapter: () => Promise.resolve(null),
     tune: () => Promise.resolve(null),
+    checkOperations: () => Promise.resolve(null),
     finish: () => Promise.resolve(),
     close: () => {},
   };

@@ -35,6 +35,7 @@ function workerWith(isSoftware: boolean): ComputeWorker {
     measureAttention: unused,
     measureAdapter: unused,
     tune: unused,
+    checkOperations: () => Promise.resolve(null),
     finish: () => Promise.resolve(),
     close: () => {},
   };
