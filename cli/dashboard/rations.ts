@@ -14,6 +14,7 @@ const mostWaiting = 8;
 const mostWaitingOfOne = mostWaiting / 2; // of one address
 const mostRemembered = 1024; // addresses that have asked lately
 const savedMs = 2_000; // of a rate that may be spent at once
+const savedOfOneMs = 3_000; // of half the rate: a visitor opens a few members one after another
 const longestMs = defaultNetLimits.helloMs - 2_000; // the port gives a stranger's request `helloMs`
 
 export interface RationOptions {
@@ -37,7 +38,7 @@ export function openRations({ timers, bytesPerSecond }: RationOptions): (questio
     const nowMs = timers.steadyMs();
     const own = byOrigin.get(origin) ?? newAccount();
     const isFull = all.waiting >= mostWaiting || all.paidUntilMs > nowMs + savedMs;
-    const isOwnFull = own.waiting >= mostWaitingOfOne || own.paidUntilMs > nowMs + savedMs;
+    const isOwnFull = own.waiting >= mostWaitingOfOne || own.paidUntilMs > nowMs + savedOfOneMs;
     if (isFull || isOwnFull) {
       return refusal("limitExceeded", "Cannot show the past now as too many ask for it; try again in a second");
     }
