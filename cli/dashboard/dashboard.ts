@@ -17,9 +17,14 @@ import address from "./page/address.ts" with { type: "text" };
 import agreement from "./page/agreement.ts" with { type: "text" };
 import beside from "./page/beside.ts" with { type: "text" };
 import axis from "./page/axis.ts" with { type: "text" };
+import curveChart from "./page/curves/curve_chart.ts" with { type: "text" };
+import effectChart from "./page/curves/effect_chart.ts" with { type: "text" };
+import readout from "./page/curves/readout.ts" with { type: "text" };
+import runCurves from "./page/curves/run_curves.ts" with { type: "text" };
+import flight from "./page/pipeline/flight.ts" with { type: "text" };
 import elements from "./page/elements.ts" with { type: "text" };
 import followRun from "./page/follow_run.ts" with { type: "text" };
-import lossChart from "./page/loss_chart.ts" with { type: "text" };
+import lossChart from "./page/curves/loss_chart.ts" with { type: "text" };
 import main from "./page/main.ts" with { type: "text" };
 import memberPage from "./page/member_page.ts" with { type: "text" };
 import owner from "./page/owner.ts" with { type: "text" };
@@ -27,7 +32,7 @@ import members from "./page/members.ts" with { type: "text" };
 import past from "./page/past.ts" with { type: "text" };
 import pathway from "./page/microbatch/pathway.ts" with { type: "text" };
 import pathwayChart from "./page/microbatch/pathway_chart.ts" with { type: "text" };
-import pipeline from "./page/pipeline.ts" with { type: "text" };
+import pipeline from "./page/pipeline/pipeline.ts" with { type: "text" };
 import runState from "./page/run_state.ts" with { type: "text" };
 import samples from "./page/samples.ts" with { type: "text" };
 import summary from "./page/summary.ts" with { type: "text" };
@@ -44,9 +49,14 @@ export const pageModules: Readonly<Record<string, string>> = {
   "dashboard/page/agreement.ts": agreement,
   "dashboard/page/axis.ts": axis,
   "dashboard/page/beside.ts": beside,
+  "dashboard/page/curves/curve_chart.ts": curveChart,
+  "dashboard/page/curves/effect_chart.ts": effectChart,
+  "dashboard/page/curves/readout.ts": readout,
+  "dashboard/page/curves/run_curves.ts": runCurves,
   "dashboard/page/elements.ts": elements,
+  "dashboard/page/pipeline/flight.ts": flight,
   "dashboard/page/follow_run.ts": followRun,
-  "dashboard/page/loss_chart.ts": lossChart,
+  "dashboard/page/curves/loss_chart.ts": lossChart,
   "dashboard/page/main.ts": main,
   "dashboard/page/member_page.ts": memberPage,
   "dashboard/page/members.ts": members,
@@ -54,7 +64,7 @@ export const pageModules: Readonly<Record<string, string>> = {
   "dashboard/page/past.ts": past,
   "dashboard/page/microbatch/pathway.ts": pathway,
   "dashboard/page/microbatch/pathway_chart.ts": pathwayChart,
-  "dashboard/page/pipeline.ts": pipeline,
+  "dashboard/page/pipeline/pipeline.ts": pipeline,
   "dashboard/page/run_state.ts": runState,
   "dashboard/page/samples.ts": samples,
   "dashboard/page/summary.ts": summary,

@@ -17,7 +17,11 @@ import type {
   VerdictView,
   WireCost,
 } from "../../core/view/view.ts";
+import type { ByteKind } from "../../core/view/curves.ts";
+import type { PaceView } from "../../core/view/pace.ts";
+import { followedHops } from "../../core/view/fold_flight.ts";
 import type { PathwayHop, PathwayView } from "../../core/view/pathways.ts";
+import type { Series } from "../../core/view/series.ts";
 import { harmless } from "../screen/foreign_text.ts";
 import { printable } from "../screen/format.ts";
 import { type PublicNews, publicNews } from "./public_news.ts";
@@ -36,6 +40,26 @@ export interface PublicMember {
 
 /** What a member did besides its tasks; apart from the rest because it changes seldom. */
 export type PublicConduct = Readonly<ConductView>;
+
+/** How long a miner's last tasks took; apart from the rest because it changes seldom. */
+export type PublicPace = PaceView;
+
+/** Where a microbatch of the open step goes next. */
+export interface PublicHop {
+  readonly microbatch: number;
+  readonly stage: number;
+  readonly direction: "forward" | "backward";
+}
+
+/** Over the steps: each value is the mean of `stride` of them, the last ends before `pending` newer ones; null: not measured. */
+export interface PublicCurves {
+  readonly stride: number;
+  readonly pending: number;
+  readonly tokensPerSecond: readonly (number | null)[];
+  readonly miners: readonly (number | null)[]; // ready
+  /** Over the orchestrator's port, both ways, for each trained token. */
+  readonly bytesPerToken: Readonly<Record<ByteKind, readonly (number | null)[]>>;
+}
 
 /** A microbatch's way through the pipeline. */
 export interface PublicPathway {
@@ -80,6 +104,9 @@ export interface PublicRun {
     readonly last: number | null;
   };
   readonly heldOut: readonly HeldOutPoint[];
+  readonly curves: PublicCurves;
+  readonly bytes: Readonly<Record<ByteKind, number>>; // over the orchestrator's port, both ways, in all
+  readonly flight: readonly PublicHop[]; // microbatches of the open step, those with the lowest numbers
   readonly samples: readonly PublicSample[]; // over the whole run, ascending steps
   readonly stages: readonly StageView[];
   readonly memberCount: number; // present ones
@@ -100,6 +127,7 @@ export interface RunSnapshot {
   readonly run: PublicRun;
   readonly members: Readonly<Record<string, PublicMember>>; // by node id; lost ones until the next merge
   readonly conduct: Readonly<Record<string, PublicConduct>>; // of those members with any
+  readonly paces: Readonly<Record<string, PublicPace>>; // of those that have finished a task
   readonly validators: Readonly<Record<string, PublicChecks>>; // of those that have checked something
 }
 
@@ -116,6 +144,7 @@ export function runSnapshot(view: RunView, { sequence, atMs }: Moment): RunSnaps
     run: publicRun(view, atMs),
     members: publicMembers(view),
     conduct: publicConduct(view),
+    paces: publicPaces(view),
     validators: publicChecks(view),
   };
 }
@@ -142,6 +171,9 @@ function publicRun(view: RunView, nowMs: number): PublicRun {
       last: view.lossLast,
     },
     heldOut,
+    curves: publicCurves(view),
+    bytes: view.bytes,
+    flight: followedHops(view),
     samples: view.samples.map(publicSample),
     stages,
     memberCount: presentNodes(view).length,
@@ -166,6 +198,18 @@ export const publicPathway = ({ microbatch, step, hops }: PathwayView): PublicPa
   )),
 });
 
+function publicCurves({ curves: { tokensPerSecond, miners, bytesPerToken } }: RunView): PublicCurves {
+  const { stride, pending } = miners;
+  const coarse = ({ values }: Series) => values.map((value) => value === null ? null : Number(value.toPrecision(4)));
+  const { wires, merge, parameters, control } = bytesPerToken;
+  return {
+    ...{ stride, pending: pending.count, tokensPerSecond: coarse(tokensPerSecond), miners: coarse(miners) },
+    bytesPerToken: {
+      ...{ wires: coarse(wires), merge: coarse(merge), parameters: coarse(parameters), control: coarse(control) },
+    },
+  };
+}
+
 /** To six digits, which halves the curve's bytes. */
 const rounded = (value: number | null): number | null => value === null ? null : Number(value.toPrecision(6));
 
@@ -186,6 +230,12 @@ function publicConduct(view: RunView): Record<string, PublicConduct> {
     conducts[node] = { released, late, faults, blamed, lastFault: code, audits };
   }
   return conducts;
+}
+
+function publicPaces(view: RunView): Record<string, PublicPace> {
+  const paces: Record<string, PublicPace> = {};
+  for (const { node, pace } of nodesOf(view)) if (pace !== null) paces[node] = pace;
+  return paces;
 }
 
 function publicChecks(view: RunView): Record<string, PublicChecks> {

@@ -51,6 +51,24 @@ export const pathwayShape = v.strictObject({
   ),
 });
 
+const byKind = <Schema extends v.GenericSchema>(schema: Schema) =>
+  v.strictObject({
+    wires: described(schema, "tasks with their tensors"),
+    merge: described(schema, "payloads and reduced slices"),
+    parameters: described(schema, "whole stages"),
+    control: described(schema, "all other messages"),
+  });
+
+const curves = v.strictObject({
+  stride: count,
+  pending: count,
+  tokensPerSecond: described(v.array(maybe), "from one closed step to the next, merges included"),
+  miners: described(v.array(maybe), "ready ones"),
+  bytesPerToken: described(byKind(v.array(maybe)), "over the orchestrator's port, both ways, for each trained token"),
+});
+
+const hop = v.strictObject({ microbatch: count, stage: count, direction: v.picklist(["forward", "backward"]) });
+
 const run = v.strictObject({
   name: v.string(),
   size: v.string(),
@@ -80,6 +98,12 @@ const run = v.strictObject({
     v.array(v.strictObject({ round: count, step: count, loss: count })),
     "losses on held-out text in nats per token",
   ),
+  curves: described(
+    curves,
+    "over the steps: each value is the mean of `stride` steps, `pending` newer steps fill no value yet; null: not measured",
+  ),
+  bytes: described(byKind(count), "over the orchestrator's port, both ways, over the whole run"),
+  flight: described(v.array(hop), "where some microbatches of the open step go next"),
   samples: described(
     v.array(v.strictObject({
       round: count,
@@ -130,6 +154,12 @@ const conduct = v.strictObject({
   }),
 });
 
+const pace = v.strictObject({
+  tookMs: described(count, "from sending a task to its result, the mean of a few, in milliseconds"),
+  computeMs: described(count, "of these, on the device, by the miner's word"),
+  leastAwayMs: described(count, "the least of a task that was not on the device: links both ways and queue"),
+});
+
 const checks = v.strictObject({
   passed: described(count, "repeated tasks and gradients that were right"),
   failed: count,
@@ -146,6 +176,7 @@ export const snapshotShape = v.strictObject({
   run,
   members: described(v.record(v.string(), member), "by node id; lost ones until the next merge"),
   conduct: described(v.record(v.string(), conduct), "of those members with any"),
+  paces: described(v.record(v.string(), pace), "of a miner's last tasks, of those that have finished any"),
   validators: described(v.record(v.string(), checks), "what they checked, of those that have checked something"),
 });
 
@@ -172,6 +203,10 @@ export const accountShape = v.strictObject({
     "newest first",
   ),
   effects: described(v.array(v.string()), "on the loss, in sentences"),
+  clasp: described(
+    v.array(v.strictObject({ stage: count, samples: count, effect: count, standardError: maybe })),
+    "the same as numbers, by stage: nats per token above its stage-mates; an error of null: too few samples",
+  ),
   advice: described(v.array(v.string()), "what would raise its pay"),
   scores: described(
     v.nullable(v.strictObject({ round: count, own: count, shares: v.array(share) })),

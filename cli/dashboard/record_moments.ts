@@ -35,4 +35,4 @@ export async function recordMoments(history: RunHistory, span: HistorySpan): Pro
 }
 
 const nothingChanged = ({ sequence, atMs }: SnapshotParts): string =>
-  JSON.stringify({ sequence, atMs, run: {}, members: {}, conduct: {}, validators: {} });
+  JSON.stringify({ sequence, atMs, run: {}, members: {}, conduct: {}, paces: {}, validators: {} });

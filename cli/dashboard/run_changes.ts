@@ -1,7 +1,8 @@
 /**
  * A snapshot of a run in parts, as JSON: the whole, or the parts in which two snapshots differ.
  *
- * The parts are the fields of the run, its members, their conduct, and what its validators checked. They are text from the beginning, because a view changes in place.
+ * The parts are the fields of the run, its members, their conduct and pace, and what its validators checked. They are text from
+ * the beginning, because a view changes in place.
  * Invariant: however many records lie between two snapshots, their difference is never larger than a snapshot.
  */
 
@@ -14,14 +15,22 @@ export interface SnapshotParts {
   readonly run: ReadonlyMap<string, string>;
   readonly members: ReadonlyMap<string, string>;
   readonly conduct: ReadonlyMap<string, string>;
+  readonly paces: ReadonlyMap<string, string>;
   readonly validators: ReadonlyMap<string, string>;
 }
 
-const sections = ["run", "members", "conduct", "validators"] as const;
+const sections = ["run", "members", "conduct", "paces", "validators"] as const;
 
-export function partsOf({ version, sequence, atMs, run, members, conduct, validators }: RunSnapshot): SnapshotParts {
+export function partsOf(
+  { version, sequence, atMs, run, members, conduct, paces, validators }: RunSnapshot,
+): SnapshotParts {
   const parts = (of: object) => new Map(Object.entries(of).map(([name, value]) => [name, JSON.stringify(value)]));
-  const ofNodes = { members: parts(members), conduct: parts(conduct), validators: parts(validators) };
+  const ofNodes = {
+    members: parts(members),
+    conduct: parts(conduct),
+    paces: parts(paces),
+    validators: parts(validators),
+  };
   return { version, sequence, atMs, run: parts(run), ...ofNodes };
 }
 
@@ -32,7 +41,7 @@ export function snapshotJson(parts: SnapshotParts): string {
   return `{"version":${version},"sequence":${sequence},"atMs":${atMs},${bodies.join(",")}}`;
 }
 
-/** `{sequence, atMs, run, members, conduct, validators}` with what changed, a member that left as null; null if nothing changed but the time. */
+/** `{sequence, atMs, run, members, conduct, paces, validators}` with what changed, a member that left as null; null if nothing changed but the time. */
 export function changesJson(before: SnapshotParts, after: SnapshotParts): string | null {
   const changed = sections.map((section) => changedParts(before[section], after[section]));
   if (changed.every(({ length }) => length === 0)) return null;

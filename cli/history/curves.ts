@@ -6,7 +6,7 @@
  */
 
 import type { RunView } from "../../core/view/view.ts";
-import type { StampedRecord } from "../../core/view/view_record.ts";
+import type { RecordOf, StampedRecord } from "../../core/view/view_record.ts";
 
 export const curveColumns = [
   "step",
@@ -19,6 +19,10 @@ export const curveColumns = [
   "tokens",
   "step_ms",
   "miners",
+  "wire_bytes", // over the orchestrator's port, both ways, since the step before
+  "merge_bytes",
+  "parameter_bytes",
+  "message_bytes",
 ] as const;
 
 export type CurveRow = Record<typeof curveColumns[number], number | null>;
@@ -26,20 +30,25 @@ export type CurveRow = Record<typeof curveColumns[number], number | null>;
 /** Collects rows as records arrive, each with the view that contains it. */
 export class Curves {
   readonly rows: CurveRow[] = [];
+  #moved: RecordOf<"bytesMoved"> | null = null; // of the next step
 
   take({ record, atMs }: StampedRecord, view: RunView): void {
-    if (record.type === "stepClosed") {
-      const { step, round, loss, learningRate, gradientNorm, tokens, stepMs } = record;
-      const miners = Object.values(view.nodes).filter(({ role, state }) =>
-        role === "miner" && state === "ready"
-      ).length;
-      this.rows.push({
-        ...{ step, at_ms: atMs, round, loss_nats: loss, held_out_loss_nats: null, learning_rate: learningRate },
-        ...{ gradient_norm: gradientNorm, tokens, step_ms: stepMs, miners },
-      });
-    }
+    if (record.type === "bytesMoved") this.#moved = record;
+    if (record.type === "stepClosed") this.#step(record, { atMs, view });
     const last = this.rows.at(-1);
     if (record.type === "evaluated" && last !== undefined) last.held_out_loss_nats = record.loss;
+  }
+
+  #step(record: RecordOf<"stepClosed">, { atMs, view }: { atMs: number; view: RunView }): void {
+    const { step, round, loss, learningRate, gradientNorm, tokens, stepMs } = record;
+    const miners = Object.values(view.nodes).filter(({ role, state }) => role === "miner" && state === "ready").length;
+    const { wires = null, merge = null, parameters = null, control = null } = this.#moved ?? {};
+    this.#moved = null;
+    this.rows.push({
+      ...{ step, at_ms: atMs, round, loss_nats: loss, held_out_loss_nats: null, learning_rate: learningRate },
+      ...{ gradient_norm: gradientNorm, tokens, step_ms: stepMs, miners },
+      ...{ wire_bytes: wires, merge_bytes: merge, parameter_bytes: parameters, message_bytes: control },
+    });
   }
 }
 

@@ -6,33 +6,29 @@
  * HTTP, beats of a link, what is sent again, and what nodes send each other.
  */
 
+import { type ByteKind, byteKinds, noBytes } from "../../core/view/curves.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import type { NodeId } from "../../core/ids.ts";
 import type { NodeMessage } from "../../core/protocol/message.ts";
 import type { BlobMove, Way } from "../../net/blobs/blob_routes.ts";
 
-/** wires: tasks with their tensors and tokens. merge: payloads and reduced slices. parameters: whole stages. */
-export const trafficKinds = ["wires", "merge", "parameters", "control"] as const;
-export type TrafficKind = typeof trafficKinds[number];
-
-export type TrafficSums = Readonly<Record<Way, Readonly<Record<TrafficKind, number>>>>;
+export type TrafficSums = Readonly<Record<Way, Readonly<Record<ByteKind, number>>>>;
 
 interface Flow {
   bytes: number;
   tokens: number;
 }
 
-type Sums = Record<Way, Record<TrafficKind, number>>;
+type Sums = Record<Way, Record<ByteKind, number>>;
 
-const noSums = (): Sums => ({
-  received: { wires: 0, merge: 0, parameters: 0, control: 0 },
-  sent: { wires: 0, merge: 0, parameters: 0, control: 0 },
-});
+const noSums = (): Sums => ({ received: noBytes(), sent: noBytes() });
 
 export class Traffic {
   readonly forward: Flow = { bytes: 0, tokens: 0 };
   readonly backward: Flow = { bytes: 0, tokens: 0 };
   readonly #nodes = new Map<NodeId, Sums>(); // as many as ever joined
+  readonly #total = noSums();
+  readonly #taken = noBytes();
   readonly #tokensPerMicrobatch: number;
 
   constructor(config: RunConfig) {
@@ -55,7 +51,7 @@ export class Traffic {
     this.#book("sent", { node, kind: segments > 0 ? "wires" : "control", bytes });
   }
 
-  moved({ node, way, bytes }: BlobMove, kind: TrafficKind): void {
+  moved({ node, way, bytes }: BlobMove, kind: ByteKind): void {
     this.#book(way, { node, kind, bytes });
   }
 
@@ -65,13 +61,18 @@ export class Traffic {
 
   /** Of all nodes. */
   get total(): TrafficSums {
-    const total = noSums();
-    for (const sums of this.#nodes.values()) {
-      for (const way of ["received", "sent"] as const) {
-        for (const kind of trafficKinds) total[way][kind] += sums[way][kind];
-      }
+    return this.#total;
+  }
+
+  /** Both ways, since it was last asked. */
+  takeMoved(): Record<ByteKind, number> {
+    const moved = noBytes();
+    for (const kind of byteKinds) {
+      const all = bytesOf(this.#total, kind);
+      moved[kind] = all - this.#taken[kind];
+      this.#taken[kind] = all;
     }
-    return total;
+    return moved;
   }
 
   bytesPerToken(direction: "forward" | "backward"): number | null {
@@ -79,15 +80,16 @@ export class Traffic {
     return tokens === 0 ? null : bytes / tokens;
   }
 
-  #book(way: Way, { node, kind, bytes }: { node: NodeId; kind: TrafficKind; bytes: number }): void {
+  #book(way: Way, { node, kind, bytes }: { node: NodeId; kind: ByteKind; bytes: number }): void {
     const sums = this.#nodes.get(node) ?? noSums();
     sums[way][kind] += bytes;
+    this.#total[way][kind] += bytes;
     this.#nodes.set(node, sums);
   }
 }
 
 /** Both directions. */
-export function bytesOf({ received, sent }: TrafficSums, kind: TrafficKind): number {
+export function bytesOf({ received, sent }: TrafficSums, kind: ByteKind): number {
   return received[kind] + sent[kind];
 }
 

@@ -9,7 +9,13 @@
 
 import { type NodeId, nodeId } from "../../core/ids.ts";
 import type { LogEntry, ScoresEntry } from "../../core/ledger/entry.ts";
-import { effectsOfMiner, openHistory, type RoundEarnings, takeIntoHistory } from "../../core/ledger/miner_history.ts";
+import {
+  effectsOfMiner,
+  type MinerEffect,
+  openHistory,
+  type RoundEarnings,
+  takeIntoHistory,
+} from "../../core/ledger/miner_history.ts";
 import { readLines } from "../history/log_lines.ts";
 import { readLine } from "./chain_line.ts";
 import { entryProblem } from "./entry_shape.ts";
@@ -36,6 +42,13 @@ export interface MemberAccount {
   readonly checked: readonly string[];
   readonly rounds: readonly AccountRound[]; // newest first
   readonly effects: readonly string[]; // on the loss
+  /** The same as numbers, by stage: nats per token above its stage-mates; `standardError` null: too few samples. */
+  readonly clasp: readonly {
+    readonly stage: number;
+    readonly samples: number;
+    readonly effect: number;
+    readonly standardError: number | null;
+  }[];
   readonly advice: readonly string[];
   /** A validator's newest scores: the common ones, with its own where they differ; the highest ones. */
   readonly scores: {
@@ -69,10 +82,15 @@ export async function memberAccount(folder: string, member: string): Promise<Mem
     checked: isValidator ? [] : checkedText(history).slice(-mostSentences),
     rounds: history.rounds.slice(-mostRounds).reverse().map(accountRound),
     effects: isValidator ? [] : effectsOfMiner(history).slice(-mostSentences).map(effectText),
+    clasp: isValidator ? [] : effectsOfMiner(history).slice(-mostSentences).map(numbersOf),
     advice: isValidator ? [] : adviceFor(history),
     scores: isValidator ? scoresFor(node, scores) : null,
   };
 }
+
+const numbersOf = ({ stage, samples, effect, standardError }: MinerEffect): MemberAccount["clasp"][number] => (
+  { stage, samples, effect, standardError }
+);
 
 async function eachEntry(folder: string, onEntry: (entry: LogEntry) => void): Promise<void> {
   const newest = ledgerPath(folder);

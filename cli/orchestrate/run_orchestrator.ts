@@ -196,16 +196,16 @@ async function startRun(
     probeRoom: (bytes) => probeRoom(folder.path, bytes),
     onLog: (entry) => ledger.log.take(entry),
     onRecord: (record) => {
+      const isStep = record.type === "stepClosed";
+      if (isStep) tellTraffic(projection, { traffic: role.traffic, config });
       for (const each of [seen, owner, samples, traces]) each?.onRecord(record);
-      if (record.type !== "stepClosed") return;
-      firstStepAtMs ??= systemTimers.nowMs();
-      tellWire(projection, { traffic: role.traffic, config });
+      if (isStep) firstStepAtMs ??= systemTimers.nowMs();
     },
   });
   chain.onRenewed(() => role.review());
   owner.begin();
-  const { pages } = projection;
-  serveRun(context, { runId, owner, role, members, limits, port, self: signer.address, tickets, pages });
+  const served = { runId, owner, role, members, limits, port, tickets, pages: projection.pages };
+  serveRun(context, { ...served, self: signer.address });
   chain.announce({ invite: sayWhere(output, { prepared, place, at: port.at }), signer });
   const close: StartedRun["close"] = async ({ isOver, isOurs }) => {
     samples.close();
@@ -293,8 +293,9 @@ function explainStorage(error: unknown, path: string): unknown {
   return explainRefusal(error, { action: "keep the run on disk", value: path }) ?? error;
 }
 
-/** Nothing before any traffic at a boundary. */
-function tellWire(projection: Projection, { traffic, config }: { traffic: Traffic; config: RunConfig }): void {
+/** What crossed the port until a step is closed; no cost of a boundary before any traffic there. */
+function tellTraffic(projection: Projection, { traffic, config }: { traffic: Traffic; config: RunConfig }): void {
+  projection.tell({ type: "bytesMoved", ...traffic.takeMoved() });
   const forwardBytes = traffic.bytesPerToken("forward");
   const backwardBytes = traffic.bytesPerToken("backward");
   if (forwardBytes === null || backwardBytes === null) return;

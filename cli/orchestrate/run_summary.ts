@@ -4,7 +4,8 @@ import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import type { RunView } from "../../core/view/view.ts";
 import type { Dataset } from "../data/dataset.ts";
 import { isDiskFull } from "../hub/disk_room.ts";
-import { bf16BytesPerToken, bytesOf, type Traffic, trafficKinds } from "../hub/traffic.ts";
+import { byteKinds } from "../../core/view/curves.ts";
+import { bf16BytesPerToken, bytesOf, type Traffic } from "../hub/traffic.ts";
 
 export interface RunSummaryInput {
   readonly state: OrchestratorState;
@@ -130,7 +131,7 @@ type PortBytes = Pick<
 
 /** `tokens`: trained by this process. */
 function portBytes({ total }: Traffic, tokens: number): PortBytes {
-  const all = trafficKinds.reduce((sum, kind) => sum + bytesOf(total, kind), 0);
+  const all = byteKinds.reduce((sum, kind) => sum + bytesOf(total, kind), 0);
   return {
     bytesPerTrainedToken: tokens === 0 ? null : all / tokens,
     wireBytes: bytesOf(total, "wires"),

@@ -4,6 +4,7 @@
  * Owns: telling the two apart, and folding what another version or a damaged disk may have written. Out of scope: files.
  */
 
+import { emptyCurves, noBytes } from "../../core/view/curves.ts";
 import { newConduct } from "../../core/view/fold_conduct.ts";
 import { noPathways } from "../../core/view/pathways.ts";
 import { fold } from "../../core/view/fold.ts";
@@ -14,7 +15,7 @@ import type { StampedRecord } from "../../core/view/view_record.ts";
 /** Of a view that was written before they existed. */
 const newFields: () => Pick<
   RunView,
-  "unserved" | "heldOut" | "roundStarts" | "samples" | "agreement" | "pathways" | "isPausedByOwner"
+  "unserved" | "heldOut" | "roundStarts" | "samples" | "agreement" | "pathways" | "isPausedByOwner" | "curves" | "bytes"
 > = () => ({
   unserved: [],
   heldOut: [],
@@ -23,6 +24,8 @@ const newFields: () => Pick<
   agreement: [],
   pathways: noPathways(),
   isPausedByOwner: false,
+  curves: emptyCurves(),
+  bytes: noBytes(),
 });
 
 /** A view from a log, with what later versions added. Whether it is one is for `viewProblem` to say. */
@@ -31,6 +34,8 @@ export function wholeView(view: RunView): RunView {
     if (!isObject(node)) continue;
     node.conduct ??= newConduct();
     node.checks ??= null;
+    node.pace ??= null;
+    node.openPace ??= null;
   }
   return { ...newFields(), ...view };
 }

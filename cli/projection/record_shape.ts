@@ -34,6 +34,7 @@ const fields: Fields = {
   },
   deviceFound: { device: text },
   wire: { forwardBytes: measured, backwardBytes: measured, bf16Bytes: measured },
+  bytesMoved: { wires: whole, merge: whole, parameters: whole, control: whole },
   chain: { block: whole, weightsSet: whole, epochs: whole, minersRao: text },
   textSampled: { round: whole, step: whole, prompt: text, text, tokens: whole },
   noted: { label: text, text },

@@ -21,6 +21,14 @@ const pathway = v.object({
   })),
 });
 
+const series = v.object({
+  values: v.array(numberOrNull),
+  stride: v.number(),
+  pending: v.object({ sum: numberOrNull, count: v.number() }),
+});
+
+const bytes = v.object({ wires: v.number(), merge: v.number(), parameters: v.number(), control: v.number() });
+
 const viewShape = v.object(
   {
     facts: v.object({
@@ -80,17 +88,20 @@ const viewShape = v.object(
           lastFailed: v.nullable(v.object({ round: v.number(), miner: v.string() })),
           lastLoss: v.nullable(v.object({ round: v.number(), loss: numberOrNull })),
         })),
+        pace: v.nullable(v.object({ tookMs: v.number(), computeMs: v.number(), leastAwayMs: v.number() })),
+        openPace: v.nullable(v.object({
+          tasks: v.number(),
+          tookMs: v.number(),
+          computeMs: v.number(),
+          leastAwayMs: v.number(),
+        })),
       }),
     ),
     nodeCount: v.number(),
     hops: v.record(v.string(), v.object({ stage: v.number(), direction })),
     hopCount: v.number(),
     pathways: v.object({ stride: v.number(), begun: v.number(), open: v.array(pathway), closed: v.array(pathway) }),
-    losses: v.object({
-      values: v.array(numberOrNull),
-      stride: v.number(),
-      pending: v.object({ sum: numberOrNull, count: v.number() }),
-    }),
+    losses: series,
     lossFirst: numberOrNull,
     lossLast: numberOrNull,
     learningRate: numberOrNull,
@@ -105,6 +116,13 @@ const viewShape = v.object(
       text: v.string(),
       loss: numberOrNull,
     })),
+    curves: v.object({
+      tokensPerSecond: series,
+      miners: series,
+      bytesPerToken: v.object({ wires: series, merge: series, parameters: series, control: series }),
+      moved: v.nullable(bytes),
+    }),
+    bytes,
     wire: v.nullable(v.object({ forwardBytes: v.number(), backwardBytes: v.number(), bf16Bytes: v.number() })),
     chain: v.nullable(v.object({
       block: v.number(),

@@ -32,6 +32,8 @@ import {
   tokensPerSecond,
   type WireCost,
 } from "../../core/view/view.ts";
+import { byteKinds } from "../../core/view/curves.ts";
+import { meanOf } from "../../core/view/series.ts";
 import { newsLine } from "./news_words.ts";
 import { unservedText } from "./record_words.ts";
 
@@ -56,6 +58,7 @@ export function frame(view: RunView, options: FrameOptions): string[] {
     ...progressPanel(view, options),
     ...lossPanel(view, options),
     ...speedPanel(view, options),
+    ...(options.height < leastWithText ? [] : bytesPanel(view, options)),
   ];
   const bottom = [
     ...waitingPanel(view, options),
@@ -141,6 +144,22 @@ export function speedPanel(view: RunView, { width, paint }: PanelOptions): strin
     lines.push(label("wire", paint) + cut([full, medium].find((text) => text.length <= room) ?? narrow, room));
   }
   return lines;
+}
+
+const byteNames = { wires: "wires", merge: "merges", parameters: "parameters", control: "messages" } as const;
+
+/** What all traffic through the orchestrator costs a trained token, and what it is; the largest kind first. */
+export function bytesPanel({ curves }: RunView, { width, paint }: PanelOptions): string[] {
+  const kinds = byteKinds.map((kind) => ({ kind, bytes: meanOf(curves.bytesPerToken[kind]) ?? 0 }));
+  const total = kinds.reduce((sum, { bytes }) => sum + bytes, 0);
+  if (total === 0) return [];
+  const shares = kinds.filter(({ bytes }) => bytes > 0).sort((a, b) => b.bytes - a.bytes)
+    .map(({ kind, bytes }) => `${byteNames[kind]} ${Math.round((100 * bytes) / total)} %`);
+  const room = width - labelWidth;
+  const full = `${decimal(total)} B a trained token: ${shares.join(", ")}`;
+  return [
+    label("bytes", paint) + (full.length <= room ? full : cut(`${decimal(total)} B/token: ${shares.join(" ")}`, room)),
+  ];
 }
 
 /** `7.96x and 7.95x smaller`: each direction against uncompressed bf16. */

@@ -87,7 +87,17 @@ function lostSentence(record: Of<"nodeLost">): string {
 }
 
 const silentTypes = [
-  ...["opened", "takenUp", "deviceFound", "wire", "chain", "nodeAssigned", "taskFinished", "mergePhase"] as const,
+  ...[
+    "opened",
+    "takenUp",
+    "deviceFound",
+    "wire",
+    "bytesMoved",
+    "chain",
+    "nodeAssigned",
+    "taskFinished",
+    "mergePhase",
+  ] as const,
 ];
 type SpokenRecord = Exclude<ViewRecord, { type: typeof silentTypes[number] }>;
 

@@ -179,7 +179,8 @@ export class Swarm {
       case "textSampled":
         return this.#projection?.tell(line as unknown as RecordOf<"textSampled">);
       case "wire":
-        this.#projection?.keep(line as unknown as RecordOf<"wire">); // no line of a swarm's own
+      case "bytesMoved":
+        this.#projection?.keep(line as unknown as RecordOf<"wire" | "bytesMoved">); // no line of a swarm's own
         return;
       case "traffic": // as the orchestrator's own output tells it
         return this.#context.output.event({ ...line, type: "traffic" });

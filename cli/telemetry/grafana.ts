@@ -32,6 +32,7 @@ const panels: readonly Panel[] = [
     unit: "bytes",
     queries: { "{{direction}}, a token": "iota_wire_bytes_per_token" },
   },
+  { title: "Bytes a second", unit: "Bps", queries: { "{{kind}}": "rate(iota_port_bytes_total[1m])" } },
   {
     title: "Merges",
     unit: "s",

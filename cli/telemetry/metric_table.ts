@@ -5,6 +5,7 @@
  * orchestrator's process unless their help says otherwise.
  */
 
+import { byteKinds } from "../../core/view/curves.ts";
 import { type RunView, tokensPerSecond } from "../../core/view/view.ts";
 import type { RefusalCounts } from "../../net/auth/refusals.ts";
 import type { Metric, Sample } from "./metric.ts";
@@ -126,6 +127,12 @@ export const runMetrics: readonly RunMetric[] = [
         { value: wire.forwardBytes, labels: { direction: "forward" } },
         { value: wire.backwardBytes, labels: { direction: "backward" } },
       ],
+  },
+  {
+    name: "iota_port_bytes_total",
+    type: "counter",
+    help: "Bytes over the orchestrator's port, both ways, by kind: wires, merge, parameters, control.",
+    samples: ({ counts }) => byteKinds.map((kind) => ({ value: counts.bytes[kind], labels: { kind } })),
   },
   {
     name: "iota_faults_total",

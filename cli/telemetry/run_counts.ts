@@ -5,6 +5,7 @@
  * counted together under `otherName`.
  */
 
+import { byteKinds, noBytes } from "../../core/view/curves.ts";
 import type { ViewRecord } from "../../core/view/view_record.ts";
 
 export const mostMiners = 256;
@@ -19,6 +20,7 @@ export class RunCounts {
   warnings = 0;
   stepMs: number | null = null; // of the last step
   gradientNorm: number | null = null; // of the last step
+  readonly bytes = noBytes(); // over the port, both ways
   readonly tasks = new Map<string, number>(); // finished, by miner
   readonly faults = new Map<string, number>(); // by code
 
@@ -28,6 +30,9 @@ export class RunCounts {
         this.tokens += record.tokens;
         this.stepMs = record.stepMs;
         this.gradientNorm = record.gradientNorm;
+        return;
+      case "bytesMoved":
+        for (const kind of byteKinds) this.bytes[kind] += record[kind];
         return;
       case "taskFinished":
         return addOne(this.tasks, { name: record.node, most: mostMiners });

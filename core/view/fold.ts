@@ -7,6 +7,8 @@
  */
 
 import { noteCheck } from "./fold_checks.ts";
+import { notePace } from "./fold_pace.ts";
+import { cutCurves, noteBytes, noteStep } from "./fold_curves.ts";
 import { noteConduct } from "./fold_conduct.ts";
 import { forgetFlight, moveMicrobatch } from "./fold_flight.ts";
 import { forgetHeldOutAfter, noteHeldOut, noteRoundStart } from "./fold_held_out.ts";
@@ -38,6 +40,8 @@ function change(view: RunView, record: ViewRecord, atMs: number): void {
     case "wire":
     case "chain":
       return measured(view, record);
+    case "bytesMoved":
+      return noteBytes(view, record);
     case "textSampled":
       return noteSample(view, record);
     case "runStarted":
@@ -134,6 +138,7 @@ function opened(view: RunView, { facts, startedAtMs, step }: RecordOf<"opened">)
 
 function takenUp(view: RunView, { step, round, phase, nodes }: RecordOf<"takenUp">): void {
   Object.assign(view, { step, round, stepAtStart: step });
+  cutCurves(view, step);
   if (phase !== undefined) view.phase = phase;
   if (nodes !== undefined) takeUpNodes(view, nodes);
 }
@@ -178,7 +183,10 @@ function restartPace(view: RunView, atMs: number): void {
 
 function taskFinished(view: RunView, record: RecordOf<"taskFinished">): void {
   const node = nodeOf(view, record.node);
-  if (node !== null) node.tasks += 1;
+  if (node !== null) {
+    node.tasks += 1;
+    notePace(node, record);
+  }
   moveMicrobatch(view, record);
   noteHop(view, record);
 }
@@ -190,6 +198,7 @@ function stepClosed(view: RunView, record: RecordOf<"stepClosed">, atMs: number)
   view.lossFirst ??= loss;
   view.lossLast = loss ?? view.lossLast;
   pushSeries(view.losses, loss);
+  noteStep(view, { tokens, atMs });
   view.recentSteps = [...view.recentSteps, { tokens, closedAtMs: atMs }].slice(-recentStepCount - 1);
   closePathways(view, step);
   forgetFlight(view);
@@ -197,6 +206,7 @@ function stepClosed(view: RunView, record: RecordOf<"stepClosed">, atMs: number)
 
 function rewound(view: RunView, { toStep }: RecordOf<"rewound">): void {
   view.step = toStep;
+  cutCurves(view, toStep);
   forgetOpenPathways(view.pathways);
   forgetHeldOutAfter(view, toStep);
   forgetSamplesAfter(view, toStep);
@@ -205,6 +215,7 @@ function rewound(view: RunView, { toStep }: RecordOf<"rewound">): void {
 function mergeRetaken(view: RunView, { step, round }: RecordOf<"mergeRetaken">): void {
   Object.assign(view, { phase: "training", step, round });
   for (const stage of view.stages) stage.merge = null;
+  cutCurves(view, step);
   forgetOpenPathways(view.pathways);
   forgetHeldOutAfter(view, step);
   forgetSamplesAfter(view, step);

@@ -34,3 +34,19 @@ export function forgetFlight(view: RunView): void {
   view.hopCount = 0;
   for (const stage of view.stages) Object.assign(stage, { forward: 0, backward: 0 });
 }
+
+const mostFollowed = 32;
+
+/** Those microbatches of the open step with the lowest numbers, with their next hop. */
+export function followedHops({ hops, hopCount }: RunView): ({ readonly microbatch: number } & Hop)[] {
+  const followed: ({ microbatch: number } & Hop)[] = [];
+  if (hopCount === 0) return followed;
+  for (const key in hops) {
+    const microbatch = Number(key);
+    const hop = hops[microbatch];
+    if (hop === undefined) continue;
+    followed.push({ microbatch, stage: hop.stage, direction: hop.direction });
+    if (followed.length >= mostFollowed) break;
+  }
+  return followed;
+}

@@ -24,9 +24,9 @@ export function changeNode(
   >,
 ): void {
   if (record.type === "nodeJoined") {
-    const { conduct, checks } = view.nodes[record.node] ?? newNode(record.node); // it may have been away
+    const { conduct, checks, pace } = view.nodes[record.node] ?? newNode(record.node); // it may have been away
     const state = stateOfNew(record.role, false);
-    addNode(view, { ...newNode(record.node), role: record.role, state, conduct, checks });
+    addNode(view, { ...newNode(record.node), role: record.role, state, conduct, checks, pace });
     return;
   }
   const node = nodeOf(view, record.node);
@@ -47,14 +47,14 @@ export function changeNode(
   }
 }
 
-/** Replaces the known nodes by these; their tasks, conduct and checks still count. */
+/** Replaces the known nodes by these; what they did still counts. */
 export function takeUpNodes(view: RunView, nodes: readonly TakenUpNode[]): void {
   const before = view.nodes;
   view.nodes = {};
   view.nodeCount = 0;
   for (const { node, role, stage, isReady } of nodes) {
-    const { tasks, conduct, checks } = before[node] ?? newNode(node);
-    addNode(view, { node, role, state: stateOfNew(role, isReady), stage, loading: null, tasks, conduct, checks });
+    const kept = before[node] ?? newNode(node);
+    addNode(view, { ...kept, role, state: stateOfNew(role, isReady), stage, loading: null });
   }
 }
 
@@ -68,7 +68,7 @@ export function forgetLost(view: RunView): void {
 
 const newNode = (node: NodeId): NodeView => ({
   ...{ node, role: "miner", state: "loading", stage: null, loading: null, tasks: 0 },
-  ...{ conduct: newConduct(), checks: null },
+  ...{ conduct: newConduct(), checks: null, pace: null, openPace: null },
 });
 
 /** A validator has no stage to load before it is asked. */

@@ -16,21 +16,51 @@ export function emptySeries(): Series {
   return { values: [], stride: 1, pending: { sum: 0, count: 0 } };
 }
 
-/** Null stands for a non-finite measurement and makes a gap. */
-export function pushSeries(series: Series, value: number | null): void {
+/** Null stands for a non-finite measurement and makes a gap. `most`: values kept, even, always the same for a series. */
+export function pushSeries(series: Series, value: number | null, most = maxValues): void {
   const { pending } = series;
   pending.sum = sum(pending.sum, value);
   pending.count += 1;
   if (pending.count < series.stride) return;
   series.values.push(mean(pending.sum, pending.count));
   series.pending = { sum: 0, count: 0 };
-  if (series.values.length < maxValues) return;
+  if (series.values.length < most) return;
   const { values } = series;
   series.values = Array.from(
-    { length: maxValues / 2 },
+    { length: most / 2 },
     (_, i) => mean(sum(values[2 * i] ?? null, values[2 * i + 1] ?? null), 2),
   );
   series.stride *= 2;
+}
+
+export const lengthOf = ({ values, stride, pending }: Series): number => values.length * stride + pending.count;
+
+/** Of all measurements that are no gap; null without any. */
+export function meanOf({ values, stride, pending }: Series): number | null {
+  let total = 0;
+  let count = 0;
+  for (const value of values) {
+    if (value === null) continue;
+    total += value * stride;
+    count += stride;
+  }
+  if (pending.sum !== null) {
+    total += pending.sum;
+    count += pending.count;
+  }
+  return count === 0 ? null : total / count;
+}
+
+/** Takes the last `count` measurements away; what stays of a value that is cut in two counts as its mean. */
+export function dropLast(series: Series, count: number): void {
+  if (count <= 0) return;
+  const { values, stride, pending } = series;
+  const kept = Math.max(0, lengthOf(series) - count);
+  const whole = Math.floor(kept / stride);
+  const rest = kept - whole * stride;
+  const cut = whole < values.length ? values[whole]! : mean(pending.sum, pending.count);
+  series.values = values.slice(0, whole);
+  series.pending = { sum: rest === 0 ? 0 : cut === null ? null : cut * rest, count: rest };
 }
 
 const sum = (a: number | null, b: number | null): number | null => a === null || b === null ? null : a + b;

@@ -8,6 +8,8 @@
 
 import type { NodeId } from "../ids.ts";
 import type { Role } from "../protocol/message.ts";
+import { type ByteKind, type CurvesView, emptyCurves, noBytes } from "./curves.ts";
+import type { OpenPace, PaceView } from "./pace.ts";
 import { noPathways, type PathwaysView } from "./pathways.ts";
 import { emptySeries, type Series } from "./series.ts";
 import type { RecordOf, RunFacts, ViewPhase } from "./view_record.ts";
@@ -33,6 +35,8 @@ export interface NodeView {
   tasks: number; // finished
   conduct: ConductView;
   checks: ChecksView | null; // null: it has checked nothing
+  pace: PaceView | null; // null: it has finished no task
+  openPace: OpenPace | null;
 }
 
 /** What a validator checked. */
@@ -162,6 +166,8 @@ export interface RunView {
   heldOut: HeldOutPoint[]; // the whole curve, thinned; ascending steps
   roundStarts: { round: number; step: number }[]; // the latest merges
   samples: TextSample[]; // over the whole run, thinned; ascending steps
+  curves: CurvesView;
+  bytes: Record<ByteKind, number>; // over the orchestrator's port, both ways, since the log began
   wire: WireCost | null; // null: nothing measured yet
   chain: ChainActivity | null; // null: no chain
   lastMerge: { round: number; bytesPerMiner: number; mergeMs: number; agree: boolean | null } | null; // agree null: nothing was compared
@@ -210,6 +216,8 @@ export function emptyView(facts: RunFacts = noFacts, startedAtMs = 0): RunView {
     heldOut: [],
     roundStarts: [],
     samples: [],
+    curves: emptyCurves(),
+    bytes: noBytes(),
     wire: null,
     chain: null,
     lastMerge: null,

@@ -40,6 +40,8 @@ export type ShellRecord =
   | { type: "deviceFound"; device: string }
   /** Bytes per token across one boundary, as counted on the sockets, and what bf16 activations would take. */
   | { type: "wire"; forwardBytes: number; backwardBytes: number; bf16Bytes: number }
+  /** Over the orchestrator's port, both ways, since the record before it. */
+  | { type: "bytesMoved"; wires: number; merge: number; parameters: number; control: number }
   /** What a swarm's own chain has done so far; `minersRao`, the total paid to miners, is a decimal number. */
   | { type: "chain"; block: number; weightsSet: number; epochs: number; minersRao: string }
   /** How the model went on with the prompt, with the parameters that a round begins with. */

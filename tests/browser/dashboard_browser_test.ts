@@ -4,7 +4,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Page } from "playwright-core";
 import { keepChainWeights } from "../../cli/duty/weights_file.ts";
-import { nodeId } from "../../core/ids.ts";
+import { microbatchId, nodeId, stageIndex, taskId } from "../../core/ids.ts";
 import { noChromium, withPage } from "../support/browser/chromium.ts";
 import { withLivePage } from "../support/browser/live_page.ts";
 import { overflow, seriousFaults, shows, tellSample, withRun } from "../support/browser/run_page.ts";
@@ -40,6 +40,38 @@ testWhere(noChromium, "Browser: a member has a page of its own, by link and by a
     await shows(page, "No member of this address");
     await page.locator("#close").press("Enter");
     await page.waitForSelector("#member", { state: "hidden" });
+  });
+});
+
+testWhere(noChromium, "Browser: speed, bytes and miners have curves, whose values show under the pointer", async () => {
+  await withRun({}, async (run, page) => {
+    run.tell({ type: "bytesMoved", wires: 20_480, merge: 4_096, parameters: 0, control: 2_048 });
+    tellSample(run, 21, 20);
+    await shows(page, "step 21 of 40");
+    const label = (id: string) => page.locator(id).getAttribute("aria-label");
+    assertEquals(
+      await label("#bytes"),
+      "bytes per token, the newest steps: wires 10, merges 2, parameters 0, messages 1",
+    );
+    assertEquals(await page.locator("#bytes rect.part").count(), 3);
+    assertMatch(await label("#miners") ?? "", /^6 miners at step 21; between 6 and 6$/);
+    assertMatch(await label("#speed") ?? "", /^[\d,.]+ tokens\/s at step 21/);
+    await page.locator("#loss").hover({ position: { x: 300, y: 60 } });
+    assertMatch(
+      await page.locator("#loss-at").innerText(),
+      /^step \d+: training \d\.\d{4}, held-out text \d\.\d{4} at step 10$/,
+    );
+    await page.locator("#miners").hover({ position: { x: 200, y: 60 } });
+    assertMatch(await page.locator("#miners-at").innerText(), /^step \d+: 6 miners$/);
+    assertEquals(await page.locator("#loss-at").innerText(), "");
+    const dots = await page.locator("#flight circle").count();
+    const task = taskId({ microbatch: microbatchId(900), stage: stageIndex(0), direction: "forward", attempt: 0 });
+    run.tell({
+      ...{ type: "taskFinished", task, node: sampleMiners[0]!, stage: stageIndex(0), microbatch: microbatchId(900) },
+      ...{ direction: "forward", sentMs: 0, tookMs: 9, computeMs: 5 },
+    });
+    run.timers.advance(500);
+    await page.waitForFunction((before) => document.querySelectorAll("#flight circle").length === before + 1, dots);
   });
 });
 

@@ -39,6 +39,7 @@ const makers: Makers = {
   }),
   deviceFound: () => ({ device: "reference" }),
   wire: (pick) => ({ forwardBytes: count(pick), backwardBytes: count(pick), bf16Bytes: count(pick) }),
+  bytesMoved: (pick) => ({ wires: count(pick), merge: count(pick), parameters: count(pick), control: count(pick) }),
   chain: (pick) => ({ block: count(pick), weightsSet: count(pick), epochs: count(pick), minersRao: `${count(pick)}` }),
   textSampled: (pick) => ({
     ...{ round: count(pick), step: count(pick), tokens: count(pick) },

@@ -11,6 +11,7 @@ import type { PublicAccount } from "../../history/past.ts";
 import { decimal, shortAddress } from "../../screen/format.ts";
 import type { RunSnapshot } from "../public_run.ts";
 import { addressPart, fragmentWith } from "./address.ts";
+import { drawEffects } from "./curves/effect_chart.ts";
 import { byId, childAt, keepChildren, setClass, setText, showLines } from "./elements.ts";
 
 /** The answer of `/api/v1/member`, or why there is none. */
@@ -41,6 +42,7 @@ export class AccountPanel {
     showPart("advice", account?.advice ?? []);
     showRounds(account);
     showShares(account);
+    drawEffects(byId("effect-bars"), account?.clasp ?? []); // as wide as the parts beside it leave
   }
 
   #askFor(asked: { node: string; round: number }): void {

@@ -5,8 +5,9 @@ import type { RunSnapshot } from "../public_run.ts";
 import { byId, setText } from "./elements.ts";
 import { AccountPanel, servedAccount } from "./account.ts";
 import { BesidePanel } from "./beside.ts";
+import { CurvesPanel } from "./curves/run_curves.ts";
+import { showFlight } from "./pipeline/flight.ts";
 import { followRun } from "./follow_run.ts";
-import { drawLoss } from "./loss_chart.ts";
 import { showAgreement } from "./agreement.ts";
 import { showMember } from "./member_page.ts";
 import { showMembers } from "./members.ts";
@@ -14,7 +15,7 @@ import { OwnerPanel } from "./owner.ts";
 import { recordedPast, recordingHere, servedPast } from "./past.ts";
 import { PathwayPanel, servedPathway } from "./microbatch/pathway.ts";
 import { showSamples } from "./samples.ts";
-import { showPipeline } from "./pipeline.ts";
+import { showPipeline } from "./pipeline/pipeline.ts";
 import { showSummary } from "./summary.ts";
 import { TimeTravel } from "./time_travel.ts";
 import { showValidators } from "./validators.ts";
@@ -24,6 +25,7 @@ let pathways: PathwayPanel | null = null;
 let account: AccountPanel | null = null;
 let beside: BesidePanel | null = null; // where two runs are served
 let owner: OwnerPanel | null = null; // where the run's owner serves the page
+const curves = new CurvesPanel();
 let isDrawing = false; // in the next frame
 
 function draw(): void {
@@ -31,9 +33,10 @@ function draw(): void {
   if (state === null) return;
   showSummary(state.run);
   beside?.show(state.run);
-  drawLoss(byId("loss"), state.run, beside?.other ?? null);
+  curves.show(state.run, beside?.other ?? null);
   showSamples(state.run);
   showPipeline(byId("stages"), state);
+  showFlight(state.run);
   pathways?.show(state);
   showAgreement(state.run);
   showMember(state);

@@ -6,11 +6,11 @@
  * reasons shown are those that the run's records give.
  */
 
-import { decimal, plural } from "../../screen/format.ts";
-import type { PublicConduct, PublicMember, RunSnapshot } from "../public_run.ts";
+import { decimal, duration, plural } from "../../screen/format.ts";
+import type { PublicConduct, PublicMember, PublicPace, RunSnapshot } from "../public_run.ts";
 import { addressPart, fragmentWith } from "./address.ts";
 import { byId, type Fact, setText, showFacts, showLines } from "./elements.ts";
-import { stateSigns, stateText } from "./pipeline.ts";
+import { stateSigns, stateText } from "./pipeline/pipeline.ts";
 
 export function showMember(state: RunSnapshot): void {
   const node = addressPart("node");
@@ -23,7 +23,10 @@ export function showMember(state: RunSnapshot): void {
   setText(byId("member-title"), node);
   const member = state.members[node];
   const conduct = state.conduct[node] ?? null;
-  showFacts(byId("member-facts"), member === undefined ? [] : memberFacts(state, member, conduct));
+  showFacts(
+    byId("member-facts"),
+    member === undefined ? [] : [...memberFacts(state, member, conduct), ...paceFacts(state.paces[node])],
+  );
   showLines(byId("reasons"), member === undefined ? [absence] : reasonsOf(member, conduct));
   if (wasHidden) section.focus();
 }
@@ -46,6 +49,18 @@ export function memberFacts(state: RunSnapshot, member: PublicMember, conduct: P
     { label: "Tasks taken back", value: decimal(conduct?.released ?? 0) },
     { label: "Late in merges", value: decimal(conduct?.late ?? 0) },
     { label: "Faults", value: faultText(conduct) },
+  ];
+}
+
+/** What its machine and its link give, as the orchestrator measured its last tasks. */
+function paceFacts(pace: PublicPace | undefined): Fact[] {
+  if (pace === undefined) return [];
+  const { tookMs, computeMs, leastAwayMs } = pace;
+  return [
+    { label: "A task takes", value: duration(tookMs) },
+    { label: "On its device, it says", value: duration(computeMs) },
+    { label: "On its link and in its queue", value: duration(tookMs - computeMs) },
+    { label: "Of that, at the least", value: duration(leastAwayMs) },
   ];
 }
 

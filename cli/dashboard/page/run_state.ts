@@ -1,6 +1,6 @@
 /** The page's copy of a run: a snapshot, and how changes go into it. Pure. */
 
-import type { PublicChecks, PublicConduct, PublicMember, PublicRun, RunSnapshot } from "../public_run.ts";
+import type { PublicChecks, PublicConduct, PublicMember, PublicPace, PublicRun, RunSnapshot } from "../public_run.ts";
 
 /** The data of the event `changes`. */
 export interface RunChanges {
@@ -9,16 +9,18 @@ export interface RunChanges {
   readonly run: Partial<PublicRun>;
   readonly members: Readonly<Record<string, PublicMember | null>>; // null: gone
   readonly conduct: Readonly<Record<string, PublicConduct | null>>;
+  readonly paces: Readonly<Record<string, PublicPace | null>>;
   readonly validators: Readonly<Record<string, PublicChecks | null>>;
 }
 
 export function withChanges(state: RunSnapshot, changes: RunChanges): RunSnapshot {
-  const { sequence, atMs, run, members, conduct, validators } = changes;
+  const { sequence, atMs, run, members, conduct, paces, validators } = changes;
   return {
     ...state,
     ...{ sequence, atMs, run: { ...state.run, ...run } },
     members: changedEntries(state.members, members),
     conduct: changedEntries(state.conduct, conduct),
+    paces: changedEntries(state.paces, paces),
     validators: changedEntries(state.validators, validators),
   };
 }

@@ -5,7 +5,7 @@ import { decimal, shortAddress } from "../../screen/format.ts";
 import type { PublicChecks, PublicMember, RunSnapshot } from "../public_run.ts";
 import { fragmentWith } from "./address.ts";
 import { byId, childAt, keepChildren, setClass, setText } from "./elements.ts";
-import { stateSigns, stateText } from "./pipeline.ts";
+import { stateSigns, stateText } from "./pipeline/pipeline.ts";
 
 const mostRows = 32; // the member table finds the others
 

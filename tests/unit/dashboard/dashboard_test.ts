@@ -4,7 +4,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { gzipSync } from "node:zlib";
 import { pageDocument, pageModules } from "../../../cli/dashboard/dashboard.ts";
 import { placeOn, rangeOf, ticksOf } from "../../../cli/dashboard/page/axis.ts";
-import { pathOf, trainPoints } from "../../../cli/dashboard/page/loss_chart.ts";
+import { pathOf, trainPoints } from "../../../cli/dashboard/page/curves/loss_chart.ts";
 import { progressFacts, qualityFacts } from "../../../cli/dashboard/page/summary.ts";
 import { runSnapshot } from "../../../cli/dashboard/public_run.ts";
 import { anyRecord } from "../../support/any_record.ts";

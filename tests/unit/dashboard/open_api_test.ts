@@ -49,7 +49,7 @@ Deno.test("OpenAPI: the document names only paths that are served, and every ref
     assert(name! in document.components.schemas);
   }
   const { Run } = document.components.schemas;
-  assertEquals(Run.required, ["version", "sequence", "atMs", "run", "members", "conduct", "validators"]);
+  assertEquals(Run.required, ["version", "sequence", "atMs", "run", "members", "conduct", "paces", "validators"]);
   assertEquals(Run.properties.run.properties.wire.anyOf[1], { type: "null" });
   assertEquals(Run.properties.atMs.description, "milliseconds since 1970, wall clock");
   const viewers = await Promise.all(Array.from({ length: 64 }, () => run.get("/events")));

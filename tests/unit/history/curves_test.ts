@@ -4,6 +4,8 @@ import { assert, assertEquals } from "@std/assert";
 import { type CurveRow, Curves, curvesCsv } from "../../../cli/history/curves.ts";
 import { RunHistory } from "../../../cli/history/run_history.ts";
 import { crc32c, tensorboardEvents } from "../../../cli/history/tensorboard.ts";
+import { emptyView } from "../../../core/view/view.ts";
+import { sampleRun } from "../../support/sample_run.ts";
 import { recordRun } from "../../support/record_folder.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 
@@ -31,11 +33,27 @@ Deno.test("Curves: a row for each closed step, with the evaluation that followed
 Deno.test("Curves: CSV has a header, one line a step, and nothing where a number is unknown", async () => {
   const rows = await sampleRows();
   const [head, first, ...rest] = curvesCsv([{ ...rows[0]!, loss_nats: NaN }, ...rows.slice(1)]).split("\r\n");
-  assertEquals(head, "step,at_ms,round,loss_nats,held_out_loss_nats,learning_rate,gradient_norm,tokens,step_ms,miners");
+  assertEquals(
+    head,
+    "step,at_ms,round,loss_nats,held_out_loss_nats,learning_rate,gradient_norm,tokens,step_ms,miners," +
+      "wire_bytes,merge_bytes,parameter_bytes,message_bytes",
+  );
   assertEquals(first!.split(",").map((cell) => cell === ""), [
-    ...[false, false, false, true, true, false, false, false, false, false],
+    ...[false, false, false, true, true, false, false, false, false, false, true, true, true, true],
   ]);
   assertEquals([rest.length, rest.at(-1)], [40, ""]);
+});
+
+Deno.test("Curves: the bytes of a step are those counted since the step before it", () => {
+  const curves = new Curves();
+  const view = emptyView();
+  const closed = sampleRun(1).find(({ record }) => record.type === "stepClosed")!.record;
+  const bytes = { type: "bytesMoved", wires: 5, merge: 0, parameters: 7, control: 1 } as const;
+  [bytes, closed, closed].forEach((record, i) => curves.take({ sequence: i + 1, atMs: i, record }, view));
+  assertEquals(curves.rows.map(({ wire_bytes, parameter_bytes }) => [wire_bytes, parameter_bytes]), [[5, 7], [
+    null,
+    null,
+  ]]);
 });
 
 Deno.test("TensorBoard: the checksum is CRC-32C", () => {

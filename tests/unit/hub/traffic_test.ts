@@ -37,4 +37,9 @@ Deno.test("Traffic: bytes are booked by node, direction and purpose, and wires b
     (["wires", "merge", "parameters", "control"] as const).map((kind) => bytesOf(total, kind)),
     [150 * tokens + 1_000, 300, 4_000, 27],
   );
+  assertEquals(traffic.takeMoved(), {
+    ...{ wires: 150 * tokens + 1_000, merge: 300, parameters: 4_000, control: 27 },
+  });
+  traffic.sent({ node: bob, segments: 0, bytes: 5 });
+  assertEquals(traffic.takeMoved(), { wires: 0, merge: 0, parameters: 0, control: 5 });
 });

@@ -5,10 +5,11 @@
  * Owns: from the run's curves to points (`trainPoints`, pure) and the drawing. A gap in a curve stays a gap.
  */
 
-import { decimal } from "../../screen/format.ts";
-import type { PublicRun } from "../public_run.ts";
-import { placeOn, rangeOf, ticksOf } from "./axis.ts";
-import { draw } from "./svg.ts";
+import { decimal } from "../../../screen/format.ts";
+import type { PublicRun } from "../../public_run.ts";
+import { placeOn, rangeOf, ticksOf } from "../axis.ts";
+import { draw } from "../svg.ts";
+import { type StepAxis, valueAt } from "./readout.ts";
 
 export interface Point {
   readonly step: number;
@@ -28,8 +29,8 @@ export function trainPoints({ losses: { values, stride, pending }, step }: Omit<
   return values.map((loss, i) => ({ step: newest - (values.length - 1 - i) * stride, loss }));
 }
 
-/** `other`: a run to compare it with. */
-export function drawLoss(chart: Element, run: Curves, other: Curves | null = null): void {
+/** `other`: a run to compare it with. Null: there is no loss yet. */
+export function drawLoss(chart: Element, run: Curves, other: Curves | null = null): StepAxis | null {
   const train = trainPoints(run);
   const steps = rangeOf([0, run.step]);
   const compared = other === null ? [] : [...trainPoints(other), ...other.heldOut];
@@ -41,7 +42,7 @@ export function drawLoss(chart: Element, run: Curves, other: Curves | null = nul
   if (steps === null || losses === null) {
     chart.setAttribute("aria-label", "No loss yet: the first step is not closed");
     draw(chart, "text", { x: left, y: height / 2 }, "The curve begins after the first step");
-    return;
+    return null;
   }
   const stepRange = { low: 0, high: Math.max(1, run.step) };
   const x = placeOn(stepRange, { from: left, to: right });
@@ -57,6 +58,18 @@ export function drawLoss(chart: Element, run: Curves, other: Curves | null = nul
   drawCurves(chart, run, { x, y, kind: "line" });
   for (const { step, loss } of run.heldOut) draw(chart, "circle", { class: "dot", cx: x(step), cy: y(loss), r: 3 });
   chart.setAttribute("aria-label", other === null ? labelOf(run) : `${labelOf(run)}. Beside it: ${labelOf(other)}`);
+  return { left, right, first: stepRange.low, last: stepRange.high };
+}
+
+/** The losses at a step: that of training, and the last on held-out text by then. */
+export function lossWords({ losses: { values, stride, pending }, heldOut, step: last }: Curves, step: number): string {
+  const train = valueAt(values, { step, stride, newest: last - pending });
+  const held = heldOut.findLast((point) => point.step <= step);
+  const words = [
+    ...(train === null ? [] : [`training ${train.toFixed(4)}`]),
+    ...(held === undefined ? [] : [`held-out text ${held.loss.toFixed(4)} at step ${decimal(held.step)}`]),
+  ];
+  return `step ${decimal(step)}: ${words.join(", ") || "nothing measured"}`;
 }
 
 function drawCurves(chart: Element, run: Curves, { kind, ...places }: Places & { readonly kind: string }): void {

@@ -4,9 +4,9 @@
  * replicas.
  */
 
-import { decimal, shortAddress } from "../../screen/format.ts";
-import type { PublicMember, RunSnapshot } from "../public_run.ts";
-import { childAt, keepChildren, setClass, setText } from "./elements.ts";
+import { decimal, shortAddress } from "../../../screen/format.ts";
+import type { PublicMember, RunSnapshot } from "../../public_run.ts";
+import { childAt, keepChildren, setClass, setText } from "../elements.ts";
 
 const mostReplicas = 6; // shown in a card by name
 

@@ -1,0 +1,70 @@
+/// <reference lib="dom" />
+/**
+ * The curves of a run: its losses, tokens per second, ready miners, and bytes for each trained token by kind.
+ *
+ * Owns: which curves there are, their colours' classes and their words. Out of scope: the drawing (loss_chart.ts, curve_chart.ts).
+ */
+
+import { decimal } from "../../../screen/format.ts";
+import type { PublicRun } from "../../public_run.ts";
+import { byId, setText } from "../elements.ts";
+import { columnsOf, drawColumns, drawLine, type StepPlaces } from "./curve_chart.ts";
+import { drawLoss, lossWords } from "./loss_chart.ts";
+import { Readout, type StepAxis, valueAt } from "./readout.ts";
+
+/** From the bottom of a column upwards. */
+const kinds = ["wires", "merge", "parameters", "control"] as const;
+const kindNames = { wires: "wires", merge: "merges", parameters: "parameters", control: "messages" } as const;
+const mostColumns = 48;
+
+export class CurvesPanel {
+  readonly #loss = new Readout("loss", "loss-at");
+  readonly #speed = new Readout("speed", "speed-at");
+  readonly #bytes = new Readout("bytes", "bytes-at");
+  readonly #miners = new Readout("miners", "miners-at");
+
+  /** `other`: a run to compare the losses with. */
+  show(run: PublicRun, other: Pick<PublicRun, "losses" | "heldOut" | "step"> | null): void {
+    const { curves, step, bytes } = run;
+    this.#loss.show(drawLoss(byId("loss"), run, other), (at) => lossWords(run, at));
+    const places: StepPlaces = { stride: curves.stride, newest: step - curves.pending, last: step };
+    this.#line(this.#speed, { id: "speed", values: curves.tokensPerSecond, unit: "tokens/s", places });
+    this.#line(this.#miners, { id: "miners", values: curves.miners, unit: "miners", places });
+    this.#bytes.show(drawBytes(run, places), (at) => {
+      const parts = kinds.map((kind) => ({
+        kind,
+        value: valueAt(curves.bytesPerToken[kind], { ...places, step: at }),
+      }));
+      const words = parts.flatMap(({ kind, value }) => value === null ? [] : [`${kindNames[kind]} ${decimal(value)}`]);
+      return `step ${decimal(at)}: ${words.length === 0 ? "not measured" : `${words.join(", ")} B/token`}`;
+    });
+    const total = kinds.reduce((sum, kind) => sum + bytes[kind], 0);
+    setText(byId("bytes-share"), total === 0 ? "" : sharesText(bytes, total));
+  }
+
+  #line(readout: Readout, { id, values, unit, places }: Line): void {
+    readout.show(drawLine(byId(id), { ...places, values, unit }), (at) => {
+      const value = valueAt(values, { ...places, step: at });
+      return `step ${decimal(at)}: ${value === null ? "not measured" : `${decimal(value)} ${unit}`}`;
+    });
+  }
+}
+
+interface Line {
+  readonly id: string;
+  readonly values: readonly (number | null)[];
+  readonly unit: string;
+  readonly places: StepPlaces;
+}
+
+function drawBytes({ curves }: PublicRun, places: StepPlaces): StepAxis | null {
+  const columns = columnsOf(kinds.map((kind) => curves.bytesPerToken[kind]), mostColumns);
+  const names = kinds.map((kind) => kindNames[kind]);
+  return drawColumns(byId("bytes"), { ...places, columns, names, classes: kinds, unit: "bytes per token" });
+}
+
+/** `wires 71 %, merges 22 %, …` of all bytes. */
+function sharesText(bytes: PublicRun["bytes"], total: number): string {
+  const shares = kinds.map((kind) => `${kindNames[kind]} ${decimal((100 * bytes[kind]) / total)} %`);
+  return `of all bytes: ${shares.join(", ")}`;
+}

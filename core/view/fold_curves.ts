@@ -1,0 +1,48 @@
+/** Folds closed steps and counted bytes into the curves of a run; a step that was taken back is on none of them. */
+
+import { byteKinds } from "./curves.ts";
+import { dropLast, lengthOf, pushSeries, type Series } from "./series.ts";
+import type { RunView } from "./view.ts";
+import type { RecordOf } from "./view_record.ts";
+
+/** Even; what a page shows of each curve. */
+const mostValues = 128;
+
+export function noteBytes({ curves, bytes }: RunView, record: RecordOf<"bytesMoved">): void {
+  curves.moved ??= { wires: 0, merge: 0, parameters: 0, control: 0 };
+  for (const kind of byteKinds) {
+    const moved = Number.isFinite(record[kind]) ? Math.max(0, record[kind]) : 0;
+    curves.moved[kind] += moved;
+    bytes[kind] += moved;
+  }
+}
+
+/** Before the step's own time is noted as the last one. */
+export function noteStep(view: RunView, { tokens, atMs }: { tokens: number; atMs: number }): void {
+  const { curves, recentSteps } = view;
+  const before = recentSteps.at(-1);
+  const tookMs = before === undefined ? 0 : atMs - before.closedAtMs;
+  push(curves.tokensPerSecond, tookMs > 0 ? (tokens * 1_000) / tookMs : null);
+  push(curves.miners, readyMiners(view));
+  const { moved } = curves;
+  for (const kind of byteKinds) {
+    push(curves.bytesPerToken[kind], moved === null || !(tokens > 0) ? null : moved[kind] / tokens);
+  }
+  curves.moved = null;
+}
+
+/** The run goes on from `step`; what was measured after it does not count any more. */
+export function cutCurves({ curves, losses }: RunView, step: number): void {
+  const { tokensPerSecond, miners, bytesPerToken } = curves;
+  const count = lengthOf(losses) - step;
+  for (const series of [losses, tokensPerSecond, miners, ...Object.values(bytesPerToken)]) dropLast(series, count);
+}
+
+const push = (series: Series, value: number | null): void =>
+  pushSeries(series, Number.isFinite(value) ? value : null, mostValues);
+
+function readyMiners({ nodes }: RunView): number {
+  let count = 0;
+  for (const { role, state } of Object.values(nodes)) if (role === "miner" && state === "ready") count += 1;
+  return count;
+}

@@ -1,0 +1,32 @@
+/** Folds finished tasks into their miner's pace. */
+
+import type { OpenPace, PaceView } from "./pace.ts";
+import type { NodeView } from "./view.ts";
+import type { RecordOf } from "./view_record.ts";
+
+const window = 32; // tasks
+
+export function notePace(node: NodeView, { tookMs, computeMs }: RecordOf<"taskFinished">): void {
+  if (!isTime(tookMs) || !isTime(computeMs)) return; // another version wrote it
+  const computed = Math.min(computeMs, tookMs);
+  const awayMs = tookMs - computed;
+  const open = node.openPace ?? { tasks: 0, tookMs: 0, computeMs: 0, leastAwayMs: awayMs };
+  node.openPace = {
+    tasks: open.tasks + 1,
+    tookMs: open.tookMs + tookMs,
+    computeMs: open.computeMs + computed,
+    leastAwayMs: Math.min(open.leastAwayMs, awayMs),
+  };
+  if (node.openPace.tasks < window && node.pace !== null) return;
+  node.pace = paceOf(node.openPace);
+  if (node.openPace.tasks >= window) node.openPace = null;
+}
+
+const paceOf = ({ tasks, tookMs, computeMs, leastAwayMs }: OpenPace): PaceView => ({
+  tookMs: Math.round(tookMs / tasks),
+  computeMs: Math.round(computeMs / tasks),
+  leastAwayMs: Math.round(leastAwayMs),
+});
+
+const isTime = (value: number | undefined): value is number =>
+  value !== undefined && Number.isFinite(value) && value >= 0;
