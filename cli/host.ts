@@ -1,11 +1,12 @@
 /**
  * What a command line needs from its process, behind one interface so that tests can supply their own.
  *
- * Owns: writing to stdout and stderr, terminal properties, interrupts, giving up rights. Invariant: a write either
+ * Owns: writing to stdout and stderr, terminal properties, keys, interrupts, giving up rights. Invariant: a write either
  * outputs all of the text or throws. Writes block, which keeps lines whole and in order, so a reader that stops reading
  * stops this process.
  */
 
+import { askKeyboard, type KeyboardListener, keyboardVariable, openKeyboard } from "./output/keyboard.ts";
 import type { Environment, System } from "./paths.ts";
 import { confine } from "./rights/confinement.ts";
 import { handedOver, type HeldRights } from "./rights/rights.ts";
@@ -25,6 +26,8 @@ export interface Host {
    * process.
    */
   onInterrupt(callback: (signal: Interrupt) => void): void;
+  /** What a person types, until the returned function is called; null: nobody can type here. */
+  openKeys(listener: KeyboardListener): (() => void) | null;
   /** Calls back for an uncaught error. */
   onUncaught(callback: (error: unknown) => void): void;
   exit(code: number): void;
@@ -39,6 +42,7 @@ export interface Host {
 
 export function denoHost(): Host {
   const encoder = new TextEncoder();
+  let hasKeyboard = false; // asked while programs may be started
   return {
     environment: { system: systemOf(Deno.build.os), get: (name) => Deno.env.get(name) },
     isTerminal: (stream) => Deno[stream].isTerminal(),
@@ -56,6 +60,7 @@ export function denoHost(): Host {
       const hasTerminal = Deno.stdin.isTerminal() || Deno.stdout.isTerminal() || Deno.stderr.isTerminal();
       if (hasTerminal) Deno.addSignalListener("SIGHUP", () => callback("SIGHUP"));
     },
+    openKeys: (listener) => hasKeyboard ? openKeyboard(listener) : null,
     onUncaught(callback) {
       globalThis.addEventListener("error", (event) => {
         event.preventDefault();
@@ -72,7 +77,9 @@ export function denoHost(): Host {
         const value = Deno.env.get(name);
         return value === undefined ? [] : [[name, value] as const];
       });
-      return confine({ held, words, variables: Object.fromEntries(values) });
+      hasKeyboard = askKeyboard();
+      const variables = Object.fromEntries(hasKeyboard ? [...values, [keyboardVariable, "yes"]] : values);
+      return confine({ held, words, variables });
     },
     readSensors: null,
   };

@@ -14,7 +14,7 @@ import { Stopped, Terminated, UsageError, UserError } from "./output/errors.ts";
 import { exitFailed, exitInterrupted } from "./output/exit_codes.ts";
 import { commandText, overviewText, type Page } from "./output/help_text.ts";
 import { readOptions } from "./options/given_options.ts";
-import { denoHost, type Host } from "./host.ts";
+import { denoHost, type Host, type Interrupt } from "./host.ts";
 import { logLevels } from "./output/log.ts";
 import { TerminalOutput } from "./output/output.ts";
 import { dataFolder } from "./paths.ts";
@@ -214,7 +214,7 @@ function interruptionOf(output: TerminalOutput): CommandContext["interruption"] 
   const interruption = () => {
     if (subscribed) return controller.signal;
     subscribed = true;
-    output.host.onInterrupt((signal) => {
+    const stop = (signal: Interrupt) => {
       if (controller.signal.aborted) {
         output.close();
         output.host.exit(exitInterrupted);
@@ -222,7 +222,9 @@ function interruptionOf(output: TerminalOutput): CommandContext["interruption"] 
       }
       output.log.info("stopping; press Ctrl-C again to exit at once");
       controller.abort(signal === "SIGINT" ? new Stopped() : new Terminated());
-    });
+    };
+    output.host.onInterrupt(stop);
+    output.onAskedToStop = () => stop("SIGINT");
     return controller.signal;
   };
   output.onLiveOpened = interruption;

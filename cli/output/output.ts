@@ -10,6 +10,7 @@
 import { assert } from "../../core/assert.ts";
 import type { Host } from "../host.ts";
 import { createLog, jsonLine, type Log, type LogFormat, type LogLevel } from "./log.ts";
+import type { KeyboardListener } from "./keyboard.ts";
 import { createPaint, type Paint } from "./paint.ts";
 import { LiveTerminal } from "../screen/terminal.ts";
 import { withoutColour } from "../screen/format.ts";
@@ -44,6 +45,10 @@ export interface Output {
   /** The lower part of the terminal to draw on; null unless the mode is live. Lines and logs then go above it. */
   openLive(): LiveTerminal | null;
   closeLive(): void;
+  /** What a person types while a live screen is open. False: nobody can. */
+  openKeys(listener: KeyboardListener): boolean;
+  /** The same as Ctrl-C. */
+  askToStop(): void;
 }
 
 export interface OutputOptions {
@@ -68,7 +73,9 @@ export class TerminalOutput implements Output {
   readonly host: Host;
   onReaderGone: () => void = () => {};
   onLiveOpened: () => void = () => {}; // code that hides the cursor must catch Ctrl-C to restore it
+  onAskedToStop: () => void = () => {}; // by a key
   #region: LiveTerminal | null = null;
+  #closeKeys: (() => void) | null = null;
   #summary: SummaryFields | null = null;
   #readerGone = false;
   #copy: ((line: string) => void) | null = null;
@@ -194,7 +201,19 @@ export class TerminalOutput implements Output {
     return this.#region;
   }
 
+  openKeys(listener: KeyboardListener): boolean {
+    assert(this.#region !== null, "Cannot read keys as a live screen must be open");
+    this.#closeKeys = this.host.openKeys(listener);
+    return this.#closeKeys !== null;
+  }
+
+  askToStop(): void {
+    this.onAskedToStop();
+  }
+
   closeLive(): void {
+    this.#closeKeys?.();
+    this.#closeKeys = null;
     if (this.#region === null) return;
     this.#region.close();
     this.#region = null;

@@ -11,6 +11,7 @@ import type { RefusalCounts } from "../../net/auth/refusals.ts";
 import type { HubPage } from "../../net/hub_http.ts";
 import type { Timers } from "../../net/timers.ts";
 import type { Output } from "../output/output.ts";
+import type { KeyAction } from "../screen/live_screen.ts";
 
 /** What the hub proves in a hello; a page only states it. */
 export interface HubIdentity {
@@ -29,6 +30,8 @@ export interface ConsumerContext {
   readonly timers: Timers;
   /** Connections that did not prove a node, since this process began. */
   readonly refused: () => RefusalCounts;
+  /** Of the live screen, besides those that every screen has. */
+  readonly keys?: readonly KeyAction[];
   readonly identity: HubIdentity | null; // null: this process serves no port
 }
 

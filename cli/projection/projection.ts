@@ -12,6 +12,7 @@ import type { RefusalCounts } from "../../net/auth/refusals.ts";
 import type { HubPage } from "../../net/hub_http.ts";
 import { systemTimers, type Timers } from "../../net/timers.ts";
 import type { Output } from "../output/output.ts";
+import type { KeyAction } from "../screen/live_screen.ts";
 import type { HubIdentity, OpenConsumer, ProjectionConsumer } from "./consumer.ts";
 import { projectionConsumers } from "./consumers.ts";
 import type { OpenRecordLog } from "./record_log.ts";
@@ -26,6 +27,8 @@ export interface ProjectionOptions {
   readonly records?: OpenRecordLog;
   readonly refused?: () => RefusalCounts;
   readonly identity?: HubIdentity;
+  /** Of the live screen, besides those that every screen has. */
+  readonly keys?: readonly KeyAction[];
   readonly consumers?: readonly OpenConsumer[];
 }
 
@@ -39,7 +42,7 @@ export class Projection {
   #sequence: number;
 
   constructor(options: ProjectionOptions) {
-    const { opened, output, nowMs, records, refused = () => noRefusals, identity = null } = options;
+    const { opened, output, nowMs, records, refused = () => noRefusals, identity = null, keys = [] } = options;
     const { consumers = projectionConsumers, timers = systemTimers } = options;
     this.#options = options;
     this.view = records?.view ?? emptyView();
@@ -47,7 +50,7 @@ export class Projection {
     this.keep({ type: "opened", ...opened });
     const sequence = () => this.#sequence;
     const folder = records?.folder ?? null;
-    const context = { view: this.view, sequence, folder, output, nowMs, timers, refused, identity };
+    const context = { view: this.view, sequence, folder, output, nowMs, timers, refused, identity, keys };
     this.#consumers = consumers.map((open) => open(context));
     this.pages = Object.assign({}, ...this.#consumers.map(({ pages }) => pages));
   }

@@ -6,6 +6,7 @@
  */
 
 import { denoHost, type Host } from "../host.ts";
+import { keyboardVariable, openKeyboard } from "../output/keyboard.ts";
 import type { FromConfined, ToConfined } from "./confinement.ts";
 
 const scope = self as unknown as {
@@ -33,6 +34,7 @@ function run({ words, variables, hasSensors }: Extract<ToConfined, { type: "begi
   const host: Host = {
     ...own,
     environment: { system: own.environment.system, get: (name) => variables[name] },
+    openKeys: (listener) => variables[keyboardVariable] === undefined ? null : openKeyboard(listener),
     confine: () => null,
     readSensors: hasSensors ? readSensors : null,
     exit: (code) => scope.postMessage({ type: "exit", code }),

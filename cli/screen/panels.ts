@@ -7,6 +7,7 @@
  */
 
 import type { Paint } from "../output/paint.ts";
+import { detailPanel } from "./detail_panels.ts";
 import {
   bar,
   byteSize,
@@ -45,6 +46,7 @@ export interface PanelOptions {
 
 export interface FrameOptions extends PanelOptions {
   readonly height: number; // lines
+  readonly isDetailed?: boolean; // all news that fit, and every member that says something; @default false
 }
 
 const labelWidth = 8;
@@ -67,6 +69,11 @@ export function frame(view: RunView, options: FrameOptions): string[] {
     ...chainPanel(view, options),
     ...(options.height < leastWithText ? [] : textPanel(view, options)),
   ];
+  if (options.isDetailed) {
+    const details = detailPanel(view, options).slice(0, Math.max(0, options.height - top.length));
+    const news = eventPanel(view, { ...options, height: options.height - top.length - details.length });
+    return [...top, ...details, ...news].slice(0, Math.max(0, options.height));
+  }
   const heading = 2; // blank line and heading of the stages
   const room = Math.max(0, options.height - top.length - bottom.length - heading);
   const stages = stagePanel(view, { ...options, height: room + heading });
@@ -290,8 +297,8 @@ export function verdictPanel(view: RunView, { width, paint }: PanelOptions): str
   return [label("audits", paint) + (failed > 0 ? paint.yellow(text) : text)];
 }
 
-export function eventPanel(view: RunView, { width, height, paint }: FrameOptions): string[] {
-  const room = Math.min(view.news.length, height - 1, newsRows);
+export function eventPanel(view: RunView, { width, height, paint, isDetailed = false }: FrameOptions): string[] {
+  const room = Math.min(view.news.length, height - 1, isDetailed ? Infinity : newsRows);
   if (room <= 0) return [];
   return [
     "",

@@ -65,6 +65,11 @@ export class LiveTerminal {
     this.#columns = columns;
   }
 
+  /** The next frame is drawn below what others have written. */
+  forget(): void {
+    this.#shown = [];
+  }
+
   close(): void {
     if (!this.#open) return;
     this.#open = false;

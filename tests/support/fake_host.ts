@@ -1,6 +1,7 @@
 /** A fake process: a command's output is kept; the test sets the terminal and the environment. */
 
 import type { Host, Interrupt, Stream } from "../../cli/host.ts";
+import type { KeyboardListener } from "../../cli/output/keyboard.ts";
 import type { HeldRights } from "../../cli/rights/rights.ts";
 
 export interface FakeHostOptions {
@@ -14,6 +15,8 @@ export class FakeHost implements Host {
   readonly written: Record<Stream, string> = { stdout: "", stderr: "" };
   readonly exits: number[] = [];
   readerGone = false;
+  hasKeyboard = false;
+  keyboard: KeyboardListener | null = null; // while keys are read
   #terminal: { columns: number; rows: number } | null;
   readonly #now: () => Date;
   readonly readSensors = null;
@@ -63,6 +66,16 @@ export class FakeHost implements Host {
 
   interrupt(signal: Interrupt = "SIGINT"): void {
     this.#interrupted(signal);
+  }
+
+  openKeys(listener: KeyboardListener): (() => void) | null {
+    if (!this.hasKeyboard) return null;
+    this.keyboard = listener;
+    return () => void (this.keyboard = null);
+  }
+
+  press(text: string): void {
+    this.keyboard?.onBytes(new TextEncoder().encode(text));
   }
 
   throwLater(error: unknown): void {

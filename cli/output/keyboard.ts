@@ -1,0 +1,73 @@
+/**
+ * The keys that a person presses while a live screen shows, one by one and not echoed.
+ *
+ * Owns: the terminal's mode from `openKeyboard` until the returned function is called. Ctrl-C, Ctrl-Z and Ctrl-\ stay signals. A
+ * program in the background would be stopped if it read from its terminal, so whoever opens the keyboard asks first, while programs
+ * may still be started (`askKeyboard`). Not on Windows, whose terminals have no such mode.
+ */
+
+export const keyboardVariable = "IOTA_KEYBOARD"; // of the confined thread
+
+export interface KeyboardListener {
+  onBytes(bytes: Uint8Array): void;
+  /** The window's size has changed. */
+  onResize(): void;
+  /** The program goes on after Ctrl-Z, and others have written to the terminal. */
+  onContinue(): void;
+}
+
+/** Whether this process has a terminal to itself, as far as the system tells. */
+export function askKeyboard(): boolean {
+  if (Deno.build.os === "windows" || !Deno.stdin.isTerminal() || !Deno.stdout.isTerminal()) return false;
+  try {
+    return Deno.build.os === "linux" ? isForeground(run("cat", ["/proc/self/stat"])) : hasPlus();
+  } catch {
+    return false; // no such program, or no right to start one
+  }
+}
+
+/** A child is in its parent's process group; the terminal's foreground group is the eighth field, the third after the name. */
+export function isForeground(stat: string): boolean {
+  const [, , group, , , foreground] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return group !== undefined && group === foreground;
+}
+
+/** `ps` marks the foreground group of a terminal. */
+const hasPlus = (): boolean => run("ps", ["-o", "stat=", "-p", String(Deno.pid)]).includes("+");
+
+function run(program: string, args: string[]): string {
+  const { stdout } = new Deno.Command(program, { args, stdin: "null", stderr: "null" }).outputSync();
+  return new TextDecoder().decode(stdout);
+}
+
+export function openKeyboard({ onBytes, onResize, onContinue }: KeyboardListener): () => void {
+  let isOpen = true;
+  const take = () => Deno.stdin.setRaw(true, { cbreak: true });
+  const goOn = () => {
+    take(); // the shell has set the terminal to its own mode meanwhile
+    onContinue();
+  };
+  take();
+  Deno.addSignalListener("SIGCONT", goOn);
+  Deno.addSignalListener("SIGWINCH", onResize);
+  const read = async () => {
+    const buffer = new Uint8Array(64);
+    while (isOpen) {
+      const count = await Deno.stdin.read(buffer).catch(() => null); // the terminal may be gone
+      if (count === null) return;
+      if (isOpen) onBytes(buffer.slice(0, count));
+    }
+  };
+  void read();
+  return () => {
+    if (!isOpen) return;
+    isOpen = false;
+    Deno.removeSignalListener("SIGCONT", goOn);
+    Deno.removeSignalListener("SIGWINCH", onResize);
+    try {
+      Deno.stdin.setRaw(false);
+    } catch {
+      // the terminal was closed
+    }
+  };
+}
