@@ -9,6 +9,9 @@ import type { RefusalCounts } from "../../net/auth/refusals.ts";
 import { systemTimers } from "../../net/timers.ts";
 import { verifySignature } from "../../chain/wallet/hotkey.ts";
 import type { CommandContext } from "../command.ts";
+import { pauseKey } from "../admin/pause_key.ts";
+import type { OwnerRequest } from "../admin/owner_request.ts";
+import type { RunOwner } from "../admin/run_owner.ts";
 import { RunLedger } from "../ledger/run_ledger.ts";
 import { openRecordLog } from "../projection/record_log.ts";
 import { Projection } from "../projection/projection.ts";
@@ -23,6 +26,7 @@ export async function openProjection(
     layersOfStages: readonly number[];
     startedMs: number;
     refused: () => RefusalCounts;
+    owner: () => Pick<RunOwner, "act">;
   },
 ): Promise<{
   projection: Projection;
@@ -33,13 +37,20 @@ export async function openProjection(
   /** `isOurs`: no other process has taken the run's folder over. */
   close: (options: { isOurs: boolean }) => void;
 }> {
-  const { prepared: { config, folder, found, runId, key }, layersOfStages, startedMs: startedAtMs, refused } = options;
+  const { prepared: { config, folder, found, runId, key }, layersOfStages, startedMs: startedAtMs, refused, owner } =
+    options;
   const warn = (text: string) => output.log.warn(text);
   const records = await openRecordLog({ folder: folder.path, timers: systemTimers, warn });
   const recordedStep = records.view.phase === "finished" ? 0 : records.view.step;
   const facts = runFacts({ command: "orchestrate", device: "", config, layersOfStages });
-  const projection = new Projection({
+  const act = async (request: OwnerRequest) => {
+    const answer = await owner().act(request);
+    if (!answer.ok) throw new Error(answer.fault.detail);
+    return answer.value;
+  };
+  const projection: Projection = new Projection({
     output,
+    keys: [pauseKey({ isPaused: () => projection.view.isPausedByOwner, act })],
     opened: { facts, startedAtMs, step: found?.manifest.step ?? 0 }, // until the journal is read
     nowMs: () => systemTimers.nowMs(),
     records,

@@ -160,7 +160,7 @@ async function startRun(
   const warn = (text: string) => output.log.warn(text);
   const refused = () => role.refusals;
   const { projection, ledger, recordedStep, ...seen } = await openProjection(context, {
-    ...{ prepared, layersOfStages, startedMs, refused },
+    ...{ prepared, layersOfStages, startedMs, refused, owner: () => owner },
   });
   const opening = { prepared, stages, limits, recordedStep, onReplayed: seen.onReplayed, warn };
   const { members, journal, recovered, from, begun, lost } = await openStorage(opening);

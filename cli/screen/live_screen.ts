@@ -12,6 +12,7 @@ import { Keys } from "./keys.ts";
 
 const frameMs = 100;
 const clockMs = 1_000;
+const saidMs = 8_000; // in place of the hints
 const leastWithHints = 8; // lines
 
 export interface FrameRoom {
@@ -50,7 +51,7 @@ export class LiveScreen {
   #isDetailed = false;
   #showsHelp = false;
   #asksToStop = false;
-  #said: string | null = null; // by the last key
+  #said: { readonly text: string; readonly atMs: number } | null = null; // by the last key
 
   constructor(options: LiveScreenOptions) {
     this.#options = options;
@@ -111,7 +112,7 @@ export class LiveScreen {
   #hints(): string[] {
     if (!this.#hasKeys) return [];
     if (this.#asksToStop) return ["Press q once more to stop, any other key to go on"];
-    if (this.#said !== null) return [this.#said];
+    if (this.#said !== null && this.#options.nowMs() - this.#said.atMs < saidMs) return [this.#said.text];
     const { actions = [], hasDetails = false } = this.#options;
     const words = [
       "? help",
@@ -153,7 +154,7 @@ export class LiveScreen {
 
   #act(action: KeyAction): void {
     const say = (text: string | null) => {
-      this.#said = text;
+      this.#said = text === null ? null : { text, atMs: this.#options.nowMs() };
       this.drawSoon();
     };
     action.act().then(say, (error) => say(error instanceof Error ? error.message : String(error)));

@@ -98,13 +98,13 @@ export function progressPanel(view: RunView, { width, nowMs, paint }: PanelOptio
   const { steps, stepsPerRound } = view.facts;
   const counter = `${padStart(String(view.step), String(steps).length)} of ${steps}`;
   const rounds = stepsPerRound === 0 ? null : Math.ceil(steps / stepsPerRound); // null: measured as it goes
-  const left = remainingMs(view, nowMs);
+  const left = view.isPaused || view.isPausedByOwner ? null : remainingMs(view, nowMs);
   const awaited = awaitedStages(view);
   const tail = awaited.length > 0 ? `waiting: ${unservedText(awaited)}` : [
     view.phase === "training" || view.phase === "merging"
       ? rounds === null ? `round ${view.round + 1}` : `round ${Math.min(view.round + 1, rounds)} of ${rounds}`
       : "",
-    view.phase,
+    view.isPausedByOwner ? "paused by its owner" : view.isPaused ? "waits for room on the disk" : view.phase,
     left === null ? "" : `about ${roughly(left)} left`,
   ].filter((part) => part !== "").join(" · ");
   const barWidth = width >= 100 ? 30 : width >= 76 ? 16 : 0;

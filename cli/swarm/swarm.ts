@@ -13,6 +13,8 @@ import type { RunRecord } from "../../core/protocol/record.ts";
 import type { RecordOf } from "../../core/view/view_record.ts";
 import { systemTimers } from "../../net/timers.ts";
 import type { ChaosPlan } from "../chaos/plan.ts";
+import { askOwnHub, pauseKey } from "../admin/pause_key.ts";
+import type { OwnerRequest } from "../admin/owner_request.ts";
 import type { CommandContext } from "../command.ts";
 import { inviteText } from "../find/invite.ts";
 import { joinCommand } from "../find/join_command.ts";
@@ -203,11 +205,17 @@ export class Swarm {
       config,
       layersOfStages: splitLayers(config),
     });
-    this.#projection = new Projection({
+    const act = async (request: OwnerRequest) => {
+      if (this.#dashboard === null) return "Not yet: the orchestrator does not listen";
+      return await askOwnHub({ folder: this.#options.folder, url: new URL(this.#dashboard).origin }, request);
+    };
+    const projection: Projection = new Projection({
       output,
+      keys: [pauseKey({ isPaused: () => projection.view.isPausedByOwner, act })],
       opened: { facts, startedAtMs: this.#options.startedMs, step },
       nowMs: () => systemTimers.nowMs(),
     });
+    this.#projection = projection;
   }
 
   #onListening(at: SwarmHub): void {

@@ -63,7 +63,7 @@ Deno.test("Keys: the first q asks, the second stops, and any other key between t
   screen.close();
 });
 
-Deno.test("Keys: an action says what it did or why it could not, until the next key", async () => {
+Deno.test("Keys: an action says what it did or why it could not, until the next key or a while later", async () => {
   const turns: (() => Promise<string | null>)[] = [
     () => Promise.resolve("resting"),
     () => Promise.reject(new Error("Cannot pause as it is over")),
@@ -75,7 +75,8 @@ Deno.test("Keys: an action says what it did or why it could not, until the next 
   host.keyboard!.onResize();
   assertMatch(host.written.stdout, /resting/);
   shownAfter("p");
-  await new Promise((resolve) => setTimeout(resolve, 0));
+  await Promise.resolve();
+  await Promise.resolve();
   host.keyboard!.onResize();
   assertMatch(host.written.stdout, /Cannot pause as it is over/);
   assertMatch(shownAfter("x"), /p pause · q stop/);
