@@ -15,6 +15,9 @@ export interface MinerHealth {
   readonly uid: number | null; // null: not registered
   readonly emissionRao: bigint; // of the last epoch
   readonly incentiveShare: number; // of all miners' incentive
+  readonly rank: number | null; // by incentive, from 1; null: it has none
+  readonly ranked: number; // neurons with any incentive
+  readonly stakeRao: bigint; // its balance on the subnet
 }
 
 export interface MinerHealthInput {
@@ -33,7 +36,16 @@ export function minerHealth(input: MinerHealthInput): MinerHealth {
     const sentences = [
       `this hotkey is not registered on subnet ${netuid}, so nothing is paid for its work; register it: \`iota chain register\``,
     ];
-    return { level: "alarm", sentences, uid: null, emissionRao: 0n, incentiveShare: 0 };
+    return {
+      level: "alarm",
+      sentences,
+      uid: null,
+      emissionRao: 0n,
+      incentiveShare: 0,
+      rank: null,
+      ranked: 0,
+      stakeRao: 0n,
+    };
   }
   const all = neurons.reduce((sum, { incentive }) => sum + incentive, 0);
   const incentiveShare = all === 0 ? 0 : own.incentive / all;
@@ -51,6 +63,9 @@ export function minerHealth(input: MinerHealthInput): MinerHealth {
     uid,
     emissionRao,
     incentiveShare,
+    rank: own.incentive === 0 ? null : 1 + neurons.filter(({ incentive }) => incentive > own.incentive).length,
+    ranked: neurons.filter(({ incentive }) => incentive > 0).length,
+    stakeRao: own.stakeRao,
   };
 }
 

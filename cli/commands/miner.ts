@@ -17,7 +17,7 @@ export const command: Command = {
     "Chooses its device, signs in with the hotkey, loads the stage it is assigned and computes until the run is over. It dials out, so it works behind a home router. It resumes a dropped link and waits for an unreachable orchestrator. Ctrl-C and SIGTERM first hand its tasks back; Ctrl-C exits with 1, SIGTERM with 0. " +
     findingText +
     "While its pause rules apply, it leaves the run and frees the device's memory. SIGUSR2 pauses it by hand, a second one " +
-    "resumes it.",
+    "resumes it. In a terminal its screen says what it does and earns, or why it waits; press ? for its keys.",
   examples: [
     "iota miner --wallet hot",
     'iota miner --wallet hot --schedule "mon-fri 22:00-07:00; sat,sun 0:00-24:00" --max-temp 80',

@@ -105,9 +105,10 @@ export class MinerChain {
     const isNews = health.uid !== null || this.#health === null || this.#health.uid !== null;
     this.#health = health;
     if (!isNews) return;
-    const { emissionRao, sentences: short, ...rest } = health;
+    const { emissionRao, stakeRao, sentences: short, ...rest } = health;
     const sentences = short.map((text) => withWholeCommands(text, commandTo));
-    output.event({ type: "chainHealth", block, ...rest, sentences, emissionRao: String(emissionRao) });
+    const amounts = { emissionRao: String(emissionRao), stakeRao: String(stakeRao) };
+    output.event({ type: "chainHealth", block, ...rest, sentences, ...amounts });
     if (health.level === "alarm") output.log.warn(`Chain: ${sentences.join("; ")}`);
     else output.line(`chain: ${sentences.join("; ")}`);
   }

@@ -61,6 +61,8 @@ export interface NodeLink {
   readonly onWaiting: (waiting: Waiting) => void;
   /** Sees every message. @default none */
   readonly traces?: { received(message: HubMessage): void; sent(message: NodeMessage): void } | undefined;
+  /** Counts the bytes of messages. @default nobody does */
+  readonly meter?: { sent(bytes: number): void; received(bytes: number): void };
   /** Gets the hub's identity and the authorization for requests to it. */
   readonly onConnected: (ticket: HeldTicket) => void;
 }
@@ -106,7 +108,9 @@ export class NodeRole<State, Event, Effect extends NodeEffect, Result> {
       links: {
         send: (message, segments) => {
           link.traces?.sent(message);
-          return this.#node.send(message, segments);
+          const bytes = this.#node.send(message, segments);
+          if (bytes.ok) link.meter?.sent(bytes.value);
+          return bytes;
         },
         pause: () => this.#node.pause(),
         resume: () => this.#node.resume(),
@@ -182,6 +186,7 @@ export class NodeRole<State, Event, Effect extends NodeEffect, Result> {
         return this.#onDisconnected(event);
       case "message":
         this.#link.traces?.received(event.message);
+        this.#link.meter?.received(event.bytes);
         return this.#runtime.take(event);
       case "refused":
         return this.#onRefused(event);

@@ -18,6 +18,10 @@ import type { PauseWatch } from "../idle/pause_watch.ts";
 import { newVersion, openLogFile, openUpgradeWatch } from "../service/long_run.ts";
 import { type MinerRoleOptions, startMiner } from "./miner_role.ts";
 import { OwnStateFolder } from "./own_state_folder.ts";
+import type { KeyAction } from "../screen/live_screen.ts";
+import { LinkMeter } from "../screen/node/link_meter.ts";
+import type { ShellEvent } from "../screen/node/node_event.ts";
+import { openNodeScreen } from "../screen/node/node_screen.ts";
 import { idleLine, minerLine } from "./node_lines.ts";
 import { hostOf } from "./hub_pin.ts";
 import type { NodeLink } from "./node_role.ts";
@@ -40,13 +44,20 @@ export async function runMiner(context: CommandContext): Promise<number> {
   pauseRules(context); // a wrong value fails before anything is opened
   mustBeOwnRun(context);
   const signer = await openSigner(context);
+  const meter = new LinkMeter(() => systemTimers.steadyMs());
+  let pauses: PauseWatch | null = null; // from when the node is open
+  const closeScreen = openScreen(context, {
+    address: signer.address,
+    meter,
+    toggle: async () => await pauses?.toggle(),
+  });
   const peers = await openPeers(context, signer.address);
-  const node = await openNode(context, { signer, role: "miner" });
+  const node = await openNode(context, { signer, role: "miner", meter });
   const { chain: given } = node;
   const { promise: failed, reject } = Promise.withResolvers<never>();
   const chain = new MinerChain({ context, hotkey: node.signer.address, onFailure: reject });
   if (given !== null) chain.begin(given);
-  const watch = await openPauseWatch(context);
+  const watch = pauses = await openPauseWatch(context);
   const letGo = onHand(watch, reject);
   let role: PausingRole | null = null;
   const upgrade = await openUpgradeWatch(context, {
@@ -70,8 +81,25 @@ export async function runMiner(context: CommandContext): Promise<number> {
     summary: () => ({ ...tally, ...chain.summary() }),
   }).finally(() => {
     letGo();
+    closeScreen();
     return peers?.close();
   });
+}
+
+function openScreen(
+  { output }: CommandContext,
+  { address, meter, toggle }: { address: string; meter: LinkMeter; toggle: () => Promise<void> },
+): () => void {
+  const pause: KeyAction = {
+    key: "p",
+    word: "pause",
+    doc: "rest until pressed again: leave the run, and join it again",
+    act: async () => {
+      await toggle();
+      return null; // its own line says it
+    },
+  };
+  return openNodeScreen({ output, role: "miner", address, meter, nowMs: () => systemTimers.nowMs(), actions: [pause] });
 }
 
 interface RestingMinerOptions {
@@ -114,18 +142,18 @@ async function restingMiner(
           if (line !== null) output.line(line);
         },
         onIdle: (idle) => {
-          output.event({ type: "idle", ...idle });
+          output.event({ type: "idle", ...idle } satisfies ShellEvent);
           output.line(idleLine(idle));
         },
       });
     },
     onPaused: ({ cause, reason }) => {
       tally.pauses += 1;
-      output.event({ type: "paused", cause, reason });
+      output.event({ type: "paused", cause, reason } satisfies ShellEvent);
       output.line(`resting: ${reason}`);
     },
     onResumed: () => {
-      output.event({ type: "resumed" });
+      output.event({ type: "resumed" } satisfies ShellEvent);
       output.line("working again");
     },
   });

@@ -19,6 +19,8 @@ import { findHub, type FindOptions, type FoundHub } from "../find/find_hub.ts";
 import { newVersion } from "../service/long_run.ts";
 import { giveUpReading } from "../rights/confinement.ts";
 import { duration, plural } from "../screen/format.ts";
+import type { ShellEvent } from "../screen/node/node_event.ts";
+import type { LinkMeter } from "../screen/node/link_meter.ts";
 import { hotkeyFolders, openHotkey } from "../options/wallet_options.ts";
 import { type BlobAccess, blobAccess } from "../roles/blob_access.ts";
 import { remoteStore } from "../roles/stores.ts";
@@ -26,6 +28,7 @@ import { LastingDevice } from "../roles/lasting_device.ts";
 import { deviceText, openDevice, sameDevice } from "../roles/open_device.ts";
 import { readTuning } from "../roles/tuning_file.ts";
 import { HubPin } from "./hub_pin.ts";
+import type { Waiting } from "./hub_wait.ts";
 import { hubTrust } from "./hub_trust.ts";
 import { type NodeWallet, withWallet } from "./link_errors.ts";
 import type { RunningRole } from "./miner_role.ts";
@@ -53,7 +56,7 @@ export async function openSigner(context: CommandContext): Promise<HotkeyPair> {
 
 export async function openNode(
   context: CommandContext,
-  { signer, role }: { signer: HotkeyPair; role: Role },
+  { signer, role, meter }: { signer: HotkeyPair; role: Role; meter: LinkMeter },
 ): Promise<OpenNode> {
   const { options, output } = context;
   const giveUpAfterMs = durationOption("give-up-after", options.text("give-up-after"));
@@ -72,6 +75,7 @@ export async function openNode(
   const tracer = openTracer();
   const link: NodeLink = {
     traces: tracer === null ? undefined : new TaskTraces({ tracer, node: signer.address }),
+    meter,
     get url() {
       return place.socket; // the orchestrator may move
     },
@@ -86,10 +90,7 @@ export async function openNode(
     rememberedIn: (found) => pin.rememberedIn(found),
     wallet: nodeWallet(options, chain),
     onOffline: (text) => output.log.warn(text),
-    onWaiting: ({ reason, waitedMs }) => {
-      output.event({ type: "waiting", url: place.socket, reason, waitedMs: Math.round(waitedMs) });
-      output.log.warn(`Waiting for the orchestrator${waitedText(waitedMs)}: ${reason}`);
-    },
+    onWaiting: (waiting) => sayWaiting(output, place.socket, waiting),
     onConnected: (ticket) => {
       place.connected();
       authorize = createAuthorize({ ...by, receiver: ticket.hub, ticket });
@@ -119,8 +120,27 @@ export async function openNode(
     timers: systemTimers,
     onProblem: ({ source, code, detail }) => output.log.debug(`source ${source} of a blob failed (${code}): ${detail}`),
   });
-  return { signer, device, link, blobs, chain };
+  return { signer, device, link, blobs: metered(blobs, meter), chain };
 }
+
+function sayWaiting(output: CommandContext["output"], url: string, { reason, waitedMs }: Waiting): void {
+  output.event({ type: "waiting", url, reason, waitedMs: Math.round(waitedMs) } satisfies ShellEvent);
+  output.log.warn(`Waiting for the orchestrator${waitedText(waitedMs)}: ${reason}`);
+}
+
+/** Whole blobs; what is fetched again after a failure counts once. */
+const metered = (blobs: BlobAccess, meter: LinkMeter): BlobAccess => ({
+  put: async (bytes) => {
+    const ref = await blobs.put(bytes);
+    meter.sent(bytes.length);
+    return ref;
+  },
+  get: async (ref, from) => {
+    const bytes = await blobs.get(ref, from);
+    meter.received(bytes.length);
+    return bytes;
+  },
+});
 
 /** The device of `--device`, opened again when it is lost. */
 async function openLastingDevice(context: CommandContext, signer: HotkeyPair): Promise<LastingDevice> {
@@ -134,11 +154,11 @@ async function openLastingDevice(context: CommandContext, signer: HotkeyPair): P
     reopen: () => openDevice(sameDevice(worker), how),
     timers: systemTimers,
     onLoss: ({ reason, losses }) => {
-      output.event({ type: "deviceLost", reason, losses });
+      output.event({ type: "deviceLost", reason, losses } satisfies ShellEvent);
       output.log.warn(`${reason}; opening it again`);
     },
     onRebuilt: ({ spec, calls }) => {
-      output.event({ type: "stageRebuilt", stage: spec.index, calls });
+      output.event({ type: "stageRebuilt", stage: spec.index, calls } satisfies ShellEvent);
       output.line(`stage ${spec.index}: rebuilt on a new device, ${plural(calls, "call")} repeated`);
     },
   });

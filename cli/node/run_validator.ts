@@ -10,6 +10,9 @@ import { givenChain } from "../duty/chain_options.ts";
 import { ValidatorChain } from "../duty/validator_chain.ts";
 import { newVersion, openLogFile, openUpgradeWatch } from "../service/long_run.ts";
 import { AuditTally } from "../screen/audit_tally.ts";
+import { systemTimers } from "../../net/timers.ts";
+import { LinkMeter } from "../screen/node/link_meter.ts";
+import { openNodeScreen } from "../screen/node/node_screen.ts";
 import { validatorLine } from "./node_lines.ts";
 import { alwaysOpen, PausingRole } from "./pausing_role.ts";
 import { openNode, openSigner, runRole } from "./run_node.ts";
@@ -19,7 +22,11 @@ export async function runValidator(context: CommandContext): Promise<number> {
   await openLogFile(context);
   const tally = { evaluations: 0, verdictsPassed: 0, verdictsFailed: 0 };
   givenChain(context); // a wrong value fails before anything is opened
-  const node = await openNode(context, { signer: await openSigner(context), role: "validator" });
+  const signer = await openSigner(context);
+  const meter = new LinkMeter(() => systemTimers.steadyMs());
+  const shown = { address: signer.address, meter, nowMs: () => systemTimers.nowMs() };
+  const closeScreen = openNodeScreen({ output: context.output, role: "validator", ...shown });
+  const node = await openNode(context, { signer, role: "validator", meter });
   const { chain: given } = node;
   const { output } = context;
   const { promise: failed, reject } = Promise.withResolvers<never>();
@@ -59,5 +66,5 @@ export async function runValidator(context: CommandContext): Promise<number> {
       await chain.end(options);
     },
     summary: () => ({ ...tally, ...chain.summary() }),
-  });
+  }).finally(closeScreen);
 }

@@ -19,6 +19,8 @@ import { type SummaryFields, summaryTable } from "./summary_table.ts";
 /** `live`: a terminal that can show a moving screen; `plain`: lines for people; `json`: lines for programs. */
 export type OutputMode = "live" | "plain" | "json";
 
+export type OutputEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
+
 export interface Output {
   readonly mode: OutputMode;
   readonly quiet: boolean;
@@ -26,7 +28,9 @@ export interface Output {
   readonly columns: number; // of the terminal; 120 for text that goes elsewhere
   readonly log: Log;
   /** One JSON line for programs; nothing for people. */
-  event(record: { readonly type: string } & Readonly<Record<string, unknown>>): void;
+  event(record: OutputEvent): void;
+  /** Gives each event to `listener` from now on, whoever the output is for. */
+  watchEvents(listener: (record: OutputEvent) => void): void;
   /** One line for people; nothing in --json mode or with --quiet. */
   line(text: string): void;
   /** A line for the log file only, because the live screen shows it in its own way. */
@@ -75,6 +79,7 @@ export class TerminalOutput implements Output {
   onLiveOpened: () => void = () => {}; // code that hides the cursor must catch Ctrl-C to restore it
   onAskedToStop: () => void = () => {}; // by a key
   #region: LiveTerminal | null = null;
+  #onEvent: (record: OutputEvent) => void = () => {};
   #closeKeys: (() => void) | null = null;
   #summary: SummaryFields | null = null;
   #readerGone = false;
@@ -124,7 +129,12 @@ export class TerminalOutput implements Output {
     return this.host.terminalSize()?.columns ?? columnsElsewhere;
   }
 
-  event(record: { readonly type: string } & Readonly<Record<string, unknown>>): void {
+  watchEvents(listener: (record: OutputEvent) => void): void {
+    this.#onEvent = listener;
+  }
+
+  event(record: OutputEvent): void {
+    this.#onEvent(record);
     if (this.mode !== "json") return;
     const line = JSON.stringify(record);
     this.#copy?.(line);

@@ -1,0 +1,62 @@
+/**
+ * Bytes over a node's links, counted where messages and blobs are handed over: in all, and a second over the last minute.
+ *
+ * Out of scope: headers, beats and what is sent again. Bounded: one count a second for a minute.
+ */
+
+export interface LinkRates {
+  readonly sent: number; // bytes, in all
+  readonly received: number;
+  readonly sentPerSecond: number; // over the last minute, or since the start
+  readonly receivedPerSecond: number;
+}
+
+const windowSeconds = 60;
+
+export class LinkMeter {
+  readonly #nowMs: () => number; // monotonic
+  readonly #startMs: number;
+  #sent = 0;
+  #received = 0;
+  #seconds: { second: number; sent: number; received: number }[] = []; // ascending
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+    this.#startMs = nowMs();
+  }
+
+  sent(bytes: number): void {
+    this.#sent += bytes;
+    this.#slot().sent += bytes;
+  }
+
+  received(bytes: number): void {
+    this.#received += bytes;
+    this.#slot().received += bytes;
+  }
+
+  rates(): LinkRates {
+    const second = this.#second();
+    const recent = this.#seconds.filter((slot) => slot.second > second - windowSeconds);
+    const span = Math.min(windowSeconds, Math.max(1, (this.#nowMs() - this.#startMs) / 1_000));
+    return {
+      sent: this.#sent,
+      received: this.#received,
+      sentPerSecond: recent.reduce((sum, slot) => sum + slot.sent, 0) / span,
+      receivedPerSecond: recent.reduce((sum, slot) => sum + slot.received, 0) / span,
+    };
+  }
+
+  #second(): number {
+    return Math.floor(this.#nowMs() / 1_000);
+  }
+
+  #slot(): { sent: number; received: number } {
+    const second = this.#second();
+    const last = this.#seconds.at(-1);
+    if (last?.second === second) return last;
+    const slot = { second, sent: 0, received: 0 };
+    this.#seconds = [...this.#seconds.filter((each) => each.second > second - windowSeconds), slot];
+    return slot;
+  }
+}
