@@ -29,11 +29,15 @@ export async function exportRun(
 ): Promise<number> {
   const curves = new Curves();
   const history = new RunHistory(folder, { onRecord: (entry, view) => curves.take(entry, view) });
-  const span = await history.refresh();
+  const reading = output.openProgress("reading the run's log", "bytes");
+  const span = await history.refresh((done, total) => reading.at(done, total));
+  reading.close();
   const written: Written[] = [];
   const { page, csv, tensorboard } = wanted;
   if (page !== undefined) {
-    const recording = await recordMoments(history, span);
+    const making = output.openProgress("exporting", "moments");
+    const recording = await recordMoments(history, span, (done, count) => making.at(done, count));
+    making.close();
     if (recording === null) throw new UserError("Cannot export the run as its log must hold a moment");
     await write(page, await oneFile(recording));
     written.push({ file: page, what: `${plural(recording.changes.length + 1, "moment")}, for any browser` });

@@ -14,7 +14,11 @@ const mostMoments = 600;
 const mostBytes = 2 ** 26; // before compression
 
 /** Null if the log holds no moment. */
-export async function recordMoments(history: RunHistory, span: HistorySpan): Promise<Recording | null> {
+export async function recordMoments(
+  history: RunHistory,
+  span: HistorySpan,
+  onMoment: (done: number, count: number) => void = () => {},
+): Promise<Recording | null> {
   const snapshot = (sequence: number) => history.at(sequence, publicMoment);
   const first = await snapshot(span.first);
   if (first === null) return null;
@@ -25,6 +29,7 @@ export async function recordMoments(history: RunHistory, span: HistorySpan): Pro
   const changes: string[] = [];
   let before = partsOf(first);
   for (let i = 1; i <= count; i++) {
+    onMoment(i, count);
     const state = await snapshot(span.first + Math.round((i / count) * records));
     if (state === null || state.sequence <= before.sequence) continue;
     const after = partsOf(state);

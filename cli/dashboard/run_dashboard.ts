@@ -67,7 +67,11 @@ async function readRun(
   context: CommandContext,
   { history, folder }: { history: RunHistory; folder: string },
 ): Promise<void> {
-  const span = await attempting({ action: "read the run", value: `${folder}/records.jsonl` }, () => history.refresh());
+  const progress = context.output.openProgress("reading the run's log", "bytes");
+  const span = await attempting(
+    { action: "read the run", value: `${folder}/records.jsonl` },
+    () => history.refresh((done, total) => progress.at(done, total)),
+  ).finally(() => progress.close());
   const { facts, nodes } = history.newest.view;
   const isEmpty = facts.run === "" && Object.keys(nodes).length === 0; // none of its lines was a record of a run
   if (span.last === 0 || (span.damaged > 0 && isEmpty)) throw noRecords(folder, span);

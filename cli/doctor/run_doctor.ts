@@ -33,13 +33,16 @@ export async function runDoctor(given: CommandContext, options: readonly OptionS
   const nameWidth = Math.max(...checks.map(({ name }) => name.length));
   const page = { paint: output.paint, columns: output.columns, nameWidth };
   const findings: Finding[] = [];
-  for (const pending of runChecks(checks)) {
+  const progress = output.openProgress("checking", "checks");
+  for (const [done, pending] of runChecks(checks).entries()) {
+    progress.at(done, checks.length, checks[done]!.name);
     const finding = await pending;
     findings.push(finding);
     const { facts, ...words } = finding;
     output.event({ type: "finding", ...words, ...facts });
     for (const line of findingLines(finding, page)) output.line(line);
   }
+  progress.close();
   await device.finish();
   const level = worstOf(findings);
   const count = (wanted: Finding["level"]) => findings.filter((finding) => finding.level === wanted).length;

@@ -62,13 +62,18 @@ export async function runExperiment(context: CommandContext): Promise<number> {
   try {
     output.line(`${context.positionals[0]}: ${experiment.doc}; ${runs[0]!.config.train.steps} steps, ${seeds} seeds`);
     const results = new Map<string, LabResult[]>(experiment.rows.map(({ name }) => [name, []]));
+    const steps = runs.reduce((sum, { config }) => sum + config.train.steps, 0);
+    const progress = output.openProgress("training", "steps");
+    let done = 0;
     for (const { row, config } of runs) {
       const { name } = row;
-      const result = await trained(context, { row, config, lab });
+      const onStep = () => progress.at(++done, steps, `${name}, seed ${config.seed}`);
+      const result = await trained(context, { row, config, lab, onStep });
       present(results.get(name), "a row has its results").push(result);
       output.event({ type: "run", name, seed: config.seed, ...result });
       output.line(`${name.padEnd(longestName)} seed ${config.seed}  ${decimal(result.loss)} nats per token`);
     }
+    progress.close();
     const rows = rowsOf(results);
     output.line("");
     for (const line of tableOf(rows)) output.line(line);
@@ -93,7 +98,12 @@ function experimentNamed(name: string | undefined): Experiment {
 
 async function trained(
   { output }: CommandContext,
-  { row: { name, links }, config, lab: { folder, device, signal } }: { row: Row; config: RunConfig; lab: Lab },
+  { row: { name, links }, config, lab: { folder, device, signal }, onStep }: {
+    row: Row;
+    config: RunConfig;
+    lab: Lab;
+    onStep: () => void;
+  },
 ): Promise<LabResult> {
   return await withLabData({ folder, config }, (batches) =>
     runLab({
@@ -102,6 +112,7 @@ async function trained(
       onRecord(record) {
         if (record.type !== "stepClosed") return;
         const { step, loss } = record;
+        onStep();
         output.event({ type: "step", name, seed: config.seed, step, loss });
       },
     }));

@@ -30,6 +30,7 @@ export interface SampleRequest {
   readonly seed: number;
   /** What all stages together may take; a larger model throws a `ModelTooLarge`. @default what the device can hold */
   readonly mostBytes?: number;
+  readonly onToken?: (made: number) => void; // so many so far
   readonly goesOn?: () => boolean; // see generateText
 }
 
@@ -42,16 +43,20 @@ export async function runGenerate(context: CommandContext): Promise<number> {
     });
   }
   const device = await openDevice(options.text("device"));
+  const tokens = options.number("tokens") ?? 60;
+  const progress = output.openProgress("generating", "tokens");
   const startedMs = systemTimers.nowMs();
   try {
     const { text, round, step } = await sampleRun(device, {
       run,
       prompt: options.text("prompt") ?? "",
-      tokens: options.number("tokens") ?? 60,
+      tokens,
+      onToken: (made) => progress.at(made, tokens),
       temperature: options.number("temperature") ?? 0.8,
       topK: options.number("top-k") ?? 40,
       seed: options.number("seed") ?? 1,
     }, (warning) => output.log.warn(warning));
+    progress.close();
     output.line(`${options.text("prompt") ?? ""}${text}`);
     if (output.mode === "json") {
       output.summary({ text, round, step, device: device.adapter.name, wallMs: systemTimers.nowMs() - startedMs });
@@ -96,7 +101,8 @@ export async function sampleRun(
   if (request.mostBytes !== undefined) await mustFit(specs, request.mostBytes);
   const stages = await openStages(device, { found, specs });
   let tokens = 0;
-  const text = await generateText({ ...request, stages, tokenizer, onToken: () => tokens++ });
+  request.onToken?.(0);
+  const text = await generateText({ ...request, stages, tokenizer, onToken: () => request.onToken?.(++tokens) });
   for (const stage of stages) stage.close();
   return { text, tokens, round: found.manifest.round, step: found.manifest.step };
 }

@@ -68,9 +68,9 @@ export class RunHistory {
     this.#fold = this.#newFold();
   }
 
-  /** Reads what the log has gained. */
-  refresh(): Promise<HistorySpan> {
-    return this.#inTurn(() => this.#refresh());
+  /** Reads what the log has gained. `onBytes`: how much of it has been read. */
+  refresh(onBytes: (done: number, total: number) => void = () => {}): Promise<HistorySpan> {
+    return this.#inTurn(() => this.#refresh(onBytes));
   }
 
   /**
@@ -108,16 +108,21 @@ export class RunHistory {
     return result;
   }
 
-  async #refresh(): Promise<HistorySpan> {
+  async #refresh(onBytes: (done: number, total: number) => void = () => {}): Promise<HistorySpan> {
     if (await this.#files.find() === "other") this.#forget();
     const { files } = this.#files;
     this.#index = this.#index.filter(({ file }) => files.includes(file));
     if (this.#cursor !== null && !files.includes(this.#cursor.file)) this.#cursor = null;
-    for (const file of files) {
+    const sizes = await Promise.all(files.map(async ({ file }) => (await file.stat()).size));
+    const total = sizes.reduce((sum, size) => sum + size, 0);
+    let before = 0; // bytes of the files before
+    for (const [i, file] of files.entries()) {
       file.readBytes = await readLines(file.file, file.readBytes, (text, end) => {
         this.#fold.take(text);
         this.#addToIndex(file, end);
+        onBytes(before + end, total);
       });
+      before += sizes[i]!;
     }
     return this.#span();
   }

@@ -12,6 +12,7 @@ import type { Host } from "../host.ts";
 import { createLog, jsonLine, type Log, type LogFormat, type LogLevel } from "./log.ts";
 import type { KeyboardListener } from "./keyboard.ts";
 import { createPaint, type Paint } from "./paint.ts";
+import { type Progress, WorkProgress } from "./progress.ts";
 import { LiveTerminal } from "../screen/terminal.ts";
 import { withoutColour } from "../screen/format.ts";
 import { type SummaryFields, summaryTable } from "./summary_table.ts";
@@ -35,6 +36,8 @@ export interface Output {
   line(text: string): void;
   /** A line for the log file only, because the live screen shows it in its own way. */
   keep(text: string): void;
+  /** How far a long piece of work is; one at a time, none while a live screen is open or with --json or --quiet. */
+  openProgress(label: string, unit?: string): Progress;
   /** The last output on stdout, printed when the command ends; the last call counts. */
   summary(fields: SummaryFields): void;
   /** Prints the summary now, for a command that goes on for a person who watches; nothing unless the mode is live. */
@@ -68,6 +71,9 @@ export interface OutputOptions {
 
 const columnsElsewhere = 120;
 
+const tickMs = 1_000; // between lines of progress while nothing new is known
+const noProgress: Progress = { at: () => {}, close: () => {} };
+
 export class TerminalOutput implements Output {
   readonly mode: OutputMode;
   readonly quiet: boolean;
@@ -80,6 +86,8 @@ export class TerminalOutput implements Output {
   onAskedToStop: () => void = () => {}; // by a key
   #region: LiveTerminal | null = null;
   #onEvent: (record: OutputEvent) => void = () => {};
+  #progress: Progress | null = null;
+  #progressLine: string | null = null; // on the terminal
   #closeKeys: (() => void) | null = null;
   #summary: SummaryFields | null = null;
   #readerGone = false;
@@ -145,12 +153,48 @@ export class TerminalOutput implements Output {
     if (this.mode === "json") return;
     this.keep(text);
     if (this.quiet) return;
-    if (this.#region === null) this.writeOut(`${text}\n`);
+    if (this.#region === null) this.#aside(() => this.writeOut(`${text}\n`));
     else this.#region.insertAbove(text);
   }
 
   keep(text: string): void {
     if (this.mode !== "json") this.#copy?.(this.#stamped("info", text));
+  }
+
+  openProgress(label: string, unit?: string): Progress {
+    this.#progress?.close();
+    this.#progress = null;
+    if (this.mode === "json" || this.quiet || this.#region !== null) return noProgress;
+    const progress = new WorkProgress({
+      ...{ label, ...(unit === undefined ? {} : { unit }), nowMs: () => performance.now() },
+      draw: (line) => this.#drawProgress(line),
+      width: () => this.columns - 1,
+      say: this.mode === "live" ? null : (line) => this.log.info(line),
+    });
+    const ticking = setInterval(() => progress.again(), tickMs);
+    Deno.unrefTimer(ticking);
+    this.#progress = {
+      at: (done, total, now) => progress.at(done, total, now),
+      close() {
+        clearInterval(ticking);
+        progress.close();
+      },
+    };
+    return this.#progress;
+  }
+
+  #drawProgress(line: string | null): void {
+    if (this.mode !== "live" || this.#region !== null || (line === null && this.#progressLine === null)) return;
+    this.#progressLine = line;
+    this.writeOut(`\r${line === null ? "" : this.paint.dim(line)}\x1b[K`);
+  }
+
+  /** A progress line makes room for other text, which it goes on below. */
+  #aside(write: () => void): void {
+    const line = this.#progressLine;
+    if (line !== null) this.writeOut("\r\x1b[K");
+    write();
+    if (line !== null) this.writeOut(this.paint.dim(line));
   }
 
   summary(fields: SummaryFields): void {
@@ -180,10 +224,11 @@ export class TerminalOutput implements Output {
 
   #showError(text: string): void {
     if (this.#region !== null && this.host.isTerminal("stderr")) this.#region.insertAbove(text);
-    else quietly(() => this.host.write("stderr", `${text}\n`));
+    else this.#aside(() => quietly(() => this.host.write("stderr", `${text}\n`)));
   }
 
   answer(fields: SummaryFields, text: string): void {
+    this.#progress?.close();
     if (this.mode === "json") this.summary(fields);
     else this.writeOut(`${text}\n`);
   }
@@ -232,6 +277,7 @@ export class TerminalOutput implements Output {
 
   /** Restores the terminal, then prints the summary. */
   close(): void {
+    this.#progress?.close();
     this.closeLive();
     const fields = this.#summary;
     this.#summary = null;

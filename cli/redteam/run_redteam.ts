@@ -73,12 +73,15 @@ export async function runRedteam(context: CommandContext): Promise<number> {
       output.line(`its validators compute ${((validatorShare ?? 0) * 100).toFixed(1)} % of what its miners do`);
       output.event({ type: "calm", loss: calmLoss, validatorShare });
       const rows: AttackRow[] = [];
-      for (const name of names) {
+      const progress = output.openProgress("attacking", "attacks");
+      for (const [done, name] of names.entries()) {
+        progress.at(done, names.length, name);
         const row = await attacked({ name, ...run, rounds, calmLoss });
         rows.push(row);
         output.event({ type: "attack", ...row });
         output.line(`${name.padEnd(nameWidth)}${attacks[name].doc}`);
       }
+      progress.close();
       return rows;
     });
     output.line("");

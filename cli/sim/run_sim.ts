@@ -20,14 +20,19 @@ export async function runSim({ options, output, interruption }: CommandContext):
     ...(forwardMs === undefined ? {} : { forwardMs }),
   };
   output.line(`Replay: ${replayLine({ ...asked, faults: kindsOf(asked) })}`);
-  const result = await inTurns(simulateInTurns(asked), signal);
+  const progress = output.openProgress("simulating", "virtual minutes");
+  const result = await inTurns(simulateInTurns(asked), {
+    signal,
+    onTurn: (virtualMs) => progress.at(virtualMs / 60_000, asked.minutes),
+  });
+  progress.close();
   if (result.ok) {
     output.summary({ ...result.summary });
     return 0;
   }
   printFailure(output, asked, result.failure);
   if (options.flag("shrink")) {
-    const smallest = await inTurns(shrinkInTurns(asked, result.failure), signal);
+    const smallest = await inTurns(shrinkInTurns(asked, result.failure), { signal });
     output.log.error(`After ${smallest.runs} smaller runs it still fails: ${smallest.failure.detail}`);
     output.log.error(`Replay: ${replayLine(smallest.options)}`);
   }
@@ -35,10 +40,14 @@ export async function runSim({ options, output, interruption }: CommandContext):
 }
 
 /** Between turns the process handles signals; rejects with the signal's reason when aborted. */
-async function inTurns<T>(turns: Generator<void, T>, signal: AbortSignal): Promise<T> {
+async function inTurns<T>(
+  turns: Generator<number, T>,
+  { signal, onTurn = () => {} }: { signal: AbortSignal; onTurn?: (virtualMs: number) => void },
+): Promise<T> {
   for (;;) {
     const { done, value } = turns.next();
     if (done) return value;
+    onTurn(value);
     await new Promise((resolve) => setTimeout(resolve));
     signal.throwIfAborted();
   }

@@ -20,7 +20,7 @@ const minuteMs = 60_000;
 
 export const shrink = (failing: SimOptions, failure: SimFailure): Shrunk => atOnce(shrinkInTurns(failing, failure));
 
-export function* shrinkInTurns(failing: SimOptions, failure: SimFailure): Generator<void, Shrunk> {
+export function* shrinkInTurns(failing: SimOptions, failure: SimFailure): Generator<number, Shrunk> {
   let best: Shrunk = { options: { ...failing, faults: kindsOf(failing) }, failure, runs: 0 };
   let runs = 0;
   for (let candidates = smaller(best.options, failure); candidates.length > 0 && runs < mostRuns;) {

@@ -79,7 +79,7 @@ export function kindsOf({ seed, faults }: Pick<SimOptions, "seed" | "faults">): 
 
 export const simulate = (options: SimOptions): SimResult => atOnce(simulateInTurns(options));
 
-export function atOnce<T>(turns: Generator<void, T>): T {
+export function atOnce<T>(turns: Generator<number, T>): T {
   for (;;) {
     const { done, value } = turns.next();
     if (done) return value;
@@ -87,7 +87,7 @@ export function atOnce<T>(turns: Generator<void, T>): T {
 }
 
 /** The same in turns of a few milliseconds, so that the caller can do other work in between, or stop. */
-export function* simulateInTurns(options: SimOptions): Generator<void, SimResult> {
+export function* simulateInTurns(options: SimOptions): Generator<number, SimResult> {
   const kinds = kindsOf(options);
   const simulation = new Simulation(options, kinds);
   try {
@@ -117,7 +117,7 @@ class Simulation {
     this.#faults = new Faults({ world: this.world, seed, kinds, miners });
   }
 
-  *run(): Generator<void, SimSummary> {
+  *run(): Generator<number, SimSummary> {
     const startedMs = performance.now();
     const { world } = this;
     const untilMs = this.#options.minutes * minuteMs;
@@ -131,7 +131,7 @@ class Simulation {
   }
 
   /** As `World.runUntil`, in turns. */
-  *#runUntil(isDone: () => boolean, untilMs: number): Generator<void, boolean> {
+  *#runUntil(isDone: () => boolean, untilMs: number): Generator<number, boolean> {
     let left = turnEvents;
     let isPausing = false;
     const look = () => {
@@ -143,13 +143,13 @@ class Simulation {
     for (;;) {
       const isOver = this.world.runUntil(look, untilMs);
       if (!isPausing) return isOver;
-      yield;
+      yield this.world.nowMs;
       left = turnEvents;
     }
   }
 
   /** Without faults at least two more rounds must merge. */
-  *#mustLive(): Generator<void, void> {
+  *#mustLive(): Generator<number, void> {
     const { world } = this;
     const { checkers } = world;
     const fromMs = world.nowMs;

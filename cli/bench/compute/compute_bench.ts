@@ -115,7 +115,9 @@ async function measureTable(
   output.line(output.paint.dim(table.heading()));
   const figures: Figure[] = [];
   const reasons = new Map<string, string>();
-  for (const { label, task } of tasks) {
+  const progress = output.openProgress("measuring", "tasks");
+  for (const [done, { label, task }] of tasks.entries()) {
+    progress.at(done, tasks.length, label);
     const [ours, ...results] = await holdContest([unit.ours(worker), ...others], {
       ...{ task, rounds, signal },
       budgetMs: unit.budgetMs / rounds,
@@ -126,6 +128,7 @@ async function measureTable(
     for (const [name, reason] of Object.entries(figure.missing)) reasons.set(name, reason);
     output.event({ type: "measurement", label, ...figure });
   }
+  progress.close();
   for (const [name, reason] of reasons) output.line(`-: ${name} ${reason}`);
   return figures;
 }
