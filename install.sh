@@ -67,12 +67,16 @@ choose_base() {
   fi
 }
 
-# Copies file $1 of the release to file $2. On failure $problem has the reason.
+# Copies file $1 of the release to file $2. On failure $problem has the reason. $3 is set for a large file, whose download
+# shows how far it is where a person watches.
 take() {
   case $base in
     file://*) problem=$(cp "$(printf %s "${base#file://}" | sed 's/%20/ /g')/$1" "$2" 2>&1 </dev/null) ;;
     *://*)
-      if has curl; then
+      if has curl && [ -n "${3:-}" ] && [ -t 2 ]; then
+        problem="curl said why above"
+        curl -fL --progress-bar --connect-timeout 20 --speed-limit 1 --speed-time 60 -o "$2" "$base/$1" </dev/null
+      elif has curl; then
         problem=$(curl -fsSL --connect-timeout 20 --speed-limit 1 --speed-time 60 -o "$2" "$base/$1" 2>&1 </dev/null)
       elif has wget; then
         problem=$(wget -q -T 60 -O "$2" "$base/$1" 2>&1 </dev/null)
@@ -85,7 +89,7 @@ take() {
 }
 
 download() {
-  take "$1" "$2" || stop "Cannot get $1 from $base: ${problem:-the server or the disk said no}" \
+  take "$1" "$2" "${3:-}" || stop "Cannot get $1 from $base: ${problem:-the server or the disk said no}" \
     "Check the address, the network and its proxy, and the space in $dir; then run this again" $exit_download
 }
 
@@ -164,7 +168,7 @@ install() {
   (true >"$fresh") 2>/dev/null || stop "Cannot write to $dir" "Choose a folder that you may write to: --dir DIR"
   say "Getting $asset from $base"
   download SHA256SUMS "$sums"
-  download "$asset" "$fresh"
+  download "$asset" "$fresh" large
   check_sum
   chmod 755 "$fresh"
   new=$(version_of "$fresh")
