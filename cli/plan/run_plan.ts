@@ -7,6 +7,7 @@
 import type { RunConfig } from "../../core/config/config.ts";
 import { wireBytes } from "../../core/codec/wire.ts";
 import type { StageSpec } from "../../core/model/spec.ts";
+import { stageFlopsPerToken } from "../../core/model/stages.ts";
 import { stageWires } from "../../core/model/stage_wires.ts";
 import type { FitAdapter } from "../../gpu/fit/stage_fit.ts";
 import type { StagePlan } from "../../gpu/fit/stage_plan.ts";
@@ -45,6 +46,9 @@ export async function runPlan(context: CommandContext): Promise<number> {
   const widths = heading.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   for (const row of rows) output.line(row.map((cell, column) => cell.padStart(widths[column]!)).join("  ").trimEnd());
   for (const { spec, plan } of stages) output.event({ type: "stage", ...factsOf(spec, plan) });
+  output.line(
+    output.paint.dim("wires: one way, of one task forward and back; link: for each TFLOP/s a miner computes"),
+  );
   const fits = stages.every(({ plan }) => plan.fits);
   output.line("");
   output.answer({
@@ -76,7 +80,19 @@ async function plannedDevice(choice: string | undefined): Promise<{ adapter: Fit
   }
 }
 
-const heading = ["stage", "layers", "values", "parameters", "gradients", "optimizer", "work", "total", ""];
+const heading = [
+  "stage",
+  "layers",
+  "values",
+  "parameters",
+  "gradients",
+  "optimizer",
+  "work",
+  "total",
+  "wires",
+  "link",
+  "",
+];
 
 function cellsOf({ spec, plan }: PlannedStage): string[] {
   const { parts, parameters, bytes, recomputes, fits, problem } = plan;
@@ -85,20 +101,32 @@ function cellsOf({ spec, plan }: PlannedStage): string[] {
   return [
     ...[`${spec.index}`, `${spec.layerCount}`, `${decimal(parameters / 1e6)} M`],
     ...[parts.parameters, parts.gradients, parts.optimizer, parts.work].map(byteSize),
-    ...[total, notes.join(", ")],
+    ...[total, byteSize(Math.max(...Object.values(wireBytesOf(spec)))), `${decimal(linkOf(spec))} Mbit/s`],
+    notes.join(", "),
   ];
 }
 
 /** `wireBytes`: of one task, forward and backward, received and sent. */
 function factsOf(spec: StageSpec, { parameters, bytes, parts, recomputes, fits, problem }: StagePlan) {
+  return {
+    ...{ index: spec.index, layers: spec.layerCount, parameters, bytes, parts, recomputes, fits },
+    ...{ wireBytes: wireBytesOf(spec), linkMbitPerTflops: linkOf(spec) },
+    problem: problem === null ? null : problemText(problem),
+  };
+}
+
+function wireBytesOf(spec: StageSpec): { received: number; sent: number } {
   const { input, inputGradient, output, outputGradient } = stageWires(spec);
   const bytesOf = (wires: readonly (typeof input)[]) =>
     wires.reduce((sum, wire) => sum + (wire === null ? 0 : wireBytes(wire)), 0);
-  return {
-    ...{ index: spec.index, layers: spec.layerCount, parameters, bytes, parts, recomputes, fits },
-    wireBytes: { received: bytesOf([input, outputGradient]), sent: bytesOf([output, inputGradient]) },
-    problem: problem === null ? null : problemText(problem),
-  };
+  return { received: bytesOf([input, outputGradient]), sent: bytesOf([output, inputGradient]) };
+}
+
+/** Mbit/s in the busier direction, for each TFLOP/s that the miner computes; wires alone, without merges. */
+function linkOf(spec: StageSpec): number {
+  const { received, sent } = wireBytesOf(spec);
+  const flops = stageFlopsPerToken(spec).training * spec.sequences * spec.model.contextLength;
+  return (8 * Math.max(received, sent) * 1e12) / (flops * 1e6);
 }
 
 async function closingText(
