@@ -52,7 +52,8 @@ export interface PrepareOptions {
 
 /** A text that was read and found usable. Nothing has been written. */
 export interface DatasetPlan {
-  write(): Promise<Dataset>;
+  /** `onEncoded`: how many characters of the training text are tokens by now. */
+  write(onEncoded?: (done: number, total: number) => void): Promise<Dataset>;
 }
 
 interface Encoded {
@@ -91,7 +92,9 @@ export async function planDataset(options: PrepareOptions): Promise<DatasetPlan>
     training: encodeDocuments(split.train, tokenizer),
     "held-out": heldOutTokens,
   });
-  return { write: () => writeDataset(options, { request, split, tokenizer, heldOutTokens }) };
+  return {
+    write: (onEncoded) => writeDataset({ ...options, onEncoded }, { request, split, tokenizer, heldOutTokens }),
+  };
 }
 
 function planToOpen({ train, heldOut }: DatasetManifest, options: PrepareOptions): DatasetPlan {
@@ -100,7 +103,9 @@ function planToOpen({ train, heldOut }: DatasetManifest, options: PrepareOptions
 }
 
 async function writeDataset(
-  { folder, corpus, vocabSize, disk = realDisk }: PrepareOptions,
+  { folder, corpus, vocabSize, disk = realDisk, onEncoded = () => {} }: PrepareOptions & {
+    onEncoded?: ((done: number, total: number) => void) | undefined;
+  },
   { request, split, tokenizer, heldOutTokens }: Encoded,
 ): Promise<Dataset> {
   const tokenizerText = encoder.encode(formatTokenizer(tokenizer));
@@ -109,7 +114,7 @@ async function writeDataset(
   const place = { folder, disk, tokenBytes };
   const files = {
     tokenizer: await writeEntry({ folder, name: "tokenizer.json" }, { disk, chunks: [tokenizerText] }),
-    train: await writeSplit(split.train, encodeDocuments(split.train, tokenizer), {
+    train: await writeSplit(split.train, encodeDocuments(split.train, tokenizer, onEncoded), {
       ...place,
       shardTokens: trainShardTokens,
       nameOf: (shard) => `train-${String(shard).padStart(3, "0")}.bin`,
@@ -209,8 +214,16 @@ function trainTokenizer(documents: readonly CorpusDocument[], vocabSize: number)
   return new Tokenizer(model);
 }
 
-function* encodeDocuments(documents: readonly CorpusDocument[], tokenizer: Tokenizer): Generator<number[]> {
+function* encodeDocuments(
+  documents: readonly CorpusDocument[],
+  tokenizer: Tokenizer,
+  onEncoded: (done: number, total: number) => void = () => {},
+): Generator<number[]> {
+  const total = documents.reduce((sum, { text }) => sum + text.length, 0);
+  let done = 0;
   for (const { text } of documents) {
+    onEncoded(done, total);
+    done += text.length;
     const tokens = tokenizer.encode(text);
     tokens.push(tokenizer.endOfText);
     yield tokens;

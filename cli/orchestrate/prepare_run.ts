@@ -53,7 +53,8 @@ export async function prepareRun(context: CommandContext, plan: RunPlan, at: Ser
   const key = await openHubKey(context, plan);
   if (changes.length > 0) refuseWhileHeld(path); // before it says that a running orchestrator's settings changed
   sayChanges(context, changes);
-  const dataset = await text.write();
+  const progress = output.openProgress("turning the text into tokens", "characters");
+  const dataset = await text.write((done, total) => progress.at(done, total)).finally(() => progress.close());
   const { train, bytesPerToken, unigramEntropy } = dataset.manifest;
   const facts: TextFacts = { corpus, tokens: train.tokens, bytesPerToken, unigramEntropy };
   output.event({ type: "text", ...facts });
