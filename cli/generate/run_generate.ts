@@ -102,7 +102,11 @@ export async function sampleRun(
   const stages = await openStages(device, { found, specs });
   let tokens = 0;
   request.onToken?.(0);
-  const text = await generateText({ ...request, stages, tokenizer, onToken: () => request.onToken?.(++tokens) });
+  const onToken = () => {
+    tokens += 1;
+    request.onToken?.(tokens);
+  };
+  const text = await generateText({ ...request, stages, tokenizer, onToken });
   for (const stage of stages) stage.close();
   return { text, tokens, round: found.manifest.round, step: found.manifest.step };
 }

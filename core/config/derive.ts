@@ -47,12 +47,21 @@ const derivations: readonly (readonly [KnobPath, (config: RunConfig) => number])
   ["train.warmupSteps", ({ train }) => Math.min(train.warmupSteps, Math.ceil(train.steps / 4))],
   ["train.joinWarmupSteps", ({ train }) => Math.ceil(15 * longestRound(train) / 100)], // 10-20 % of a round
   ["pipeline.bottleneckWidth", ({ pipeline, model }) => Math.min(pipeline.bottleneckWidth, model.width)],
+  [
+    "validate.heldOutSequences",
+    ({ train, validate }) =>
+      Math.min(
+        validate.heldOutSequences,
+        stepsPerEvaluation * train.sequencesPerMicrobatch * train.microbatchesPerStep,
+      ),
+  ],
   ["limits.mergeGraceMs", ({ limits }) => Math.ceil(limits.mergePhaseMs / 4)],
   ["limits.frameBytes", (config) => Math.max(4 * mebi, roundUp(neededFrameBytes(config)))],
   ["limits.outboxBytes", ({ limits }) => Math.max(64 * mebi, 4 * limits.frameBytes)],
   ["limits.blobBytes", ({ model }) => Math.max(64 * mebi, roundUp(8 * modelParameters(model)))], // f32, and room
 ];
 
+const stepsPerEvaluation = 4; // a run of short steps must not wait for the size's usual evaluation
 const repeatableRound = 10; // steps: a measured round would depend on the machine's load
 const mebi = 2 ** 20;
 const roundUp = (bytes: number) => Math.ceil(bytes / mebi) * mebi;
