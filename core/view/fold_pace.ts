@@ -10,16 +10,14 @@ export function notePace(node: NodeView, { tookMs, computeMs }: RecordOf<"taskFi
   if (!isTime(tookMs) || !isTime(computeMs)) return; // another version wrote it
   const computed = Math.min(computeMs, tookMs);
   const awayMs = tookMs - computed;
-  const open = node.openPace ?? { tasks: 0, tookMs: 0, computeMs: 0, leastAwayMs: awayMs };
-  node.openPace = {
-    tasks: open.tasks + 1,
-    tookMs: open.tookMs + tookMs,
-    computeMs: open.computeMs + computed,
-    leastAwayMs: Math.min(open.leastAwayMs, awayMs),
-  };
-  if (node.openPace.tasks < window && node.pace !== null) return;
-  node.pace = paceOf(node.openPace);
-  if (node.openPace.tasks >= window) node.openPace = null;
+  const open = node.openPace ??= { tasks: 0, tookMs: 0, computeMs: 0, leastAwayMs: awayMs };
+  open.tasks += 1;
+  open.tookMs += tookMs;
+  open.computeMs += computed;
+  open.leastAwayMs = Math.min(open.leastAwayMs, awayMs);
+  if (open.tasks < window && node.pace !== null) return;
+  node.pace = paceOf(open);
+  if (open.tasks >= window) node.openPace = null;
 }
 
 const paceOf = ({ tasks, tookMs, computeMs, leastAwayMs }: OpenPace): PaceView => ({

@@ -14,8 +14,8 @@ export interface PaceView {
 
 /** Of tasks that are in no `PaceView` yet; sums. */
 export interface OpenPace {
-  readonly tasks: number;
-  readonly tookMs: number;
-  readonly computeMs: number;
-  readonly leastAwayMs: number;
+  tasks: number;
+  tookMs: number;
+  computeMs: number;
+  leastAwayMs: number;
 }
