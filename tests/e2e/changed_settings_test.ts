@@ -125,7 +125,7 @@ Deno.test("Changed settings: a text shorter than a sequence leaves no folder beh
   await withScratchFolder(async (folder) => {
     const words = Array.from({ length: 120 }, (_, i) => `word${i * 7919} of ${i * i}`);
     await Deno.writeTextFile(`${folder}/small.txt`, `${words.join(" ")}\n\n${"x".repeat(3000)}\n\n${words.join(", ")}`);
-    const own = ["--corpus", `${folder}/small.txt`, "--data", `${folder}/run`];
+    const own = ["--corpus", `${folder}/small.txt`, "--data", `${folder}/run`, "--port", "0"];
     const { code, stderr } = await iota([
       "orchestrate",
       "--size",
