@@ -1,5 +1,6 @@
 /** What `iota dashboard` writes instead of serving: the page as one file, the curves as CSV, the curves for TensorBoard. */
 
+import { openProgress } from "../output/progress.ts";
 import type { CommandContext } from "../command.ts";
 import { Curves, curvesCsv } from "../history/curves.ts";
 import { RunHistory } from "../history/run_history.ts";
@@ -29,13 +30,13 @@ export async function exportRun(
 ): Promise<number> {
   const curves = new Curves();
   const history = new RunHistory(folder, { onRecord: (entry, view) => curves.take(entry, view) });
-  const reading = output.openProgress("reading the run's log", "bytes");
+  const reading = openProgress(output, "reading the run's log", "bytes");
   const span = await history.refresh((done, total) => reading.at(done, total));
   reading.close();
   const written: Written[] = [];
   const { page, csv, tensorboard } = wanted;
   if (page !== undefined) {
-    const making = output.openProgress("exporting", "moments");
+    const making = openProgress(output, "exporting", "moments");
     const recording = await recordMoments(history, span, (done, count) => making.at(done, count));
     making.close();
     if (recording === null) throw new UserError("Cannot export the run as its log must hold a moment");

@@ -4,6 +4,7 @@
  * Owns: the server and following the folder's log. It only reads the folder, so any number of them may look at the same run.
  */
 
+import { openProgress } from "../output/progress.ts";
 import { listen } from "../../net/server.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
 import { every, systemTimers } from "../../net/timers.ts";
@@ -67,7 +68,7 @@ async function readRun(
   context: CommandContext,
   { history, folder }: { history: RunHistory; folder: string },
 ): Promise<void> {
-  const progress = context.output.openProgress("reading the run's log", "bytes");
+  const progress = openProgress(context.output, "reading the run's log", "bytes");
   const span = await attempting(
     { action: "read the run", value: `${folder}/records.jsonl` },
     () => history.refresh((done, total) => progress.at(done, total)),

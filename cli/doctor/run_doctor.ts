@@ -5,6 +5,7 @@
  * network checks' answers. Exit code 1 if anything is wrong.
  */
 
+import { openProgress } from "../output/progress.ts";
 import { withDeadline } from "../../chain/subtensor/connection/timers.ts";
 import { systemTimers } from "../../net/timers.ts";
 import { closest } from "../options/args.ts";
@@ -33,7 +34,7 @@ export async function runDoctor(given: CommandContext, options: readonly OptionS
   const nameWidth = Math.max(...checks.map(({ name }) => name.length));
   const page = { paint: output.paint, columns: output.columns, nameWidth };
   const findings: Finding[] = [];
-  const progress = output.openProgress("checking", "checks");
+  const progress = openProgress(output, "checking", "checks");
   for (const [done, pending] of runChecks(checks).entries()) {
     progress.at(done, checks.length, checks[done]!.name);
     const finding = await pending;

@@ -4,6 +4,7 @@
  * A gap is the mean over seeds of (row's loss - control's loss with the same seed), and its standard error is that of this mean.
  */
 
+import { openProgress } from "../output/progress.ts";
 import { present } from "../../core/assert.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import type { CommandContext } from "../command.ts";
@@ -63,7 +64,7 @@ export async function runExperiment(context: CommandContext): Promise<number> {
     output.line(`${context.positionals[0]}: ${experiment.doc}; ${runs[0]!.config.train.steps} steps, ${seeds} seeds`);
     const results = new Map<string, LabResult[]>(experiment.rows.map(({ name }) => [name, []]));
     const steps = runs.reduce((sum, { config }) => sum + config.train.steps, 0);
-    const progress = output.openProgress("training", "steps");
+    const progress = openProgress(output, "training", "steps");
     let done = 0;
     for (const { row, config } of runs) {
       const { name } = row;

@@ -5,6 +5,7 @@
  * and positions count from the first token, so the text is the same and each token costs less.
  */
 
+import { openProgress } from "../output/progress.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import { parameterTable, type StageSpec, stageSpecs } from "../../core/model/spec.ts";
 import type { RunConfig } from "../../core/config/config.ts";
@@ -44,7 +45,7 @@ export async function runGenerate(context: CommandContext): Promise<number> {
   }
   const device = await openDevice(options.text("device"));
   const tokens = options.number("tokens") ?? 60;
-  const progress = output.openProgress("generating", "tokens");
+  const progress = openProgress(output, "generating", "tokens");
   const startedMs = systemTimers.nowMs();
   try {
     const { text, round, step } = await sampleRun(device, {

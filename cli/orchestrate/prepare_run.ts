@@ -5,6 +5,7 @@
  * a run, so that file is written last; if it is lost later, a start writes it again.
  */
 
+import { openProgress } from "../output/progress.ts";
 import type { CommandContext } from "../command.ts";
 import type { Dataset } from "../data/dataset.ts";
 import { type DatasetPlan, planDataset } from "../data/prepare_dataset.ts";
@@ -53,7 +54,7 @@ export async function prepareRun(context: CommandContext, plan: RunPlan, at: Ser
   const key = await openHubKey(context, plan);
   if (changes.length > 0) refuseWhileHeld(path); // before it says that a running orchestrator's settings changed
   sayChanges(context, changes);
-  const progress = output.openProgress("turning the text into tokens", "characters");
+  const progress = openProgress(output, "turning the text into tokens", "characters");
   const dataset = await text.write((done, total) => progress.at(done, total)).finally(() => progress.close());
   const { train, bytesPerToken, unigramEntropy } = dataset.manifest;
   const facts: TextFacts = { corpus, tokens: train.tokens, bytesPerToken, unigramEntropy };

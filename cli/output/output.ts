@@ -12,13 +12,15 @@ import type { Host } from "../host.ts";
 import { createLog, jsonLine, type Log, type LogFormat, type LogLevel } from "./log.ts";
 import type { KeyboardListener } from "./keyboard.ts";
 import { createPaint, type Paint } from "./paint.ts";
-import { type Progress, WorkProgress } from "./progress.ts";
-import { LiveTerminal } from "../screen/terminal.ts";
+import type { LiveTerminal, LiveTerminalOptions } from "../screen/terminal.ts";
 import { withoutColour } from "../screen/format.ts";
 import { type SummaryFields, summaryTable } from "./summary_table.ts";
 
 /** `live`: a terminal that can show a moving screen; `plain`: lines for people; `json`: lines for programs. */
 export type OutputMode = "live" | "plain" | "json";
+
+/** Given from outside, as few commands draw and all of them load this file. */
+export type CreateTerminal = (options: LiveTerminalOptions) => LiveTerminal;
 
 export type OutputEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
 
@@ -36,8 +38,10 @@ export interface Output {
   line(text: string): void;
   /** A line for the log file only, because the live screen shows it in its own way. */
   keep(text: string): void;
-  /** How far a long piece of work is; one at a time, none while a live screen is open or with --json or --quiet. */
-  openProgress(label: string, unit?: string): Progress;
+  /** How a line of progress is shown now (progress.ts). */
+  readonly drawsProgress: "inPlace" | "asLines" | "not";
+  /** In place of the last one, below all other lines; null: none. */
+  drawProgress(line: string | null): void;
   /** The last output on stdout, printed when the command ends; the last call counts. */
   summary(fields: SummaryFields): void;
   /** Prints the summary now, for a command that goes on for a person who watches; nothing unless the mode is live. */
@@ -50,7 +54,7 @@ export interface Output {
    */
   copyTo(sink: (line: string) => void, options: { readonly stampOf: () => string }): void;
   /** The lower part of the terminal to draw on; null unless the mode is live. Lines and logs then go above it. */
-  openLive(): LiveTerminal | null;
+  openLive(create: CreateTerminal): LiveTerminal | null;
   closeLive(): void;
   /** What a person types while a live screen is open. False: nobody can. */
   openKeys(listener: KeyboardListener): boolean;
@@ -71,9 +75,6 @@ export interface OutputOptions {
 
 const columnsElsewhere = 120;
 
-const tickMs = 1_000; // between lines of progress while nothing new is known
-const noProgress: Progress = { at: () => {}, close: () => {} };
-
 export class TerminalOutput implements Output {
   readonly mode: OutputMode;
   readonly quiet: boolean;
@@ -86,7 +87,6 @@ export class TerminalOutput implements Output {
   onAskedToStop: () => void = () => {}; // by a key
   #region: LiveTerminal | null = null;
   #onEvent: (record: OutputEvent) => void = () => {};
-  #progress: Progress | null = null;
   #progressLine: string | null = null; // on the terminal
   #closeKeys: (() => void) | null = null;
   #summary: SummaryFields | null = null;
@@ -161,30 +161,13 @@ export class TerminalOutput implements Output {
     if (this.mode !== "json") this.#copy?.(this.#stamped("info", text));
   }
 
-  openProgress(label: string, unit?: string): Progress {
-    this.#progress?.close();
-    this.#progress = null;
-    if (this.mode === "json" || this.quiet || this.#region !== null) return noProgress;
-    const progress = new WorkProgress({
-      ...{ label, ...(unit === undefined ? {} : { unit }), nowMs: () => performance.now() },
-      draw: (line) => this.#drawProgress(line),
-      width: () => this.columns - 1,
-      say: this.mode === "live" ? null : (line) => this.log.info(line),
-    });
-    const ticking = setInterval(() => progress.again(), tickMs);
-    Deno.unrefTimer(ticking);
-    this.#progress = {
-      at: (done, total, now) => progress.at(done, total, now),
-      close() {
-        clearInterval(ticking);
-        progress.close();
-      },
-    };
-    return this.#progress;
+  get drawsProgress(): "inPlace" | "asLines" | "not" {
+    if (this.mode === "json" || this.quiet || this.#region !== null) return "not";
+    return this.mode === "live" ? "inPlace" : "asLines";
   }
 
-  #drawProgress(line: string | null): void {
-    if (this.mode !== "live" || this.#region !== null || (line === null && this.#progressLine === null)) return;
+  drawProgress(line: string | null): void {
+    if (this.drawsProgress !== "inPlace" || (line === null && this.#progressLine === null)) return;
     this.#progressLine = line;
     this.writeOut(`\r${line === null ? "" : this.paint.dim(line)}\x1b[K`);
   }
@@ -228,7 +211,7 @@ export class TerminalOutput implements Output {
   }
 
   answer(fields: SummaryFields, text: string): void {
-    this.#progress?.close();
+    this.drawProgress(null);
     if (this.mode === "json") this.summary(fields);
     else this.writeOut(`${text}\n`);
   }
@@ -245,11 +228,11 @@ export class TerminalOutput implements Output {
     this.#stampOf = stampOf;
   }
 
-  openLive(): LiveTerminal | null {
+  openLive(create: CreateTerminal): LiveTerminal | null {
     if (this.mode !== "live") return null;
     assert(this.#region === null, "Cannot open a live screen as there must be one at a time");
     this.onLiveOpened();
-    this.#region = new LiveTerminal({
+    this.#region = create({
       write: (text) => this.writeOut(text),
       size: () => this.host.terminalSize() ?? { columns: 80, rows: 24 },
     });
@@ -277,7 +260,7 @@ export class TerminalOutput implements Output {
 
   /** Restores the terminal, then prints the summary. */
   close(): void {
-    this.#progress?.close();
+    this.drawProgress(null);
     this.closeLive();
     const fields = this.#summary;
     this.#summary = null;

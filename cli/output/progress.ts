@@ -6,6 +6,7 @@
  * (output.ts).
  */
 
+import type { Output } from "./output.ts";
 import { bar, byteSize, cut, decimal, roughly } from "../screen/format.ts";
 
 export interface Progress {
@@ -26,6 +27,27 @@ export interface ProgressOptions {
   readonly say: ((line: string) => void) | null;
 }
 
+/** Of one piece of work at a time; nothing is shown with --json or --quiet, or while a live screen is open. */
+export function openProgress(output: Output, label: string, unit?: string): Progress {
+  if (output.drawsProgress === "not") return { at: () => {}, close: () => {} };
+  const progress = new WorkProgress({
+    ...{ label, ...(unit === undefined ? {} : { unit }), nowMs: () => performance.now() },
+    draw: (line) => output.drawProgress(line),
+    width: () => output.columns - 1,
+    say: output.drawsProgress === "inPlace" ? null : (line) => output.log.info(line),
+  });
+  const ticking = setInterval(() => progress.again(), tickMs); // while nothing new is known
+  Deno.unrefTimer(ticking);
+  return {
+    at: (done, total, now) => progress.at(done, total, now),
+    close() {
+      clearInterval(ticking);
+      progress.close();
+    },
+  };
+}
+
+const tickMs = 1_000;
 const drawMs = 100;
 const sayMs = 10_000;
 const quietMs = 1_000; // work that is over sooner needs no line

@@ -6,6 +6,7 @@
  * they are known as honest when they begin.
  */
 
+import { openProgress } from "../output/progress.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import type { NodeId } from "../../core/ids.ts";
 import { cpuAdapter, createCpuStage } from "../../gpu/cpu/cpu_stage.ts";
@@ -73,7 +74,7 @@ export async function runRedteam(context: CommandContext): Promise<number> {
       output.line(`its validators compute ${((validatorShare ?? 0) * 100).toFixed(1)} % of what its miners do`);
       output.event({ type: "calm", loss: calmLoss, validatorShare });
       const rows: AttackRow[] = [];
-      const progress = output.openProgress("attacking", "attacks");
+      const progress = openProgress(output, "attacking", "attacks");
       for (const [done, name] of names.entries()) {
         progress.at(done, names.length, name);
         const row = await attacked({ name, ...run, rounds, calmLoss });

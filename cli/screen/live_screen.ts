@@ -8,6 +8,7 @@
 import type { Output } from "../output/output.ts";
 import type { Paint } from "../output/paint.ts";
 import { cut, padEnd } from "./format.ts";
+import { LiveTerminal } from "./terminal.ts";
 import { Keys } from "./keys.ts";
 
 const frameMs = 100;
@@ -42,7 +43,7 @@ export interface LiveScreenOptions {
 
 export class LiveScreen {
   readonly #options: LiveScreenOptions;
-  readonly #region: ReturnType<Output["openLive"]>;
+  readonly #region: LiveTerminal | null;
   readonly #keys = new Keys();
   readonly #hasKeys: boolean;
   readonly #ticking: ReturnType<typeof setInterval> | null;
@@ -56,7 +57,7 @@ export class LiveScreen {
   constructor(options: LiveScreenOptions) {
     this.#options = options;
     const { output } = options;
-    this.#region = output.openLive();
+    this.#region = output.openLive((terminal) => new LiveTerminal(terminal));
     this.#hasKeys = this.#region !== null && output.openKeys({
       onBytes: (bytes) => this.#keys.read(bytes).forEach((key) => this.#press(key)),
       onResize: () => this.#draw(),

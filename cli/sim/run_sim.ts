@@ -2,6 +2,7 @@
  * `iota sim`, from the command line to the summary, or to the line that replays a failure.
  */
 
+import { openProgress } from "../output/progress.ts";
 import type { CommandContext } from "../command.ts";
 import { UsageError } from "../output/errors.ts";
 import type { Output } from "../output/output.ts";
@@ -20,7 +21,7 @@ export async function runSim({ options, output, interruption }: CommandContext):
     ...(forwardMs === undefined ? {} : { forwardMs }),
   };
   output.line(`Replay: ${replayLine({ ...asked, faults: kindsOf(asked) })}`);
-  const progress = output.openProgress("simulating", "virtual minutes");
+  const progress = openProgress(output, "simulating", "virtual minutes");
   const result = await inTurns(simulateInTurns(asked), {
     signal,
     onTurn: (virtualMs) => progress.at(virtualMs / 60_000, asked.minutes),

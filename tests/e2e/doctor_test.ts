@@ -14,7 +14,7 @@ interface Diagnosis {
   readonly printed: string;
 }
 
-const noDevice = ["--skip", "adapter,size,speed"];
+const noDevice = ["--skip", "adapter,size,speed,numbers"];
 
 async function doctor(folder: string, words: readonly string[], env: Record<string, string> = {}): Promise<Diagnosis> {
   const data = words.includes("--data") ? [] : ["--data", folder];

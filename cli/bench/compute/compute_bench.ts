@@ -5,6 +5,7 @@
  * Out of scope: which tasks, and the fields of the summary (gemm_bench.ts, attention_bench.ts, step_bench.ts).
  */
 
+import { openProgress } from "../../output/progress.ts";
 import type { AdapterSpeed } from "../../../gpu/speed/adapter_speed.ts";
 import type { ComputeWorker } from "../../../gpu/worker_client.ts";
 import type { CommandContext } from "../../command.ts";
@@ -115,7 +116,7 @@ async function measureTable(
   output.line(output.paint.dim(table.heading()));
   const figures: Figure[] = [];
   const reasons = new Map<string, string>();
-  const progress = output.openProgress("measuring", "tasks");
+  const progress = openProgress(output, "measuring", "tasks");
   for (const [done, { label, task }] of tasks.entries()) {
     progress.at(done, tasks.length, label);
     const [ours, ...results] = await holdContest([unit.ours(worker), ...others], {

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { TerminalOutput } from "../../../cli/output/output.ts";
-import { leftOf, progressLine, WorkProgress } from "../../../cli/output/progress.ts";
+import { leftOf, openProgress, progressLine, WorkProgress } from "../../../cli/output/progress.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 
 function openWork({ isPlain = false, columns = 80 } = {}) {
@@ -87,7 +87,7 @@ Deno.test("Progress: other lines go above it, and nothing of it is in JSON or wh
   let nowMs = 0;
   performance.now = () => nowMs;
   try {
-    const progress = output.openProgress("training", "steps");
+    const progress = openProgress(output, "training", "steps");
     nowMs = 5_000;
     progress.at(1, 4, "a row");
     const drawn = "training  █████░░░░░░░░░░░░░░░ 25 % · 1 of 4 steps · a row";
@@ -100,7 +100,7 @@ Deno.test("Progress: other lines go above it, and nothing of it is in JSON or wh
     assertEquals(host.written.stdout, "\r\x1b[Kall done\n");
     for (const [json, quiet] of [[true, false], [false, true]] as const) {
       const silent = new FakeHost({ terminal: { columns: 80, rows: 24 } });
-      const none = new TerminalOutput({ host: silent, json, quiet, verbose: false, noColor: true }).openProgress("x");
+      const none = openProgress(new TerminalOutput({ host: silent, json, quiet, verbose: false, noColor: true }), "x");
       nowMs += 5_000;
       none.at(1, 2);
       none.close();
