@@ -14,6 +14,7 @@ import { Keys } from "./keys.ts";
 const frameMs = 100;
 const clockMs = 1_000;
 const saidMs = 8_000; // in place of the hints
+const readMs = 300; // nobody has read the question sooner; pasted text may hold any keys
 const leastWithHints = 8; // lines
 
 export interface FrameRoom {
@@ -51,7 +52,7 @@ export class LiveScreen {
   #pending: ReturnType<typeof setTimeout> | null = null;
   #isDetailed = false;
   #showsHelp = false;
-  #asksToStop = false;
+  #askedAtMs: number | null = null; // whether to stop
   #said: { readonly text: string; readonly atMs: number } | null = null; // by the last key
 
   constructor(options: LiveScreenOptions) {
@@ -105,14 +106,14 @@ export class LiveScreen {
     const { width, height } = this.#region!.room();
     const { output: { paint }, nowMs, frame } = this.#options;
     if (this.#showsHelp) return this.#help(width).slice(0, height);
-    const shown = height < leastWithHints && !this.#asksToStop ? [] : hints;
+    const shown = height < leastWithHints && this.#askedAtMs === null ? [] : hints;
     const room = { width, height: height - shown.length, nowMs: nowMs(), paint, isDetailed: this.#isDetailed };
     return [...frame(room), ...shown.map((line) => paint.dim(cut(line, width)))];
   }
 
   #hints(): string[] {
     if (!this.#hasKeys) return [];
-    if (this.#asksToStop) return ["Press q once more to stop, any other key to go on"];
+    if (this.#askedAtMs !== null) return ["Press q once more to stop, any other key to go on"];
     if (this.#said !== null && this.#options.nowMs() - this.#said.atMs < saidMs) return [this.#said.text];
     const { actions = [], hasDetails = false } = this.#options;
     const words = [
@@ -138,15 +139,16 @@ export class LiveScreen {
 
   #press(key: string): void {
     const { actions = [], hasDetails = false, output } = this.#options;
-    const wasAsking = this.#asksToStop;
+    const nowMs = this.#options.nowMs();
+    const askedAtMs = this.#askedAtMs;
     const hadHelp = this.#showsHelp;
-    this.#asksToStop = false;
+    this.#askedAtMs = null;
     this.#showsHelp = false;
     this.#said = null;
     const action = actions.find((each) => each.key === key);
     if (key === "q") {
-      if (wasAsking) output.askToStop();
-      else this.#asksToStop = true;
+      if (askedAtMs !== null && nowMs - askedAtMs >= readMs) output.askToStop();
+      else this.#askedAtMs = askedAtMs ?? nowMs;
     } else if (key === "?" || key === "h") this.#showsHelp = !hadHelp;
     else if (key === "d" && hasDetails) this.#isDetailed = !this.#isDetailed;
     else if (action !== undefined) this.#act(action);

@@ -25,6 +25,7 @@ testWhere(
       await swarm.until(/training/);
       await swarm.press("q");
       await swarm.until(/Press q once more to stop/);
+      for (let frames = 0; frames < 4; frames++) await swarm.until(/step +\d+ of/); // the question can have been read
       await swarm.press("q");
       assertEquals(await swarm.close(), 1);
       assertMatch(swarm.text, /finished +no/);

@@ -28,9 +28,10 @@ function openScreen(actions: KeyAction[] = [], terminal = { columns: 80, rows: 2
   host.hasKeyboard = true;
   const output = new TerminalOutput({ host, json: false, quiet: false, verbose: false, noColor: true });
   let stops = 0;
+  let nowMs = 0;
   output.onAskedToStop = () => stops += 1;
   const screen = new LiveScreen({
-    ...{ output, nowMs: () => 0, actions, hasDetails: true },
+    ...{ output, nowMs: () => nowMs, actions, hasDetails: true },
     frame: ({ isDetailed, height }) => [isDetailed ? "all of it" : "the most important", `room ${height}`],
   });
   const shownAfter = (keys: string) => {
@@ -38,7 +39,7 @@ function openScreen(actions: KeyAction[] = [], terminal = { columns: 80, rows: 2
     host.press(keys);
     return host.written.stdout;
   };
-  return { host, screen, shownAfter, stops: () => stops };
+  return { host, screen, shownAfter, stops: () => stops, wait: (ms: number) => nowMs += ms };
 }
 
 Deno.test("Keys: help and details open and close, and the frame leaves a line for the hints", () => {
@@ -53,11 +54,13 @@ Deno.test("Keys: help and details open and close, and the frame leaves a line fo
 });
 
 Deno.test("Keys: the first q asks, the second stops, and any other key between them means no", () => {
-  const { screen, shownAfter, stops } = openScreen();
+  const { screen, shownAfter, stops, wait } = openScreen();
   assertMatch(shownAfter("q"), /Press q once more to stop/);
+  wait(1_000);
   assertMatch(shownAfter("x"), /\? help/);
-  shownAfter("q");
+  shownAfter("qqqq"); // pasted: nobody has read the question
   assertEquals(stops(), 0);
+  wait(300);
   shownAfter("q");
   assertEquals(stops(), 1);
   screen.close();
