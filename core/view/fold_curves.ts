@@ -7,13 +7,14 @@ import type { RecordOf } from "./view_record.ts";
 
 /** Even; what a page shows of each curve. */
 const mostValues = 128;
+const mostBytes = Number.MAX_SAFE_INTEGER; // a damaged log may say anything
 
 export function noteBytes({ curves, bytes }: RunView, record: RecordOf<"bytesMoved">): void {
   curves.moved ??= { wires: 0, merge: 0, parameters: 0, control: 0 };
   for (const kind of byteKinds) {
     const moved = Number.isFinite(record[kind]) ? Math.max(0, record[kind]) : 0;
-    curves.moved[kind] += moved;
-    bytes[kind] += moved;
+    curves.moved[kind] = Math.min(curves.moved[kind] + moved, mostBytes);
+    bytes[kind] = Math.min(bytes[kind] + moved, mostBytes);
   }
 }
 

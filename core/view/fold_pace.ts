@@ -5,6 +5,7 @@ import type { NodeView } from "./view.ts";
 import type { RecordOf } from "./view_record.ts";
 
 const window = 32; // tasks
+const longestMs = 2 ** 40; // no task takes decades; a damaged log may say so
 
 export function notePace(node: NodeView, { tookMs, computeMs }: RecordOf<"taskFinished">): void {
   if (!isTime(tookMs) || !isTime(computeMs)) return; // another version wrote it
@@ -26,5 +27,4 @@ const paceOf = ({ tasks, tookMs, computeMs, leastAwayMs }: OpenPace): PaceView =
   leastAwayMs: Math.round(leastAwayMs),
 });
 
-const isTime = (value: number | undefined): value is number =>
-  value !== undefined && Number.isFinite(value) && value >= 0;
+const isTime = (value: number | undefined): value is number => value !== undefined && value >= 0 && value <= longestMs;

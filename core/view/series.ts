@@ -63,5 +63,10 @@ export function dropLast(series: Series, count: number): void {
   series.pending = { sum: rest === 0 ? 0 : cut === null ? null : cut * rest, count: rest };
 }
 
-const sum = (a: number | null, b: number | null): number | null => a === null || b === null ? null : a + b;
+/** A sum beyond all numbers is a gap too, as JSON keeps none. */
+function sum(a: number | null, b: number | null): number | null {
+  const total = a === null || b === null ? NaN : a + b;
+  return Number.isFinite(total) ? total : null;
+}
+
 const mean = (total: number | null, count: number): number | null => total === null ? null : total / count;

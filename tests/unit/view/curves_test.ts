@@ -6,6 +6,7 @@ import { reachOf } from "../../../cli/dashboard/page/curves/effect_chart.ts";
 import { trainPoints } from "../../../cli/dashboard/page/curves/loss_chart.ts";
 import { dotPlaces } from "../../../cli/dashboard/page/pipeline/flight.ts";
 import { runSnapshot } from "../../../cli/dashboard/public_run.ts";
+import { viewProblem } from "../../../cli/projection/view_shape.ts";
 import { microbatchId, stageIndex, taskId } from "../../../core/ids.ts";
 import { dropLast, emptySeries, lengthOf, meanOf, pushSeries } from "../../../core/view/series.ts";
 import type { RunView } from "../../../core/view/view.ts";
@@ -60,6 +61,22 @@ Deno.test("Curves: numbers that cannot be count for nothing", () => {
   step(view, { number: 1, atMs: 10 });
   assertEquals(view.bytes, { wires: 0, merge: 0, parameters: 0, control: 7 });
   assertEquals(JSON.parse(JSON.stringify(view.curves)), view.curves);
+});
+
+Deno.test("View: numbers beyond all sums, from a damaged log, leave a view that survives JSON", () => {
+  const view = openedView();
+  const node = sampleMiners[0]!;
+  const task = taskId({ microbatch: microbatchId(0), stage: stageIndex(0), direction: "forward", attempt: 0 });
+  for (let i = 1; i <= 600; i++) {
+    foldAt(view, { type: "bytesMoved", wires: 1e308, merge: 1e308, parameters: 1e308, control: 1e308 }, i);
+    foldAt(view, {
+      ...{ type: "taskFinished", task, node, stage: stageIndex(0), microbatch: microbatchId(0), direction: "forward" },
+      ...{ sentMs: 0, tookMs: 1e308, computeMs: 1e308 },
+    }, i);
+    step(view, { number: i, atMs: i, loss: 1e308 });
+  }
+  assertEquals(JSON.parse(JSON.stringify(view)), view);
+  assertEquals(viewProblem(JSON.parse(JSON.stringify(view))), null);
 });
 
 Deno.test("Curves: a run that goes back loses the steps it took back, and every curve still ends at its step", () => {
