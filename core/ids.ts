@@ -37,9 +37,10 @@ export function taskId(parts: TaskParts): TaskId {
   return `${parts.microbatch}.${parts.stage}.${parts.direction}.${parts.attempt}` as TaskId;
 }
 
-/** The direction in a task's name. */
-export function directionOf(task: TaskId): Direction {
-  return task.split(".")[2] as Direction; // taskId puts it there, and net/messages refuses any other text
+/** The parts of a task's name that say what it makes. */
+export function partsOf(task: TaskId): Pick<TaskParts, "stage" | "direction"> {
+  const [, stage, direction] = task.split("."); // taskId puts them there, and net/messages refuses any other text
+  return { stage: stageIndex(Number(stage)), direction: direction as Direction };
 }
 
 /** Content address of bytes that live outside machine state. */

@@ -55,6 +55,7 @@ export const experiments: Readonly<Record<string, Experiment>> = {
     rows: [
       row("none", { "pipeline.codec": "none" }),
       wire("iota", [1 / 16, "d/16"]), // 1/16 of the bytes of bfloat16
+      wire("resbm", [1 / 16, "d/16"]),
       wire("q4block", [1 / 4, "d/4"]),
       wire("q5block", [3 / 16, "3d/16"]),
       wire("q4block", [1 / 8, "d/8"]), // 1/28

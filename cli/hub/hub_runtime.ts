@@ -6,12 +6,12 @@
  * network, a disk, a clock and work of its own. Out of scope: what those edges do; whether segments are bytes or names.
  */
 
-import { unreachable } from "../../core/assert.ts";
+import { present, unreachable } from "../../core/assert.ts";
 import { noScale, type Wire, type WireScale } from "../../core/codec/wire.ts";
 import { changesBetween } from "../../core/config/change.ts";
 import type { RunConfig } from "../../core/config/config.ts";
-import { type BlobHash, type BlobRef, directionOf, type NodeId } from "../../core/ids.ts";
-import { runWire } from "../../core/model/stage_wires.ts";
+import { type BlobHash, type BlobRef, type NodeId, partsOf } from "../../core/ids.ts";
+import { taskOutput } from "../../core/model/stage_wires.ts";
 import type { Attachment, OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
 import { heldSegments } from "../../core/orchestrator/merge/rounds.ts";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
@@ -219,7 +219,10 @@ export class HubRuntime<Held, Sent> {
   /** The scale of a result's wire; a result has at most one. */
   #scaleOf({ message, segments: [content] }: { message: NodeMessage; segments: readonly Held[] }): WireScale {
     if (message.type !== "taskDone" || content === undefined) return noScale;
-    return this.#edges.scaleOf(runWire(this.#options.config, directionOf(message.task)), content);
+    const { stage, direction } = partsOf(message.task);
+    const spec = this.state.stages[stage];
+    const wire = spec === undefined ? null : taskOutput(spec, direction);
+    return wire === null ? noScale : this.#edges.scaleOf(wire, content);
   }
 
   #left(node: NodeId): void {
@@ -285,7 +288,8 @@ export class HubRuntime<Held, Sent> {
     const { step, microbatch, making, stage, first, last } = effect;
     const { segments } = this.#edges;
     const contents = [segments.get(first), segments.get(last)] as const;
-    const apart = this.#edges.apart(runWire(this.#options.config, "forward"), contents);
+    const made = present(this.state.stages[stage], "compared wires are of a stage of the run");
+    const apart = this.#edges.apart(present(taskOutput(made, "forward"), "only wires are compared"), contents);
     this.enqueue({ type: "wiresCompared", step, microbatch, making, stage, last: last.hash, apart });
   }
 

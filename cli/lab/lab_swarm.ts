@@ -13,9 +13,10 @@ import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import type { MinerScore } from "../../core/score/work_score.ts";
 import { forwardUnits } from "../../core/model/task_flops.ts";
+import type { WireDirection } from "../../core/codec/codec.ts";
 import { wireBytes } from "../../core/codec/wire.ts";
 import { parameterTable, stageSpecs } from "../../core/model/spec.ts";
-import { runWire } from "../../core/model/stage_wires.ts";
+import { wiresOfDirection } from "../../core/model/stage_wires.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import type { Signer } from "../../net/auth/hello.ts";
 import { TicketBox, ticketKeyBytes } from "../../net/auth/ticket.ts";
@@ -263,14 +264,14 @@ async function measured(
   const { counters } = state;
   const parameters = stageSpecs(config, layersOfStages).reduce((sum, spec) => sum + parameterTable(spec).length, 0);
   const ofMiner = counters.mergeMiners === 0 ? 0 : counters.mergeBytes / counters.mergeMiners;
-  const perToken = (direction: "forward" | "backward") => {
-    const wire = runWire(config, direction);
-    return wireBytes(wire) / wire.rows;
+  const perToken = (direction: WireDirection) => {
+    const wires = wiresOfDirection(config, direction);
+    return wires.reduce((sum, wire) => sum + wireBytes(wire) / wire.rows, 0) / Math.max(1, wires.length);
   };
   return {
     loss: await heldOutLoss(state.sources, options),
     bytesForward: perToken("forward"),
-    bytesBackward: perToken("backward"),
+    bytesBackward: perToken("gradient"),
     mergeBytesPerParameter: ofMiner / (parameters / config.pipeline.stages),
     tokens: counters.tokens,
   };

@@ -6,8 +6,9 @@
 import type { RunConfig } from "../../core/config/config.ts";
 import { isMeasured, longestRound, mergeShareOf } from "../../core/config/round_length.ts";
 import { codecs } from "../../core/codec/codecs.ts";
+import type { WireSpec } from "../../core/codec/wire.ts";
 import { modelParameters } from "../../core/model/shape.ts";
-import { wireSpec } from "../../core/model/spec.ts";
+import { wireAt, wiresOfRun } from "../../core/model/boundaries.ts";
 import { decimal, plural } from "../screen/format.ts";
 
 export interface TextFacts {
@@ -20,17 +21,27 @@ export interface TextFacts {
 export function describeRun(config: RunConfig): string[] {
   const { model, train, pipeline, outer } = config;
   const batch = [train.microbatchesPerStep, train.sequencesPerMicrobatch, model.contextLength];
-  const { codec, width } = wireSpec(config);
   return [
     `model  ${config.size}: ${(modelParameters(model) / 1e6).toFixed(2)} M parameters, width ${model.width}, ` +
     `${model.layers} layers, ${model.heads} query and ${model.kvHeads} key-value heads, feed-forward ${model.ffnWidth}, ` +
     `vocabulary ${model.vocabSize}, context ${model.contextLength}`,
     `run    ${plural(pipeline.stages, "stage")} with ${plural(config.swarm.replicas, "miner")}${
       pipeline.stages === 1 ? "" : " each"
-    }, codec ${codec}${codecs[codec].describe(width)}; ${train.steps} steps of ` +
+    }, ${codecsText(config)}; ${train.steps} steps of ` +
     `${batch.reduce((a, b) => a * b)} tokens (${batch.join(" x ")}), merge ${intervalText(train)}; ` +
     `learning rate ${train.learningRate}, outer ${outer.learningRate} with momentum ${outer.momentum}, seed ${config.seed}`,
   ];
+}
+
+/** The codec of most boundaries, and the others by the stage that receives. */
+function codecsText(config: RunConfig): string {
+  const named = (wire: WireSpec) => `codec ${wire.codec}${codecs[wire.codec].describe(wire.width)}`;
+  const { boundaries: _, ...pipeline } = config.pipeline;
+  const usual = named(wireAt({ model: config.model, pipeline }, 1));
+  const others = wiresOfRun(config).flatMap((wire, i) =>
+    named(wire) === usual ? [] : [`${named(wire)} before stage ${i + 1}`]
+  );
+  return [usual, ...others].join(", ");
 }
 
 const intervalText = (train: RunConfig["train"]): string =>

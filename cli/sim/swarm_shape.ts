@@ -52,6 +52,7 @@ export function shapeOf({ seed, miners, forwardMs: givenMs }: ShapeOptions): Swa
     "train.stepsPerRound": roundLength(seed, dice.pick([1, 1, 2, 3])),
     "pipeline.stages": stages,
     "pipeline.codec": dice.pick(codecNames),
+    "pipeline.boundaries": boundariesOf(seed, stages),
     "outer.learningRate": 0.7,
     "outer.momentum": dice.pick([0, 0.9]),
     "outer.payload": new Dice(seed, "payload").pick(payloadCodecNames),
@@ -69,6 +70,12 @@ export function shapeOf({ seed, miners, forwardMs: givenMs }: ShapeOptions): Swa
 
 /** In every eighth run, rounds have as many steps as are measured to be right. */
 const roundLength = (seed: number, fixed: number): number => new Dice(seed, "roundLength").unit() < 1 / 8 ? 0 : fixed;
+
+/** In every eighth run, one boundary has a codec of its own. */
+function boundariesOf(seed: number, stages: number): string {
+  const dice = new Dice(seed, "boundaries");
+  return stages === 1 || dice.unit() >= 1 / 8 ? "" : `${dice.between(1, stages - 1)}=${dice.pick(codecNames)}`;
+}
 
 /** A name for the steps before a round, the same for all who begin it. */
 export const firstStepOf = (round: number, { config: { train } }: SwarmShape): number =>

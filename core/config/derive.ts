@@ -10,7 +10,7 @@
 import { assert } from "../assert.ts";
 import { wireBytes } from "../codec/wire.ts";
 import { modelParameters } from "../model/shape.ts";
-import { runWire } from "../model/stage_wires.ts";
+import { wiresOfDirection } from "../model/stage_wires.ts";
 import type { RunConfig } from "./config.ts";
 import { derived, type KnobPath, type KnobValue } from "./knob.ts";
 import { knobAt, knobPaths } from "./knobs.ts";
@@ -77,9 +77,8 @@ export function neededFrameBytes(config: RunConfig): number {
   const tokenBytes = 4;
   const { contextLength } = config.model;
   const tokens = config.train.sequencesPerMicrobatch * contextLength * tokenBytes;
-  const wire = wireBytes(runWire(config, "forward"));
-  const gradient = wireBytes(runWire(config, "backward"));
-  const task = 3 * Math.max(wire, gradient, tokens);
+  const wires = [...wiresOfDirection(config, "forward"), ...wiresOfDirection(config, "gradient")].map(wireBytes);
+  const task = 3 * Math.max(tokens, ...wires);
   const evaluation = 2 * config.validate.heldOutSequences * contextLength * tokenBytes;
   return config.limits.headerBytes + Math.max(task, evaluation);
 }

@@ -21,7 +21,7 @@ import {
   type KnobValueAt,
   type NumberKnob,
 } from "./knob.ts";
-import { codecNames, codecsDoc } from "../codec/codec_names.ts";
+import { boundariesPattern, codecNames, codecsDoc } from "../codec/codec_names.ts";
 import { defaultOptimizer, optimizerDocs, optimizerNames } from "../train/optimizer_names.ts";
 import {
   defaultPayloadCodec,
@@ -97,6 +97,16 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
     { min: 8, max: 4096, multipleOf: 8, unit: "values per token" },
     "Width of the wire with a bottleneck codec.",
   ),
+  "pipeline.boundaries": {
+    kind: "string",
+    unit: "",
+    maxLength: 1024,
+    pattern: boundariesPattern,
+    patternText: 'boundaries with a codec each, as in "1=q4block:64, 3=none"',
+    default: "",
+    omitsDefault: true,
+    doc: "Boundaries with a codec (and width) of their own, by the stage that receives.",
+  },
 
   "train.sequencesPerMicrobatch": int({ min: 1, max: 1024, unit: "sequences" }, "Sequences in one task."),
   "train.microbatchesPerStep": int(

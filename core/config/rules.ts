@@ -5,6 +5,7 @@
  */
 
 import type { RunConfig } from "./config.ts";
+import { boundariesProblem } from "../model/boundaries.ts";
 import { stageParameterLengths } from "../model/stages.ts";
 import { vectorBytes } from "../model/vector_bytes.ts";
 import { longestAdamStep } from "../train/adam_bound.ts";
@@ -45,6 +46,11 @@ const shapeRules: readonly Rule[] = [
     fields: ["pipeline.bottleneckWidth", "model.width"],
     text: "pipeline.bottleneckWidth must not be larger than model.width",
     holds: ({ pipeline, model }) => pipeline.bottleneckWidth <= model.width,
+  },
+  {
+    fields: ["pipeline.boundaries", "pipeline.stages"],
+    text: (config) => boundariesProblem(config) ?? "",
+    holds: (config) => boundariesProblem(config) === null,
   },
   {
     fields: ["pipeline.stages", "model.layers"],

@@ -23,6 +23,7 @@ export interface PipelineShape {
   stages: number; // K
   codec: Codec;
   bottleneckWidth: number; // r, values per token on the wire (bottleneck codecs)
+  boundaries?: string; // boundaries with another codec (boundaries.ts); left out: none
 }
 
 /** The part of a run's configuration that its stages depend on. */

@@ -12,6 +12,7 @@ import { codecs } from "../codec/codecs.ts";
 import type { WireSpec } from "../codec/wire.ts";
 import { type StageIndex, stageIndex } from "../ids.ts";
 import { normalFor, type TensorDraft } from "../tensor.ts";
+import { wireAt, wiresOfRun } from "./boundaries.ts";
 import type { ModelPlan, ModelShape } from "./shape.ts";
 
 export interface StageSpec {
@@ -42,15 +43,8 @@ const alignFloats = 64;
 export const embeddingName = "model.embed_tokens.weight";
 export const headName = "lm_head.weight";
 
-/** What crosses every boundary of a run. */
-export function wireSpec({ model, pipeline }: Pick<ModelPlan, "model" | "pipeline">): WireSpec {
-  const { codec } = pipeline;
-  return { codec, width: codecs[codec].wireWidth({ model, pipeline }) };
-}
-
 /** `layersOfStages` comes from `splitLayers` (stages.ts). */
 export function stageSpecs(config: ModelPlan, layersOfStages: readonly number[]): StageSpec[] {
-  const wire = wireSpec(config);
   const count = layersOfStages.length;
   let firstLayer = 0;
   return layersOfStages.map((layerCount, index) => {
@@ -61,8 +55,8 @@ export function stageSpecs(config: ModelPlan, layersOfStages: readonly number[])
       firstLayer,
       layerCount,
       sequences: config.train.sequencesPerMicrobatch,
-      wireIn: index === 0 ? null : wire,
-      wireOut: index === count - 1 ? null : wire,
+      wireIn: index === 0 ? null : wireAt(config, index),
+      wireOut: index === count - 1 ? null : wireAt(config, index + 1),
     };
     firstLayer += layerCount;
     return spec;
@@ -95,13 +89,21 @@ export function parameterTable(stage: StageSpec): ParameterTable {
   return layOut(tensors);
 }
 
-/** Floats that a codec adds at both ends of one boundary. */
-export function boundaryParameters(config: ModelPlan): number {
-  const { codec, width } = wireSpec(config);
-  const { sender, receiver } = codecs[codec];
-  const boundary = { index: 1, layers: config.model.layers, modelWidth: config.model.width, wireWidth: width };
-  return [...sender.tensors(boundary), ...receiver.tensors(boundary)]
-    .reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
+/** What the codecs add at both ends of each boundary of a run. */
+export function boundaryTensors(config: Pick<ModelPlan, "model" | "pipeline">): TensorDraft[][] {
+  return wiresOfRun(config).map(({ codec, width }, i) => {
+    const { sender, receiver } = codecs[codec];
+    const boundary = { index: i + 1, layers: config.model.layers, modelWidth: config.model.width, wireWidth: width };
+    return [...sender.tensors(boundary), ...receiver.tensors(boundary)];
+  });
+}
+
+/** Floats that a codec adds at both ends of the boundary where it adds most. */
+export function boundaryParameters(config: Pick<ModelPlan, "model" | "pipeline">): number {
+  const floats = boundaryTensors(config).map((tensors) =>
+    tensors.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0)
+  );
+  return Math.max(0, ...floats);
 }
 
 function boundaryOf({ model }: StageSpec, { wire, index }: { wire: WireSpec; index: number }): Boundary {

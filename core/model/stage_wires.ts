@@ -7,7 +7,8 @@ import type { WireDirection } from "../codec/codec.ts";
 import type { Wire, WireSpec } from "../codec/wire.ts";
 import type { Direction } from "../ids.ts";
 import type { ModelPlan } from "./shape.ts";
-import { type StageSpec, wireSpec } from "./spec.ts";
+import { wiresOfRun } from "./boundaries.ts";
+import type { StageSpec } from "./spec.ts";
 
 export interface StageWires {
   readonly input: Wire | null; // null at the head, with its gradient
@@ -34,8 +35,8 @@ export function taskOutput(stage: StageSpec, direction: Direction): Wire | null 
   return direction === "forward" ? output : inputGradient;
 }
 
-/** The same of every stage that has one. */
-export function runWire(config: ModelPlan, direction: Direction): Wire {
+/** All wires of a run, in the order of its boundaries; empty with one stage. */
+export function wiresOfDirection(config: ModelPlan, direction: WireDirection): Wire[] {
   const rows = config.train.sequencesPerMicrobatch * config.model.contextLength;
-  return { ...wireSpec(config), direction: direction === "forward" ? "forward" : "gradient", rows };
+  return wiresOfRun(config).map((spec) => ({ ...spec, direction, rows }));
 }

@@ -12,8 +12,9 @@
 import { assert, present } from "../assert.ts";
 import { codecs } from "../codec/codecs.ts";
 import type { WireSpec } from "../codec/wire.ts";
+import { wireAt } from "./boundaries.ts";
 import { modelParameters, type ModelPlan } from "./shape.ts";
-import { parameterTable, type StageSpec, stageSpecs, wireSpec } from "./spec.ts";
+import { parameterTable, type StageSpec, stageSpecs } from "./spec.ts";
 
 /** The part of a stage that decides its cost. */
 export type StageShape = Pick<StageSpec, "model" | "layerCount" | "wireIn" | "wireOut">;
@@ -86,9 +87,8 @@ function stageParameters(
 
 /** Training FLOPs per token of one stage, by its number of layers. */
 function trainingCosts(config: ModelPlan, stage: number): number[] {
-  const wire = wireSpec(config);
-  const wireIn = stage === 0 ? null : wire;
-  const wireOut = stage === config.pipeline.stages - 1 ? null : wire;
+  const wireIn = stage === 0 ? null : wireAt(config, stage);
+  const wireOut = stage === config.pipeline.stages - 1 ? null : wireAt(config, stage + 1);
   return Array.from(
     { length: config.model.layers + 1 },
     (_, layerCount) => stageFlopsPerToken({ model: config.model, layerCount, wireIn, wireOut }).training,

@@ -8,7 +8,7 @@
  */
 
 import type { RunConfig } from "../config/config.ts";
-import { embeddingName, headName, type ParameterTable, type ParameterTensor, wireSpec } from "../model/spec.ts";
+import { boundaryTensors, embeddingName, headName, type ParameterTable, type ParameterTensor } from "../model/spec.ts";
 import { longestAdamStep } from "./adam_bound.ts";
 import type { Optimizer, VectorRange } from "./optimizer.ts";
 
@@ -69,10 +69,10 @@ function restOf(ranges: readonly VectorRange[], length: number): VectorRange[] {
  */
 const largestSingularValue = 1.21;
 
-/** Of all matrices of the run: blocks have sides of the model's and the head's width, boundaries of the wire's. */
+/** Of all matrices of the run: blocks have sides of the model's and the head's width, boundaries those of their codecs. */
 function longestSide(config: RunConfig): number {
   const { width, ffnWidth } = config.model;
-  return Math.max(width, ffnWidth, wireSpec(config).width);
+  return Math.max(width, ffnWidth, ...boundaryTensors(config).flat().flatMap(({ shape }) => shape));
 }
 
 export const muon: Optimizer = {

@@ -5,10 +5,12 @@ import type { GpuCodec } from "./codec.ts";
 import { iotaOnGpu } from "./iota.ts";
 import { noneOnGpu } from "./none.ts";
 import { qBlockOnGpu } from "./q_block.ts";
+import { resbmOnGpu } from "./resbm.ts";
 
 export const gpuCodecs: Readonly<Record<Codec, GpuCodec>> = {
   none: noneOnGpu,
   iota: iotaOnGpu,
+  resbm: resbmOnGpu,
   q4block: qBlockOnGpu(4),
   q5block: qBlockOnGpu(5),
   q6block: qBlockOnGpu(6),

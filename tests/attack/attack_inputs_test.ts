@@ -1,7 +1,7 @@
 /** Attack suite: wires that look ordinary and make the results of whoever computes with them unusable. */
 
 import { assert, assertEquals } from "@std/assert";
-import { directionOf } from "../../core/ids.ts";
+import { partsOf } from "../../core/ids.ts";
 import { type Row, testAttacks, unitsByRound } from "../support/attack/attack_checks.ts";
 import { type Aftermath, rounds } from "../support/attack/attack_world.ts";
 import { keepsBack } from "../../cli/redteam/hostile_merges.ts";
@@ -63,7 +63,7 @@ function withheldWithoutLink({ layers, stage, replicas = 3 }: Withheld): Row {
     swarm?.orchestrator.state.work?.flows.filter(({ items }) => items[0]?.madeBy?.node === head) ?? [];
   const hostile: Hostile = {
     say: ({ message }) =>
-      message.type === "taskDone" && directionOf(message.task) !== "forward" &&
+      message.type === "taskDone" && partsOf(message.task).direction !== "forward" &&
         spoiled().some(({ microbatch }) => message.task.startsWith(`${microbatch}.`))
         ? []
         : [message],

@@ -51,6 +51,9 @@ export function computeCases(): ComputeCase[] {
     "head, codec q4block": { codec: "q4block", layersOfStages: [1, 1], stage: 0 },
     "tail, codec q6block, B 3": { codec: "q6block", layersOfStages: [1, 1], stage: 1, sequences: 3 },
     "body, codec iota, 3 layers, 4:4 heads": { codec: "iota", layersOfStages: [1, 3, 1], stage: 1, kvHeads: 4 },
+    "head, codec resbm, 2 layers": { codec: "resbm", layersOfStages: [2, 1], stage: 0 },
+    "body, codec resbm, both ends": { codec: "resbm", layersOfStages: [1, 1, 1], stage: 1 },
+    "tail, codec resbm, B 3": { codec: "resbm", layersOfStages: [1, 1], stage: 1, sequences: 3 },
     "tail, codec none, 4:1 heads, B 3": { layersOfStages: [1, 1], stage: 1, kvHeads: 1, sequences: 3 },
     "tail, codec iota, B 1": { codec: "iota", layersOfStages: [1, 1], stage: 1, sequences: 1 },
     "tail, codec iota, 2 layers": { codec: "iota", layersOfStages: [1, 2], stage: 1 },
@@ -144,17 +147,21 @@ interface Wires {
  */
 const wireCloseness: Readonly<Record<Codec, (wire: Wire, wires: Wires) => void>> = {
   none: (_wire, wires) => assertClose(wires, wireTolerance),
-  iota: (_wire, { what, actual, expected }) => {
-    const rms = Math.sqrt(expected.reduce((sum, value) => sum + value * value, 0) / expected.length);
-    expected.forEach((value, i) => {
-      const allowed = Math.max(bfloat16Ulp(value), bfloat16Ulp(actual[i]!), 1e-4 * rms);
-      assert(Math.abs(actual[i]! - value) <= allowed, `${what}[${i}]: ${actual[i]} where ${value} is expected`);
-    });
-  },
+  iota: assertBfloat16Close,
+  resbm: assertBfloat16Close,
   q4block: assertCodesClose,
   q5block: assertCodesClose,
   q6block: assertCodesClose,
 };
+
+/** Value by value. */
+function assertBfloat16Close(_wire: Wire, { what, actual, expected }: Wires): void {
+  const rms = Math.sqrt(expected.reduce((sum, value) => sum + value * value, 0) / expected.length);
+  expected.forEach((value, i) => {
+    const allowed = Math.max(bfloat16Ulp(value), bfloat16Ulp(actual[i]!), 1e-4 * rms);
+    assert(Math.abs(actual[i]! - value) <= allowed, `${what}[${i}]: ${actual[i]} where ${value} is expected`);
+  });
+}
 
 /** Few values lie so near the edge of a code that two float32 results end on its two sides, and those are one code apart. */
 function assertCodesClose(wire: Wire, { what, actual, expected }: Wires): void {

@@ -11,7 +11,7 @@ import { decodeWire, encodeWire, wireBytes, wireFault, wireScale } from "../../c
 import { neededFrameBytes } from "../../core/config/derive.ts";
 import { boundaryParameters, parameterTable, type StageSpec } from "../../core/model/spec.ts";
 import { splitLayers, stageFlopsPerToken } from "../../core/model/stages.ts";
-import { runWire, stageWires } from "../../core/model/stage_wires.ts";
+import { stageWires, wiresOfDirection } from "../../core/model/stage_wires.ts";
 import type { StageCompute } from "../../gpu/compute.ts";
 import { createReferenceStage } from "../../gpu/reference/stage.ts";
 import { createWebGpuStage } from "../../gpu/webgpu/webgpu_stage.ts";
@@ -29,8 +29,8 @@ Deno.test("A new codec: sizes, parameters, costs and words of a run follow from 
   withDummyCodec(() => {
     const forward = rows * (4 + narrow);
     const gradient = rows * (narrow / 4) * 6;
-    assertEquals(wireBytes(runWire(config, "forward")), forward);
-    assertEquals(wireBytes(runWire(config, "backward")), gradient);
+    assertEquals(wiresOfDirection(config, "forward").map(wireBytes), [forward, forward]);
+    assertEquals(wiresOfDirection(config, "gradient").map(wireBytes), [gradient, gradient]);
     assertEquals(neededFrameBytes(config), config.limits.headerBytes + 3 * Math.max(forward, gradient));
     assertEquals(boundaryParameters(config), 2 * wide * narrow);
     assertEquals(splitLayers(config), [1, 1, 1]);
@@ -96,9 +96,9 @@ gpuTest("A new codec: three stages on WebGPU compute what its reference does", a
       assertClose({ what: `gradients of stage ${i}`, actual: sum, expected: expected.sums[i]! }, gradientTolerance);
     });
     assertClose({ what: "losses", actual: actual.losses, expected: expected.losses }, gradientTolerance);
-    const forward = runWire(config, "forward");
+    const [forward] = wiresOfDirection(config, "forward");
     actual.wires.forEach((wire, i) => {
-      const values = { actual: decodeWire(forward, wire), expected: decodeWire(forward, expected.wires[i]!) };
+      const values = { actual: decodeWire(forward!, wire), expected: decodeWire(forward!, expected.wires[i]!) };
       assertClose({ what: `wire ${i}`, ...values }, 1e-2);
     });
     const microbatch = suiteMicrobatch(specs[1]!, 0);

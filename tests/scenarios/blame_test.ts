@@ -4,7 +4,7 @@ import { assert, assertEquals } from "@std/assert";
 import { fault } from "../../core/fault.ts";
 import { microbatchId, type NodeId, stageIndex, taskId } from "../../core/ids.ts";
 import { wireBytes } from "../../core/codec/wire.ts";
-import { runWire, taskOutput } from "../../core/model/stage_wires.ts";
+import { taskOutput, wiresOfDirection } from "../../core/model/stage_wires.ts";
 import { send } from "../../core/orchestrator/event.ts";
 import {
   ageStandings,
@@ -38,10 +38,10 @@ const blamed = (hub: ScriptedOrchestrator): NodeId[] =>
 /** Answers the node's oldest task with a wire of this largest value, even where no wire belongs. */
 function answer(hub: ScriptedOrchestrator, node: NodeId, largest: number, rms = largest): void {
   const task = hub.take(node, "runTask");
-  const wire = runWire(hub.state.config, task.direction);
+  const [wire] = wiresOfDirection(hub.state.config, task.direction === "forward" ? "forward" : "gradient");
   const { sequencesPerMicrobatch } = hub.state.config.train;
   const losses = task.direction === "turnaround" ? new Array<number>(sequencesPerMicrobatch).fill(2) : null;
-  const segments = [hub.blob(wireBytes(wire))];
+  const segments = [hub.blob(wireBytes(wire!))];
   hub.tell(node, { type: "taskDone", task: task.task, losses, computeMs: 1 }, segments, largest, rms);
 }
 
@@ -82,7 +82,7 @@ Deno.test("Blame: a loss beyond any guess is its sender's fault once another rep
   const { task } = hub.take(liar!, "runTask");
   const losses = new Array<number>(hub.state.config.train.sequencesPerMicrobatch).fill(5_000);
   const wire = taskOutput(hub.stages[1]!, "turnaround")!;
-  hub.tell(liar!, { type: "taskDone", task, losses, computeMs: 1 }, [hub.blob(wireBytes(wire))]);
+  hub.tell(liar!, { type: "taskDone", task, losses, computeMs: 1 }, [hub.blob(wireBytes(wire!))]);
   hub.work(nodes.filter((node) => node !== liar));
   assertEquals(blamed(hub), [liar]);
 });

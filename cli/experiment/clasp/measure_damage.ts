@@ -9,7 +9,7 @@ import { assert, present } from "../../../core/assert.ts";
 import { decodeWire, encodeWire, type Wire } from "../../../core/codec/wire.ts";
 import type { RunConfig } from "../../../core/config/config.ts";
 import { microbatchId } from "../../../core/ids.ts";
-import { runWire } from "../../../core/model/stage_wires.ts";
+import { wiresOfDirection } from "../../../core/model/stage_wires.ts";
 import type { StageInput } from "../../../gpu/compute.ts";
 import type { Batch } from "../../data/dataset.ts";
 import { deviationOf } from "../sample_moments.ts";
@@ -58,7 +58,7 @@ async function measure(
   { first, second, measured, config }: { first: Path; second: Path; measured: readonly Batch[]; config: RunConfig },
 ): Promise<Damage> {
   const cheat = Math.max(1, first.length - 2); // a stage with a wire on both sides
-  const wire = runWire(config, "forward");
+  const wire = present(wiresOfDirection(config, "forward")[cheat], "the cheat sends wires");
   const losses: number[] = [], byReplica: number[] = [], byPath: number[] = [];
   const damages = new Map(attacks.map(({ name }) => [name, [] as number[]]));
   for (const batch of measured) {

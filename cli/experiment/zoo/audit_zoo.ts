@@ -9,7 +9,7 @@ import { present } from "../../../core/assert.ts";
 import { decodeWire, encodeWire, type Wire, wireRounding } from "../../../core/codec/wire.ts";
 import { microbatchId } from "../../../core/ids.ts";
 import { parameterTable, type StageSpec } from "../../../core/model/spec.ts";
-import { runWire } from "../../../core/model/stage_wires.ts";
+import { taskOutput } from "../../../core/model/stage_wires.ts";
 import { innovation } from "../../../core/score/innovation.ts";
 import type { StageCompute, StageInput } from "../../../gpu/compute.ts";
 import { createReferenceStage } from "../../../gpu/reference/stage.ts";
@@ -115,9 +115,9 @@ interface JudgeOptions extends PathOptions {
 
 async function judgeAll(
   stage: StageCompute,
-  { config, batches, signal, microbatches, path, others, from }: JudgeOptions,
+  { batches, signal, microbatches, path, others, from }: JudgeOptions,
 ): Promise<Judgements> {
-  const wire = runWire(config, "forward");
+  const wire = present(taskOutput(stage.spec, "forward"), "a stage that lies sends wires");
   const judgements = new Map(behaviours.map(({ name }) => [name, [] as Judgement[]]));
   let otherOutput: Float32Array | null = null;
   for (let i = 0; i <= microbatches; i++) {

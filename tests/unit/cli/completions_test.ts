@@ -9,7 +9,7 @@ import { zshCompletion } from "../../../cli/manual/zsh_completion.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 import { testWhere } from "../../support/test_where.ts";
 
-const codecs = ["iota", "none", "q4block", "q5block", "q6block"];
+const codecs = ["iota", "none", "q4block", "q5block", "q6block", "resbm"];
 const tree = await loadTree(commandTable);
 
 async function run(program: string, args: readonly string[], cwd?: string): Promise<{ code: number; printed: string }> {

@@ -29,6 +29,7 @@ Deno.test("Knobs: every leaf of a configuration has exactly one knob", () => {
   const notOmitted = {
     ...{ "train.optimizer": "muon", "train.mergeShare": 0.2, "train.mostStepsPerRound": 50 },
     ...{ "outer.payload": "sparse", "outer.density": 1 / 16, "sample.prompt": "Once", "sample.tokens": 9 },
+    "pipeline.boundaries": "1=none",
   };
   const { config } = resolved(resolveConfig({ overrides: notOmitted }));
   assertEquals([...leaves(config)].sort(), [...knobPaths].sort());
@@ -112,7 +113,7 @@ const wrongFields: readonly [name: string, file: unknown, text: string][] = [
   [
     "an unknown choice",
     { pipeline: { codec: "zip" } },
-    'it must be one of none, iota, q4block, q5block, q6block: current value is "zip"',
+    'it must be one of none, iota, resbm, q4block, q5block, q6block: current value is "zip"',
   ],
   [
     "an unknown size",

@@ -5,10 +5,11 @@
  * bytes that differ from a published entry are another codec and need another name.
  */
 
-import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import type { WireDirection } from "../../../core/codec/codec.ts";
 import { type Codec, codecNames } from "../../../core/codec/codec_names.ts";
 import { codecs } from "../../../core/codec/codecs.ts";
+import { resolveConfig } from "../../../core/config/parse.ts";
 import {
   decodeWire,
   encodeWire,
@@ -19,9 +20,11 @@ import {
   wireScale,
 } from "../../../core/codec/wire.ts";
 import { wiresApart } from "../../../core/codec/wire_apart.ts";
-import { runWire } from "../../../core/model/stage_wires.ts";
+import { wiresOfRun } from "../../../core/model/boundaries.ts";
+import { parameterTable } from "../../../core/model/spec.ts";
+import { taskOutput } from "../../../core/model/stage_wires.ts";
 import { prngOf } from "../../support/small_prng.ts";
-import { tinyConfig } from "../../support/tiny_model.ts";
+import { specsOf, tinyConfig } from "../../support/tiny_model.ts";
 
 const directions: readonly WireDirection[] = ["forward", "gradient"];
 const wires: readonly Wire[] = codecNames.flatMap((codec) =>
@@ -128,11 +131,55 @@ Deno.test("Wires: largest value and root mean square are those of the decoded va
 
 Deno.test("Wires: a run's codec says how many values a token has, and a backward answers with a gradient", () => {
   for (const codec of codecNames) {
-    const config = tinyConfig({ pipeline: { codec, bottleneckWidth: 24 } });
+    const config = tinyConfig({ pipeline: { codec, bottleneckWidth: 24, stages: 3 } });
     const width = codecs[codec].wireWidth(config);
-    assertEquals(runWire(config, "forward"), { codec, width, direction: "forward", rows: 32 });
-    for (const direction of ["backward", "turnaround"] as const) {
-      assertEquals(runWire(config, direction), { codec, width, direction: "gradient", rows: 32 });
+    const [head, body, tail] = specsOf(config);
+    for (const spec of [head!, body!]) {
+      assertEquals(taskOutput(spec, "forward"), { codec, width, direction: "forward", rows: 32 });
     }
+    assertEquals(taskOutput(body!, "backward"), { codec, width, direction: "gradient", rows: 32 });
+    assertEquals(taskOutput(tail!, "turnaround"), { codec, width, direction: "gradient", rows: 32 });
+    assertEquals(taskOutput(head!, "backward"), null);
   }
 });
+
+Deno.test("Wires: a boundary may have a codec and a width of its own, and both its stages know", () => {
+  const pipeline = { codec: "q5block", bottleneckWidth: 8, stages: 4, boundaries: "1=none, 3=iota:24" } as const;
+  const config = tinyConfig({ model: { layers: 4 }, pipeline });
+  const expected = [
+    { codec: "none", width: config.model.width },
+    { codec: "q5block", width: 8 },
+    { codec: "iota", width: 24 },
+  ] as const;
+  assertEquals(wiresOfRun(config), [...expected]);
+  const specs = specsOf(config);
+  assertEquals(specs.map(({ wireIn }) => wireIn), [null, ...expected]);
+  assertEquals(specs.map(({ wireOut }) => wireOut), [...expected, null]);
+  const encoders = specs.map((spec) => parameterTable(spec).tensors.filter(({ name }) => name.includes("boundary")));
+  assertEquals(encoders.map((tensors) => tensors.map(({ shape }) => shape)), [
+    [],
+    [[8, config.model.width]],
+    [[config.model.width, 8], [24, config.model.width]],
+    [[config.model.width, 24]],
+  ]);
+});
+
+for (
+  const [name, boundaries, rule] of [
+    ["a boundary before the first stage", "0=none", "boundaries with a codec each"],
+    ["a boundary behind the last stage", "3=none", "there is no 3"],
+    ["two codecs", "1=none, 1=iota", "1 has two"],
+    ["an odd width", "1=iota:12", "multiple of 8"],
+    ["more values than the model is wide", "1=iota:4096", "at most model.width"],
+    ["a width where none is", "1=none:8", "leave out"],
+    ["an unknown codec", "1=zip", "boundaries with a codec each"],
+    ["a flood", "1=none,".repeat(200), "at most 1024 characters"],
+  ] as const
+) {
+  Deno.test(`Wires: ${name} in pipeline.boundaries is refused with the rule`, () => {
+    const overrides = { "model.layers": 3, "pipeline.stages": 3, "pipeline.boundaries": boundaries };
+    const resolved = resolveConfig({ size: "toy", overrides });
+    assert(!resolved.ok);
+    assertStringIncludes(JSON.stringify(resolved.problems), rule);
+  });
+}

@@ -1,0 +1,56 @@
+/**
+ * Codec `resbm`: the residual bottleneck, a small encoder outside the blocks beside a rectangular identity. The wire is
+ * z = W_up SiLU(W_in h) + h[:r] of the residual stream h, and the receiver continues with W_out SiLU(W_mid z) + pad(z, d). Values
+ * cross as bfloat16 in both directions.
+ *
+ * Owns the names and shapes of the four matrices. What they compute is in gpu/codecs/resbm.ts and gpu/reference/codecs/resbm.ts.
+ * At equal bytes it lost more than the q-codes at `tiny` (tests/bench/LOG.md); it is here to be compared with.
+ */
+
+import { normalFor, type TensorDraft } from "../tensor.ts";
+import { bfloat16 } from "./bfloat16.ts";
+import type { Boundary, WireCodec } from "./codec.ts";
+
+/** Values between the two matrices of an end. */
+export const resbmHidden = (wireWidth: number) => Math.max(4 * wireWidth, 64);
+
+/** The stage before boundary `index`: (k, d), then (r, k). */
+export const resbmEncoderNames = (index: number) => namesOf(index, "encoder");
+/** The stage after it: (k, r), then (d, k). */
+export const resbmDecoderNames = (index: number) => namesOf(index, "decoder");
+
+function namesOf(index: number, end: string): readonly [first: string, second: string] {
+  return [`model.boundary.${index}.${end}.first.weight`, `model.boundary.${index}.${end}.second.weight`];
+}
+
+/** The second matrix writes into the residual stream, so it is divided by sqrt(2 L): a boundary begins as "keep r columns". */
+function tensorsOf(names: readonly [string, string], { boundary, from, to }: {
+  readonly boundary: Boundary;
+  readonly from: number;
+  readonly to: number;
+}): TensorDraft[] {
+  const hidden = resbmHidden(boundary.wireWidth);
+  return [
+    { name: names[0], shape: [hidden, from], initial: normalFor(from) },
+    { name: names[1], shape: [to, hidden], initial: normalFor(hidden, 1 / Math.sqrt(2 * boundary.layers)) },
+  ];
+}
+
+const flops = ({ modelWidth, wireWidth }: Pick<Boundary, "modelWidth" | "wireWidth">) =>
+  2 * resbmHidden(wireWidth) * (modelWidth + wireWidth);
+
+export const resbmCodec: WireCodec = {
+  describe: (wireWidth) => ` with ${wireWidth} values per token`,
+  wireWidth: ({ pipeline }) => pipeline.bottleneckWidth,
+  formats: { forward: bfloat16, gradient: bfloat16 },
+  sender: {
+    tensors: (boundary) =>
+      tensorsOf(resbmEncoderNames(boundary.index), { boundary, from: boundary.modelWidth, to: boundary.wireWidth }),
+    flops,
+  },
+  receiver: {
+    tensors: (boundary) =>
+      tensorsOf(resbmDecoderNames(boundary.index), { boundary, from: boundary.wireWidth, to: boundary.modelWidth }),
+    flops,
+  },
+};

@@ -1,0 +1,69 @@
+/**
+ * What crosses each boundary of a run. A boundary has the number of the stage that receives, 1 to K - 1, and the run's codec,
+ * unless `pipeline.boundaries` names another for it: "1=q4block:64, 3=none" is four-bit codes of 64 values between the first two
+ * stages, and the whole residual stream before the fourth.
+ *
+ * Owns that text's meaning, and what is wrong with it. Bytes and arithmetic are in core/codec.
+ */
+
+import type { Codec } from "../codec/codec_names.ts";
+import { codecs } from "../codec/codecs.ts";
+import type { WireSpec } from "../codec/wire.ts";
+import type { ModelPlan } from "./shape.ts";
+
+interface NamedBoundary {
+  readonly boundary: number;
+  readonly codec: Codec;
+  readonly bottleneckWidth: number | null; // null: the run's
+}
+
+/** Of a text with the form of `boundariesPattern`. */
+function namedBoundaries(text: string): NamedBoundary[] {
+  if (text === "") return [];
+  return text.split(",").map((part) => {
+    const [boundary, codec, width] = part.trim().split(/[=:]/);
+    return {
+      boundary: Number(boundary),
+      codec: codec as Codec, // the form has no others
+      bottleneckWidth: width === undefined ? null : Number(width),
+    };
+  });
+}
+
+/** What is wrong with the named boundaries of a run, or null. */
+export function boundariesProblem({ model, pipeline }: Pick<ModelPlan, "model" | "pipeline">): string | null {
+  const named = namedBoundaries(pipeline.boundaries ?? "");
+  const numbers = named.map(({ boundary }) => boundary);
+  const twice = numbers.find((boundary, i) => numbers.indexOf(boundary) !== i);
+  if (twice !== undefined) return `a boundary must have one codec: ${twice} has two`;
+  const outside = numbers.find((boundary) => boundary >= pipeline.stages);
+  if (outside !== undefined) {
+    return `a boundary is named by the stage that receives, from 1 to pipeline.stages - 1 = ${pipeline.stages - 1}: ` +
+      `there is no ${outside}`;
+  }
+  const widths = named.map(({ bottleneckWidth }) => bottleneckWidth ?? 8);
+  const wrong = widths.find((width) => width % 8 !== 0 || width > Math.min(4096, model.width));
+  if (wrong !== undefined) {
+    return `values per token must be a multiple of 8 and at most model.width = ${model.width}: one is ${wrong}`;
+  }
+  const given = named.find(({ codec, bottleneckWidth }) => bottleneckWidth !== null && !hasBottleneck(model, codec));
+  return given === undefined ? null : `codec ${given.codec} has no bottleneck: leave out ":${given.bottleneckWidth}"`;
+}
+
+function hasBottleneck(model: ModelPlan["model"], codec: Codec): boolean {
+  const widthWith = (bottleneckWidth: number) => codecs[codec].wireWidth({ model, pipeline: { bottleneckWidth } });
+  return widthWith(8) !== widthWith(16);
+}
+
+/** What crosses the boundary before stage `boundary`. */
+export function wireAt({ model, pipeline }: Pick<ModelPlan, "model" | "pipeline">, boundary: number): WireSpec {
+  const named = namedBoundaries(pipeline.boundaries ?? "").find((other) => other.boundary === boundary);
+  const codec = named?.codec ?? pipeline.codec;
+  const bottleneckWidth = named?.bottleneckWidth ?? pipeline.bottleneckWidth;
+  return { codec, width: codecs[codec].wireWidth({ model, pipeline: { bottleneckWidth } }) };
+}
+
+/** What crosses the run's boundaries, in their order; empty with one stage. */
+export function wiresOfRun(config: Pick<ModelPlan, "model" | "pipeline">): WireSpec[] {
+  return Array.from({ length: config.pipeline.stages - 1 }, (_, i) => wireAt(config, i + 1));
+}

@@ -1,0 +1,107 @@
+/**
+ * Codec `resbm` on a GPU: a small encoder and decoder outside the blocks, beside a rectangular identity, and bfloat16 rounded on
+ * the device.
+ *
+ * Sender: z = W_up SiLU(W_in h) + h[:, :r], where h is the residual stream behind the last block.
+ * Receiver: h' = W_out SiLU(W_mid z) + [z, 0], the residual stream of the first block.
+ */
+
+import { resbmDecoderNames, resbmEncoderNames, resbmHidden } from "../../core/codec/resbm.ts";
+import { noPiece, plainEnd, plainStart } from "../layers/block_ends.ts";
+import { buildLinear, type Hold, type LayerContext, type Piece } from "../layers/context.ts";
+import type { BufferRange } from "../stage_ops.ts";
+import { bfloat16Transfer } from "./bfloat16_transfer.ts";
+import type { GpuCodec, Receiver, ReceiverOptions, Sender, SenderOptions } from "./codec.ts";
+
+export const resbmOnGpu: GpuCodec = {
+  buildReceiver,
+  buildSender,
+  transfers: { forward: bfloat16Transfer, gradient: bfloat16Transfer },
+};
+
+function buildReceiver(context: LayerContext, { wireWidth, hold }: ReceiverOptions): Receiver {
+  const { ops, buffers, rows, width, spec, residualGradient } = context;
+  const value = buffers.storage("wire in", rows * wireWidth);
+  const gradient = buffers.scratch("wire in gradient", rows * wireWidth);
+  const stream = hold("expanded wire", rows * width);
+  const decoder = buildResidualMlp(context, {
+    ...{ names: resbmDecoderNames(spec.index), hold: (part, count) => hold(`decoder ${part}`, count) },
+    ...{ inWidth: wireWidth, hiddenWidth: resbmHidden(wireWidth), outWidth: width },
+    ...{ input: value, output: stream, outputGradient: residualGradient, inputGradient: gradient },
+  });
+  const reinsert = { rows, columns: wireWidth, sourceWidth: wireWidth, targetWidth: width, pad: false };
+  const take = { rows, columns: wireWidth, sourceWidth: width, targetWidth: wireWidth, pad: false };
+  return {
+    ...plainStart(context, stream),
+    wire: { value, gradient },
+    before: {
+      forward: [...decoder.forward, ops.prefix(reinsert, { source: value, target: stream })],
+      // The identity's share last, because the decoder's overwrites the wire's gradient.
+      backward: [...decoder.backward, ops.prefix(take, { source: residualGradient, target: gradient })],
+    },
+    after: noPiece,
+  };
+}
+
+function buildSender(context: LayerContext, { wireWidth, hold, attended, output }: SenderOptions): Sender {
+  const { ops, buffers, rows, width, spec, residualGradient } = context;
+  const value = buffers.scratch("wire out", rows * wireWidth);
+  const gradient = buffers.scratch("wire out gradient", rows * wireWidth);
+  const encoder = buildResidualMlp(context, {
+    ...{ names: resbmEncoderNames(spec.index + 1), hold: (part, count) => hold(`encoder ${part}`, count) },
+    ...{ inWidth: width, hiddenWidth: resbmHidden(wireWidth), outWidth: wireWidth },
+    ...{ input: output, output: value, outputGradient: gradient, inputGradient: residualGradient },
+  });
+  const take = { rows, columns: wireWidth, sourceWidth: width, targetWidth: wireWidth, pad: false };
+  const reinsert = { rows, columns: wireWidth, sourceWidth: wireWidth, targetWidth: width, pad: false };
+  return {
+    ...plainEnd(context, attended),
+    wire: { value, gradient },
+    after: {
+      forward: [...encoder.forward, ops.prefix(take, { source: output, target: value })],
+      backward: [...encoder.backward, ops.prefix(reinsert, { source: gradient, target: residualGradient })],
+    },
+  };
+}
+
+interface ResidualMlp {
+  readonly names: readonly [first: string, second: string];
+  readonly hold: Hold;
+  readonly inWidth: number;
+  readonly hiddenWidth: number;
+  readonly outWidth: number;
+  readonly input: BufferRange; // (rows, inWidth)
+  readonly output: BufferRange; // (rows, outWidth)
+  readonly outputGradient: BufferRange;
+  readonly inputGradient: BufferRange; // overwritten
+}
+
+/** output = W_2 SiLU(W_1 input). */
+function buildResidualMlp(context: LayerContext, mlp: ResidualMlp): Piece {
+  const { ops, buffers, rows } = context;
+  const { names, hold, inWidth, hiddenWidth, outWidth, input, output, outputGradient, inputGradient } = mlp;
+  const lifted = hold("hidden", rows * hiddenWidth);
+  const activated = hold("activated", rows * hiddenWidth);
+  const hiddenGradient = buffers.scratch("codec hidden gradient", rows * hiddenWidth);
+  const first = buildLinear(context, {
+    ...{ names: [names[0]], inWidth, outWidth: hiddenWidth, input, output: lifted },
+    ...{ outputGradient: hiddenGradient, inputGradient },
+  });
+  const second = buildLinear(context, {
+    ...{ names: [names[1]], inWidth: hiddenWidth, outWidth, input: activated, output },
+    ...{ outputGradient, inputGradient: hiddenGradient },
+  });
+  const activation = { rows, width: hiddenWidth, type: "silu" } as const;
+  return {
+    forward: [
+      ...first.forward,
+      ops.boundaryActivation(activation, { input: lifted, output: activated }),
+      ...second.forward,
+    ],
+    backward: [
+      ...second.backward,
+      ops.boundaryActivationBackward(activation, { input: lifted, gradient: hiddenGradient }),
+      ...first.backward,
+    ],
+  };
+}
