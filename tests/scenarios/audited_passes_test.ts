@@ -57,12 +57,26 @@ const microbatchOf = ({ task }: Asked) => task.split(".")[0];
 Deno.test("Audited pass: whoever has repeated a forward is asked for its backward next, of each miner that did both", () => {
   const { hub, judges, miner } = audited();
   const all = answerAll(hub, { judges, find: () => right });
-  assertEquals(all.map(({ direction }) => direction).toSorted(), ["backward", "forward", "forward", "turnaround"]);
+  assertEquals(all.map(({ direction }) => direction).toSorted(), [
+    "backward",
+    "forward",
+    "forward",
+    "forward",
+    "turnaround",
+  ]);
   const [forward, backward] = passOf(all, miner) as [Asked, Asked];
   assertEquals([forward.direction, backward.direction], ["forward", "backward"]);
   assertEquals([backward.judge, microbatchOf(backward)], [forward.judge, microbatchOf(forward)]);
-  assertEquals(hub.records.filter(({ type }) => type === "verdict").length, 4);
+  assertEquals(hub.records.filter(({ type }) => type === "verdict").length, 5);
   assertEquals(hub.state.audit.open.size, 0);
+});
+
+Deno.test("Audited pass: of a head, whose backward makes nothing to compare, two forwards are repeated", () => {
+  const { hub, judges } = audited();
+  const head = [...hub.state.members.values()].find(({ stage }) => stage === 0)!.node;
+  const ofHead = passOf(answerAll(hub, { judges, find: () => right }), head);
+  assertEquals(ofHead.map(({ direction }) => direction), ["forward", "forward"]);
+  assertEquals(new Set(ofHead.map(microbatchOf)).size, 2, "of two microbatches");
 });
 
 Deno.test("Audited pass: a cheat in one direction is found in it, and the second validator repeats only that task", () => {

@@ -30,7 +30,11 @@ Deno.test("Swarm: three stages of two replicas train to the end, agree on every 
   for (const merge of merges) for (const stage of merge.stages) assert(stage.agree && stage.replicas === 2);
   const verdicts = recordsOf(swarm, "verdict");
   const ofFirstSteps = verdicts.filter(({ task, round }) => Number(task.split(".")[0]) < (3 * round + 1) * perStep);
-  assertEquals(ofFirstSteps.length, 2 * (6 + 2), "a verdict for each miner and round, two where a pass is two tasks");
+  assertEquals(
+    ofFirstSteps.length,
+    2 * (6 + 2 + 2),
+    "a verdict for each miner and round, two where a pass is two tasks, and two for heads",
+  );
   assert(verdicts.length > ofFirstSteps.length, "later steps are audited too");
   for (const verdict of verdicts) {
     assertEquals([verdict.passed, verdict.innovationError, verdict.equalShare], [true, 0, 1]);
