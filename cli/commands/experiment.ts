@@ -2,6 +2,7 @@
 
 import type { Command, CommandContext } from "../command.ts";
 import { deviceOption, threadsOption } from "../options/node_options.ts";
+import { UsageError } from "../output/errors.ts";
 import { runOptions } from "../options/run_options.ts";
 
 type Run = (context: CommandContext) => Promise<number>;
@@ -34,6 +35,7 @@ export const command: Command = {
     "program's rules. Replays computes the same tasks again and again on every device here and counts what differs.",
   examples: [
     "iota experiment codecs --seeds 3",
+    "iota experiment codecs --rows resbm,q5block --steps 100",
     "iota experiment merge --steps 100 --json",
     "iota experiment clasp --seeds 5",
     "iota experiment byzantine --size toy",
@@ -48,6 +50,13 @@ export const command: Command = {
       default: 3,
       doc: "runs of every row, with seeds from --seed on",
     },
+    {
+      name: "rows",
+      kind: "string",
+      placeholder: "TEXT,…",
+      doc: "of codecs, merge, swarm and links: only the control and rows whose names contain one of these",
+      defaultText: "all",
+    },
     ...runOptions.filter(({ name }) => name !== "resume" && name !== "fresh"),
     { ...deviceOption, defaultText: "cpu" },
     threadsOption,
@@ -61,6 +70,10 @@ export const command: Command = {
   rights: { read: "any", write: "any", env: "any", sys: ["systemMemoryInfo"] },
   async run(context) {
     const own = context.positionals[0] ?? "";
-    return await (await (ownRunners[own] ?? training)())(context);
+    const runner = ownRunners[own];
+    if (runner !== undefined && context.options.text("rows") !== undefined) {
+      throw new UsageError(`Cannot use --rows as ${own} has no rows to choose: leave it out`);
+    }
+    return await (await (runner ?? training)())(context);
   },
 };

@@ -43,7 +43,7 @@ interface Lab {
 
 export async function runExperiment(context: CommandContext): Promise<number> {
   const { options, output } = context;
-  const experiment = experimentNamed(context.positionals[0]);
+  const experiment = withRows(experimentNamed(context.positionals[0]), options.text("rows"));
   const seeds = options.number("seeds") ?? 3;
   const given = await givenRun(context);
   const firstSeed = options.number("seed") ?? 1;
@@ -94,6 +94,25 @@ function experimentNamed(name: string | undefined): Experiment {
       name === undefined ? "none is given" : `current value is ${name}`
     }`,
     { next: "For example: iota experiment codecs --steps 60 --seeds 1" },
+  );
+}
+
+/** The control, and the rows whose names contain one of the words between commas. */
+function withRows(experiment: Experiment, text: string | undefined): Experiment {
+  if (text === undefined) return experiment;
+  const words = text.split(",").map((word) => word.trim()).filter((word) => word !== "");
+  const [control, ...others] = experiment.rows;
+  const chosen = others.filter(({ name }) => words.some((word) => name.includes(word)));
+  const unmet = words.find((word) => !others.some(({ name }) => name.includes(word)));
+  if (control !== undefined && unmet === undefined && chosen.length > 0) {
+    return { ...experiment, rows: [control, ...chosen] };
+  }
+  const names = others.map(({ name }) => name).join("; ");
+  throw new UsageError(
+    `Cannot choose rows as each word of --rows must be part of a name: ${unmet ?? "none is given"}`,
+    {
+      next: `The names: ${names}`,
+    },
   );
 }
 

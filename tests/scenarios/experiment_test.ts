@@ -109,6 +109,22 @@ Deno.test("Experiment: gaps and their standard error are those of its runs", asy
   assertEquals([rows[0].name, rows[0].gap], ["none", 0]);
 });
 
+Deno.test("Experiment: --rows keeps the control and the rows that its words name, and refuses words that name none", async () => {
+  const host = new FakeHost();
+  const words = "experiment codecs --size toy --steps 1 --seeds 1 --device reference --json --rows".split(" ");
+  assertEquals(await main([...words, "resbm, q4block d/8"], host, commandTable), 0, host.written.stderr);
+  const { rows } = JSON.parse(host.written.stdout.trimEnd().split("\n").at(-1)!);
+  assertEquals(rows.map(({ name }: { name: string }) => name), ["none", "resbm d/16", "q4block d/8"]);
+  for (const [text, rule] of [["resbm,zip", "part of a name: zip"], [" , ", "none is given"]] as const) {
+    const refused = new FakeHost();
+    assertEquals(await main([...words, text], refused, commandTable), 2);
+    assertStringIncludes(refused.written.stderr, rule);
+  }
+  const own = new FakeHost();
+  assertEquals(await main(["experiment", "zoo", "--rows", "resbm"], own, commandTable), 2);
+  assertStringIncludes(own.written.stderr, "zoo has no rows to choose");
+});
+
 Deno.test("Experiment: an unknown name or a wrong setting is refused before anything is computed", async () => {
   const unknown = new FakeHost();
   assertEquals(await main(["experiment", "codex"], unknown, commandTable), 2);
