@@ -80,7 +80,7 @@ export const runOptions: readonly OptionSpec[] = [
     placeholder: "NAME",
     choices: codecNames,
     defaultText: "from --size",
-    doc: "what stages send each other: a few values per token in 16 bits (iota) or in 4, 5 or 6, or all of them",
+    doc: "what stages send each other: a few values per token in 16 bits (iota, resbm) or in 4, 5 or 6, or all of them",
   },
   {
     name: "merge",

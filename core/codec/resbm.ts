@@ -4,7 +4,7 @@
  * cross as bfloat16 in both directions.
  *
  * Owns the names and shapes of the four matrices. What they compute is in gpu/codecs/resbm.ts and gpu/reference/codecs/resbm.ts.
- * At equal bytes it lost more than the q-codes at `tiny` (tests/bench/LOG.md); it is here to be compared with.
+ * At equal bytes it lost more than `iota` and the q-codes at `tiny` (tests/bench/LOG.md); it is here to be compared with.
  */
 
 import { normalFor, type TensorDraft } from "../tensor.ts";
