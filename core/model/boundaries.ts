@@ -20,8 +20,8 @@ interface NamedBoundary {
 /** Of a text with the form of `boundariesPattern`. */
 function namedBoundaries(text: string): NamedBoundary[] {
   if (text === "") return [];
-  return text.split(",").map((part) => {
-    const [boundary, codec, width] = part.trim().split(/[=:]/);
+  return text.split(/,? |,/).map((part) => {
+    const [boundary, codec, width] = part.split(/[=:]/);
     return {
       boundary: Number(boundary),
       codec: codec as Codec, // the form has no others

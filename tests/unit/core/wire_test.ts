@@ -151,7 +151,11 @@ Deno.test("Wires: a boundary may have a codec and a width of its own, and both i
     { codec: "q5block", width: 8 },
     { codec: "iota", width: 24 },
   ] as const;
-  assertEquals(wiresOfRun(config), [...expected]);
+  for (const boundaries of ["1=none, 3=iota:24", "1=none,3=iota:24", "3=iota:24 1=none"]) {
+    assertEquals(wiresOfRun(tinyConfig({ model: { layers: 4 }, pipeline: { ...pipeline, boundaries } })), [
+      ...expected,
+    ]);
+  }
   const specs = specsOf(config);
   assertEquals(specs.map(({ wireIn }) => wireIn), [null, ...expected]);
   assertEquals(specs.map(({ wireOut }) => wireOut), [...expected, null]);
