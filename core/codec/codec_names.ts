@@ -13,4 +13,4 @@ const boundary = String.raw`[1-9]\d?=(?:${codecNames.join("|")})(?::[1-9]\d{0,3}
 /** "1=q4block:64, 3=none", or nothing. A space alone parts them too, as `--set` parts settings by commas. */
 export const boundariesPattern = new RegExp(`^(?:${boundary}(?:(?:, ?| )${boundary})*)?$`);
 
-export const codecsDoc = "the whole residual stream, or a few values in 16 bits (iota, resbm) or fewer";
+export const codecsDoc = "the whole residual stream, or a few values in 16 bits or fewer";

@@ -1,13 +1,13 @@
 /**
- * Codec `resbm`: the residual bottleneck, a small encoder outside the blocks beside a rectangular identity. The wire is
- * z = W_up SiLU(W_in h) + h[:r] of the residual stream h, and the receiver continues with W_out SiLU(W_mid z) + pad(z, d). Values
- * cross as bfloat16 in both directions.
+ * Codec `resbm`: the residual bottleneck (arXiv 2604.11947), a small encoder outside the blocks beside a rectangular identity.
+ * The wire is z = W_2 SiLU(W_1 h) + h[:r] of the residual stream h, and the receiver continues with V_2 SiLU(V_1 z) + pad(z, d).
+ * Values cross as bfloat16 in both directions.
  *
  * Owns the names and shapes of the four matrices. What they compute is in gpu/codecs/resbm.ts and gpu/reference/codecs/resbm.ts.
  * At equal bytes it lost more than `iota` and the q-codes at `tiny` (tests/bench/LOG.md); it is here to be compared with.
  */
 
-import { normalFor, type TensorDraft } from "../tensor.ts";
+import type { TensorDraft } from "../tensor.ts";
 import { bfloat16 } from "./bfloat16.ts";
 import type { Boundary, WireCodec } from "./codec.ts";
 
@@ -23,7 +23,8 @@ function namesOf(index: number, end: string): readonly [first: string, second: s
   return [`model.boundary.${index}.${end}.first.weight`, `model.boundary.${index}.${end}.second.weight`];
 }
 
-/** The second matrix writes into the residual stream, so it is divided by sqrt(2 L): a boundary begins as "keep r columns". */
+const std = 0.01; // so small that a boundary begins nearly as "keep r columns"; larger ones lost more at `tiny` (LOG.md)
+
 function tensorsOf(names: readonly [string, string], { boundary, from, to }: {
   readonly boundary: Boundary;
   readonly from: number;
@@ -31,8 +32,8 @@ function tensorsOf(names: readonly [string, string], { boundary, from, to }: {
 }): TensorDraft[] {
   const hidden = resbmHidden(boundary.wireWidth);
   return [
-    { name: names[0], shape: [hidden, from], initial: normalFor(from) },
-    { name: names[1], shape: [to, hidden], initial: normalFor(hidden, 1 / Math.sqrt(2 * boundary.layers)) },
+    { name: names[0], shape: [hidden, from], initial: { type: "normal", std } },
+    { name: names[1], shape: [to, hidden], initial: { type: "normal", std } },
   ];
 }
 

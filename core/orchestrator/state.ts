@@ -111,7 +111,7 @@ export interface RoundReport {
  * Of the state's shape and of what the machine makes of an event: a journal of another one cannot be replayed. A test fails when
  * the shape changes without it.
  */
-export const stateVersion = 12;
+export const stateVersion = 13;
 
 export type Phase = "gathering" | "training" | "merging" | "closing" | "finished";
 
@@ -279,7 +279,7 @@ const newAuditWork = (): AuditWork => ({
   places: { heard: new Set(), unheard: new Set(), silent: new Set(), answering: new Set() },
   silent: new Map(),
   proven: new Set(),
-  slowestMs: null,
+  slowestMs: new Map(),
   refereed: new Map(),
   awaited: new Map(),
   shownWays: new Map(),

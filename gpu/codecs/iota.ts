@@ -12,6 +12,7 @@ import { noPiece } from "../layers/block_ends.ts";
 import { buildLinear, type LayerContext, type Piece } from "../layers/context.ts";
 import { bfloat16Transfer } from "./bfloat16_transfer.ts";
 import type { GpuCodec, Receiver, ReceiverOptions, Sender, SenderOptions } from "./codec.ts";
+import { leadingColumns } from "./leading_columns.ts";
 
 export const iotaOnGpu: GpuCodec = {
   buildReceiver,
@@ -36,8 +37,7 @@ function buildReceiver(context: LayerContext, { wireWidth, hold, attended }: Rec
     inputGradient: wireGradient,
   });
   const activation = { rows, width, type: "relu" } as const;
-  const reinsertSizes = { rows, columns: wireWidth, sourceWidth: wireWidth, targetWidth: width, pad: false };
-  const takeSizes = { rows, columns: wireWidth, sourceWidth: width, targetWidth: wireWidth, pad: false };
+  const leading = leadingColumns(context, wireWidth);
   return {
     wire: { value: wire, gradient: wireGradient },
     input: expanded,
@@ -50,10 +50,10 @@ function buildReceiver(context: LayerContext, { wireWidth, hold, attended }: Rec
         ops.boundaryActivationBackward(activation, { input: lifted, gradient: expandedGradient }),
         ...decoder.backward,
         // The residual's share, last because the product above overwrites the wire's gradient.
-        ops.prefix(takeSizes, { source: residualGradient, target: wireGradient }),
+        leading.addFrom({ wide: residualGradient, narrow: wireGradient }),
       ],
     },
-    after: { ...noPiece, forward: [ops.prefix(reinsertSizes, { source: wire, target: attended })] },
+    after: { ...noPiece, forward: [leading.addTo({ wide: attended, narrow: wire })] },
   };
 }
 
@@ -74,18 +74,17 @@ function buildSender(context: LayerContext, { wireWidth, hold, attended, output 
     inputGradient: outputGradient,
   });
   const activation = { rows, width, type: "silu" } as const;
-  const takeSizes = { rows, columns: wireWidth, sourceWidth: width, targetWidth: wireWidth, pad: false };
-  const padSizes = { rows, columns: wireWidth, sourceWidth: wireWidth, targetWidth: width, pad: true };
+  const leading = leadingColumns(context, wireWidth);
   const after: Piece = {
     forward: [
       ops.boundaryActivation(activation, { input: output, output: activated }),
       ...encoder.forward,
-      ops.prefix(takeSizes, { source: attended, target: wire }),
+      leading.addFrom({ wide: attended, narrow: wire }),
     ],
     backward: [
       ...encoder.backward,
       ops.boundaryActivationBackward(activation, { input: output, gradient: outputGradient }),
-      ops.prefix(padSizes, { source: wireGradient, target: residualGradient }),
+      leading.pad({ wide: residualGradient, narrow: wireGradient }),
     ],
   };
   return { wire: { value: wire, gradient: wireGradient }, residual: undefined, outputGradient, after };

@@ -2,8 +2,8 @@
  * Codec `resbm` on a GPU: a small encoder and decoder outside the blocks, beside a rectangular identity, and bfloat16 rounded on
  * the device.
  *
- * Sender: z = W_up SiLU(W_in h) + h[:, :r], where h is the residual stream behind the last block.
- * Receiver: h' = W_out SiLU(W_mid z) + [z, 0], the residual stream of the first block.
+ * Sender: z = W_2 SiLU(W_1 h) + h[:, :r], where h is the residual stream behind the last block.
+ * Receiver: h' = V_2 SiLU(V_1 z) + [z, 0], the residual stream of the first block.
  */
 
 import { resbmDecoderNames, resbmEncoderNames, resbmHidden } from "../../core/codec/resbm.ts";
@@ -12,6 +12,7 @@ import { buildLinear, type Hold, type LayerContext, type Piece } from "../layers
 import type { BufferRange } from "../stage_ops.ts";
 import { bfloat16Transfer } from "./bfloat16_transfer.ts";
 import type { GpuCodec, Receiver, ReceiverOptions, Sender, SenderOptions } from "./codec.ts";
+import { leadingColumns } from "./leading_columns.ts";
 
 export const resbmOnGpu: GpuCodec = {
   buildReceiver,
@@ -20,7 +21,7 @@ export const resbmOnGpu: GpuCodec = {
 };
 
 function buildReceiver(context: LayerContext, { wireWidth, hold }: ReceiverOptions): Receiver {
-  const { ops, buffers, rows, width, spec, residualGradient } = context;
+  const { buffers, rows, width, spec, residualGradient } = context;
   const value = buffers.storage("wire in", rows * wireWidth);
   const gradient = buffers.scratch("wire in gradient", rows * wireWidth);
   const stream = hold("expanded wire", rows * width);
@@ -29,22 +30,21 @@ function buildReceiver(context: LayerContext, { wireWidth, hold }: ReceiverOptio
     ...{ inWidth: wireWidth, hiddenWidth: resbmHidden(wireWidth), outWidth: width },
     ...{ input: value, output: stream, outputGradient: residualGradient, inputGradient: gradient },
   });
-  const reinsert = { rows, columns: wireWidth, sourceWidth: wireWidth, targetWidth: width, pad: false };
-  const take = { rows, columns: wireWidth, sourceWidth: width, targetWidth: wireWidth, pad: false };
+  const leading = leadingColumns(context, wireWidth);
   return {
     ...plainStart(context, stream),
     wire: { value, gradient },
     before: {
-      forward: [...decoder.forward, ops.prefix(reinsert, { source: value, target: stream })],
+      forward: [...decoder.forward, leading.addTo({ wide: stream, narrow: value })],
       // The identity's share last, because the decoder's overwrites the wire's gradient.
-      backward: [...decoder.backward, ops.prefix(take, { source: residualGradient, target: gradient })],
+      backward: [...decoder.backward, leading.addFrom({ wide: residualGradient, narrow: gradient })],
     },
     after: noPiece,
   };
 }
 
 function buildSender(context: LayerContext, { wireWidth, hold, attended, output }: SenderOptions): Sender {
-  const { ops, buffers, rows, width, spec, residualGradient } = context;
+  const { buffers, rows, width, spec, residualGradient } = context;
   const value = buffers.scratch("wire out", rows * wireWidth);
   const gradient = buffers.scratch("wire out gradient", rows * wireWidth);
   const encoder = buildResidualMlp(context, {
@@ -52,14 +52,13 @@ function buildSender(context: LayerContext, { wireWidth, hold, attended, output 
     ...{ inWidth: width, hiddenWidth: resbmHidden(wireWidth), outWidth: wireWidth },
     ...{ input: output, output: value, outputGradient: gradient, inputGradient: residualGradient },
   });
-  const take = { rows, columns: wireWidth, sourceWidth: width, targetWidth: wireWidth, pad: false };
-  const reinsert = { rows, columns: wireWidth, sourceWidth: wireWidth, targetWidth: width, pad: false };
+  const leading = leadingColumns(context, wireWidth);
   return {
     ...plainEnd(context, attended),
     wire: { value, gradient },
     after: {
-      forward: [...encoder.forward, ops.prefix(take, { source: output, target: value })],
-      backward: [...encoder.backward, ops.prefix(reinsert, { source: gradient, target: residualGradient })],
+      forward: [...encoder.forward, leading.addFrom({ wide: output, narrow: value })],
+      backward: [...encoder.backward, leading.addTo({ wide: residualGradient, narrow: gradient })],
     },
   };
 }

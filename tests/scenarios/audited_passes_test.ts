@@ -1,6 +1,6 @@
 /** An audit repeats a pass: a miner's forward of a microbatch, and its backward by the same validator, one after the other. */
 
-import { assertEquals, assertNotEquals } from "@std/assert";
+import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
 import type { Replay } from "../../core/protocol/message.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
@@ -10,7 +10,7 @@ const wrong = { innovationError: 2, equalShare: 0, lossError: null };
 const ofPasses = 1; // the stage whose tasks have both directions and outputs
 
 /** Three stages of one replica and two validators; the round's first step is closed. */
-function audited() {
+function audited({ evaluationMs = 0 } = {}) {
   const hub = new ScriptedOrchestrator({
     model: { layers: 3 },
     pipeline: { stages: 3 },
@@ -21,6 +21,7 @@ function audited() {
   });
   const judges = [hub.validator("validator-0"), hub.validator("validator-1")];
   const nodes = [0, 1, 2].map((i) => hub.ready(`miner-${i}`));
+  hub.nowMs += evaluationMs;
   for (const judge of judges) answerEvaluation(hub, judge);
   hub.work(nodes);
   for (const node of [...hub.state.work!.contributors]) hub.seal(node);
@@ -69,6 +70,16 @@ Deno.test("Audited pass: whoever has repeated a forward is asked for its backwar
   assertEquals([backward.judge, microbatchOf(backward)], [forward.judge, microbatchOf(forward)]);
   assertEquals(hub.records.filter(({ type }) => type === "verdict").length, 5);
   assertEquals(hub.state.audit.open.size, 0);
+});
+
+Deno.test("Audited pass: many quick answers leave the time for an evaluation, which takes longer, as it was", () => {
+  const evaluationMs = 6_000;
+  const { hub, judges } = audited({ evaluationMs });
+  const before = hub.state.audit.slowestMs.get("evaluate");
+  assert(before !== undefined && before >= 0.9 * evaluationMs, `${before} ms`);
+  const all = answerAll(hub, { judges, find: () => right });
+  assertEquals([all.length, hub.state.audit.slowestMs.get("evaluate")], [5, before]);
+  assert(hub.state.audit.slowestMs.get("replay")! < evaluationMs);
 });
 
 Deno.test("Audited pass: of a head, whose backward makes nothing to compare, two forwards are repeated", () => {

@@ -125,6 +125,13 @@ Deno.test("Experiment: --rows keeps the control and the rows that its words name
   assertStringIncludes(own.written.stderr, "zoo has no rows to choose");
 });
 
+Deno.test("Experiment: clasp without a stage that has a wire on both sides is refused", async () => {
+  const host = new FakeHost();
+  const words = "experiment clasp --size toy --stages 2 --steps 20 --seeds 1 --device reference".split(" ");
+  assertEquals(await main(words, host, commandTable), 2);
+  assertStringIncludes(host.written.stderr, "pipeline.stages must be at least 3");
+});
+
 Deno.test("Experiment: an unknown name or a wrong setting is refused before anything is computed", async () => {
   const unknown = new FakeHost();
   assertEquals(await main(["experiment", "codex"], unknown, commandTable), 2);

@@ -7,9 +7,8 @@
 
 import { assert, present } from "../../../core/assert.ts";
 import { decodeWire, encodeWire, type Wire } from "../../../core/codec/wire.ts";
-import type { RunConfig } from "../../../core/config/config.ts";
 import { microbatchId } from "../../../core/ids.ts";
-import { wiresOfDirection } from "../../../core/model/stage_wires.ts";
+import { taskOutput } from "../../../core/model/stage_wires.ts";
 import type { StageInput } from "../../../gpu/compute.ts";
 import type { Batch } from "../../data/dataset.ts";
 import { deviationOf } from "../sample_moments.ts";
@@ -48,17 +47,17 @@ export async function measureDamage(options: PathOptions): Promise<Damage> {
       }
     }
     const measured = Array.from({ length: measuredMicrobatches }, (_, i) => batches.tokensOf(microbatchId(from + i)));
-    return await measure({ first, second, measured, config });
+    return await measure({ first, second, measured });
   } finally {
     for (const stage of [...first, ...second]) stage.close();
   }
 }
 
 async function measure(
-  { first, second, measured, config }: { first: Path; second: Path; measured: readonly Batch[]; config: RunConfig },
+  { first, second, measured }: { first: Path; second: Path; measured: readonly Batch[] },
 ): Promise<Damage> {
-  const cheat = Math.max(1, first.length - 2); // a stage with a wire on both sides
-  const wire = present(wiresOfDirection(config, "forward")[cheat], "the cheat sends wires");
+  const cheat = first.length - 2; // a stage with a wire on both sides: run_clasp.ts refuses fewer than three
+  const wire = present(taskOutput(first[cheat]!.spec, "forward"), "the cheat sends wires");
   const losses: number[] = [], byReplica: number[] = [], byPath: number[] = [];
   const damages = new Map(attacks.map(({ name }) => [name, [] as number[]]));
   for (const batch of measured) {

@@ -4,18 +4,27 @@
 
 import type { CommandContext } from "../../command.ts";
 import { alignedRows } from "../../lab/aligned_rows.ts";
+import { UsageError } from "../../output/errors.ts";
 import { forEachSeed } from "../seeded_runs.ts";
 import { attackNames, type ClaspRow, damageText, measurementsOf, rowsOf } from "./clasp_rows.ts";
 import { type Damage, measureDamage } from "./measure_damage.ts";
 
 const common = { "train.steps": 100, "train.stepsPerRound": 10 }; // replicas train apart for a round
-const plainWires = { "pipeline.codec": "none" }; // attacks are on the residual stream itself
+const plainWires = { "pipeline.codec": "none", "pipeline.boundaries": "" }; // attacks are on the residual stream itself
+const leastStages = 3; // whoever cheats has a wire on both sides
 
 export async function runClasp(context: CommandContext): Promise<number> {
   const { output } = context;
   const damages: Damage[] = [];
   await forEachSeed(context, { common, fixed: plainWires }, async (options) => {
-    const { seed, size, train: { steps } } = options.config;
+    const { seed, size, train: { steps }, pipeline: { stages } } = options.config;
+    if (stages < leastStages) {
+      throw new UsageError(
+        `Cannot measure cheats as pipeline.stages must be at least ${leastStages}, so that one has a wire on both sides: ` +
+          `current value is ${stages}`,
+        { next: `Give it --stages ${leastStages}` },
+      );
+    }
     output.line(`Seed ${seed}: trains ${steps} steps of ${size}, then measures`);
     const damage = await measureDamage(options);
     output.event({ type: "measured", seed, ...damage });

@@ -28,7 +28,7 @@ export interface ZooRow {
 export async function runZoo(context: CommandContext): Promise<number> {
   const { output } = context;
   const all = new Map(behaviours.map(({ name }) => [name, [] as Judgement[]]));
-  const settings = { common: { "train.steps": 100 }, fixed: { "pipeline.stages": 3 } };
+  const settings = { common: { "train.steps": 100 }, fixed: { "pipeline.stages": 3, "pipeline.boundaries": "" } };
   const configs = await forEachSeed(context, settings, async (options) => {
     const { seed, size, train: { steps } } = options.config;
     output.line(`Seed ${seed}: trains ${steps} steps of ${size}, then audits a stage`);

@@ -32,8 +32,8 @@ import { type Attachment, type OrchestratorEffect, send } from "../event.ts";
 import type { OrchestratorState, RoundSources } from "../state.ts";
 
 const firstPatience = 1; // times mergePhaseMs, until an answer has been measured
-const answerPatience = 8; // times the slowest answer
-const lasting = 0.9; // of the slowest answer, with each later one: who answers late once does not stretch all deadlines for good
+const answerPatience = 8; // times the slowest answer to such a request
+const lasting = 0.9; // of the slowest answer, with each later one of its kind: who answers late once does not stretch all deadlines for good
 const leastPatienceMs = 10_000;
 
 /** Where the stages of a round are loaded from; null if the round is over. */
@@ -75,7 +75,7 @@ export function sendRequest(
   const tasks = request.type === "gradient" ? gradientPart(state.config, { replay: request.replay, first }) : 1;
   state.audit.runningOf.set(validator, id);
   placeValidator(state, validator);
-  setAlarm(state, { type: "audit", request: id, atMs: nowMs + patienceMs(state, tasks) });
+  setAlarm(state, { type: "audit", request: id, atMs: nowMs + patienceMs(state, { request, tasks }) });
   const sources = present(sourcesOf(state, roundOf(request)), "a request is sent only with its sources").stages;
   const subject = subjectOf(request, sources);
   state.audit.running.set(id, { validator, request, sentMs: nowMs, first, tasks, subject, answer: null });
@@ -167,10 +167,11 @@ export function replayAttachments(replay: ReplayTask): Attachment[] {
   return attachments;
 }
 
-function patienceMs(state: OrchestratorState, tasks: number): number {
-  const { slowestMs } = state.audit;
+/** By the kind of request: an evaluation takes many times what a task does, and many answers for tasks would shorten its deadline. */
+function patienceMs(state: OrchestratorState, { request, tasks }: Pick<RunningAudit, "request" | "tasks">): number {
+  const slowestMs = state.audit.slowestMs.get(request.type);
   const longestMs = firstPatience * state.config.limits.mergePhaseMs;
-  if (slowestMs === null) return longestMs;
+  if (slowestMs === undefined) return longestMs;
   return Math.min(longestMs, Math.max(leastPatienceMs, answerPatience * tasks * slowestMs));
 }
 
@@ -198,8 +199,10 @@ export function takeRunning(
   audit.silent.delete(node);
   audit.proven.add(node);
   endRunning(state, id);
-  audit.slowestMs = Math.max(lasting * (audit.slowestMs ?? 0), (nowMs - running.sentMs) / running.tasks);
-  return running.request;
+  const { request, tasks, sentMs } = running;
+  const before = audit.slowestMs.get(request.type) ?? 0;
+  audit.slowestMs.set(request.type, Math.max(lasting * before, (nowMs - sentMs) / tasks));
+  return request;
 }
 
 /** Queues the request for another validator. False if all have been asked; the request is then closed. */
@@ -229,7 +232,7 @@ export function takeLate(
   const { validator, request } = late;
   const isKept = !isProbe(request) &&
     [...state.validators].every((node) => node === validator || request.tried.includes(node));
-  if (isKept) setAlarm(state, { type: "audit", request: id, atMs: nowMs + patienceMs(state, late.tasks) });
+  if (isKept) setAlarm(state, { type: "audit", request: id, atMs: nowMs + patienceMs(state, late) });
   else endRunning(state, id);
   audit.silent.set(validator, id);
   placeValidator(state, validator);

@@ -220,7 +220,7 @@ export interface AuditWork {
   readonly places: ValidatorPlaces;
   readonly silent: Map<NodeId, number>; // validators that let a deadline pass, by request; asked when no other is left
   readonly proven: Set<NodeId>; // validators that have answered
-  slowestMs: number | null; // answer, less with each one since
+  readonly slowestMs: Map<AuditRequest["type"], number>; // answer to each kind of request, less with each one since
   readonly refereed: Map<string, RefereedWork>; // by referee.ts's keys, in the order in which they were found wrong
   readonly awaited: Map<NodeId, AwaitedState[]>; // by the miner that is to show them
   unchecked: UncheckedState[];

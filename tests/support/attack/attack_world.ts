@@ -54,7 +54,6 @@ export interface Attack {
   readonly layers?: number;
   readonly steps?: number;
   readonly gradients?: number; // steps a round whose gradient norm is recomputed, default: 0.25
-  readonly replays?: number; // of a miner's work, default: 1
   readonly trials?: number; // stages a round whose payloads are tried, default: 1
   readonly slownessOf?: (place: number) => number; // of the miner at this place, default: 1, its passes take their usual time
   readonly meddle?: (swarm: LocalSwarm, miners: readonly string[], validators: readonly string[]) => void; // every tick
@@ -86,7 +85,6 @@ function configFor(
     width = 32,
     layers,
     steps: given = steps,
-    replays = 1,
     trials = 1,
     gradients = 0.25,
   }: Attack,
@@ -97,10 +95,7 @@ function configFor(
     train: { steps: given, stepsPerRound: given / rounds, ...work },
     outer: { learningRate: 0.7, momentum: 0.9 },
     swarm: { replicas, validators: Math.max(2, validators.length) },
-    validate: {
-      ...{ heldOutSequences: 64, trialsPerRound: trials, trialShare: 1000 },
-      ...{ replaysPerMiner: replays, gradientsPerRound: gradients },
-    },
+    validate: { heldOutSequences: 64, trialsPerRound: trials, trialShare: 1000, gradientsPerRound: gradients },
     limits: { leaseMs: deadlineMs, mergePhaseMs: deadlineMs },
   });
 }
