@@ -26,7 +26,7 @@ function buildReceiver(context: LayerContext, { wireWidth, hold }: ReceiverOptio
   const gradient = buffers.scratch("wire in gradient", rows * wireWidth);
   const stream = hold("expanded wire", rows * width);
   const decoder = buildResidualMlp(context, {
-    ...{ names: resbmDecoderNames(spec.index), hold: (part, count) => hold(`decoder ${part}`, count) },
+    ...{ end: "decoder", names: resbmDecoderNames(spec.index), hold },
     ...{ inWidth: wireWidth, hiddenWidth: resbmHidden(wireWidth), outWidth: width },
     ...{ input: value, output: stream, outputGradient: residualGradient, inputGradient: gradient },
   });
@@ -48,7 +48,7 @@ function buildSender(context: LayerContext, { wireWidth, hold, attended, output 
   const value = buffers.scratch("wire out", rows * wireWidth);
   const gradient = buffers.scratch("wire out gradient", rows * wireWidth);
   const encoder = buildResidualMlp(context, {
-    ...{ names: resbmEncoderNames(spec.index + 1), hold: (part, count) => hold(`encoder ${part}`, count) },
+    ...{ end: "encoder", names: resbmEncoderNames(spec.index + 1), hold },
     ...{ inWidth: width, hiddenWidth: resbmHidden(wireWidth), outWidth: wireWidth },
     ...{ input: output, output: value, outputGradient: gradient, inputGradient: residualGradient },
   });
@@ -64,6 +64,7 @@ function buildSender(context: LayerContext, { wireWidth, hold, attended, output 
 }
 
 interface ResidualMlp {
+  readonly end: "decoder" | "encoder"; // a stage may have both, of other widths
   readonly names: readonly [first: string, second: string];
   readonly hold: Hold;
   readonly inWidth: number;
@@ -78,10 +79,10 @@ interface ResidualMlp {
 /** output = W_2 SiLU(W_1 input). */
 function buildResidualMlp(context: LayerContext, mlp: ResidualMlp): Piece {
   const { ops, buffers, rows } = context;
-  const { names, hold, inWidth, hiddenWidth, outWidth, input, output, outputGradient, inputGradient } = mlp;
-  const lifted = hold("hidden", rows * hiddenWidth);
-  const activated = hold("activated", rows * hiddenWidth);
-  const hiddenGradient = buffers.scratch("codec hidden gradient", rows * hiddenWidth);
+  const { end, names, hold, inWidth, hiddenWidth, outWidth, input, output, outputGradient, inputGradient } = mlp;
+  const lifted = hold(`${end} hidden`, rows * hiddenWidth);
+  const activated = hold(`${end} activated`, rows * hiddenWidth);
+  const hiddenGradient = buffers.scratch(`${end} hidden gradient`, rows * hiddenWidth);
   const first = buildLinear(context, {
     ...{ names: [names[0]], inWidth, outWidth: hiddenWidth, input, output: lifted },
     ...{ outputGradient: hiddenGradient, inputGradient },

@@ -21,6 +21,7 @@ export interface ComputeCase {
 
 interface Shape {
   readonly codec?: Codec;
+  readonly boundaries?: string;
   readonly layersOfStages: readonly number[];
   readonly stage: number;
   readonly kvHeads?: number;
@@ -29,11 +30,12 @@ interface Shape {
 }
 
 function specOf(shape: Shape): StageSpec {
-  const { codec = "none", layersOfStages, stage, kvHeads = 2, sequences = 2, contextLength = 16 } = shape;
+  const { codec = "none", boundaries = "", layersOfStages, stage, kvHeads = 2, sequences = 2, contextLength = 16 } =
+    shape;
   const layers = layersOfStages.reduce((a, b) => a + b, 0);
   const config = tinyConfig({
     model: { layers, kvHeads, contextLength },
-    pipeline: { codec, stages: layersOfStages.length },
+    pipeline: { codec, boundaries, stages: layersOfStages.length },
     train: { sequencesPerMicrobatch: sequences },
   });
   return specAt(specsOf(config, layersOfStages), stage);
@@ -53,6 +55,13 @@ export function computeCases(): ComputeCase[] {
     "body, codec iota, 3 layers, 4:4 heads": { codec: "iota", layersOfStages: [1, 3, 1], stage: 1, kvHeads: 4 },
     "head, codec resbm, 2 layers": { codec: "resbm", layersOfStages: [2, 1], stage: 0 },
     "body, codec resbm, both ends": { codec: "resbm", layersOfStages: [1, 1, 1], stage: 1 },
+    "body, resbm of 8 values in and 24 out": {
+      boundaries: "1=resbm:8 2=resbm:24",
+      layersOfStages: [1, 1, 1],
+      stage: 1,
+    },
+    "body, codec none in and q5block out": { boundaries: "2=q5block:16", layersOfStages: [1, 1, 1], stage: 1 },
+    "body, iota of 24 values in and 8 out": { boundaries: "1=iota:24 2=iota:8", layersOfStages: [1, 1, 1], stage: 1 },
     "tail, codec resbm, B 3": { codec: "resbm", layersOfStages: [1, 1], stage: 1, sequences: 3 },
     "tail, codec none, 4:1 heads, B 3": { layersOfStages: [1, 1], stage: 1, kvHeads: 1, sequences: 3 },
     "tail, codec iota, B 1": { codec: "iota", layersOfStages: [1, 1], stage: 1, sequences: 1 },
