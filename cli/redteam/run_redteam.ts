@@ -40,12 +40,13 @@ const replicas = 3;
 const plenty = 1_000_000;
 const fromRound = 1;
 
-/** The attacks are written for these; payload patches for float32. */
+/** The attacks are written for these; payload patches for float32, false means for replicas that reduce. */
 const fixed = {
   "pipeline.stages": stages,
   "swarm.replicas": replicas,
   "swarm.validators": 3,
   "outer.payload": "float32",
+  "outer.reducers": "replicas",
 } satisfies Settings;
 
 /** Deadlines are far longer than a round, so that a missed one shows. */

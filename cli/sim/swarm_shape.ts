@@ -56,6 +56,7 @@ export function shapeOf({ seed, miners, forwardMs: givenMs }: ShapeOptions): Swa
     "outer.learningRate": 0.7,
     "outer.momentum": dice.pick([0, 0.9]),
     "outer.payload": new Dice(seed, "payload").pick(payloadCodecNames),
+    "outer.reducers": new Dice(seed, "reducers").pick(["auto", "replicas"]),
     "model.layers": stages,
     "swarm.replicas": Math.min(maxOf("swarm.replicas"), Math.max(1, Math.floor(replicas * 0.75))),
     "swarm.validators": dice.between(0, 2),

@@ -7,6 +7,7 @@
 
 import type { PayloadCodecName } from "../merge/payload/payload_codec_names.ts";
 import type { ModelShape, PipelineShape } from "../model/shape.ts";
+import type { Reducers } from "../merge/reducer_names.ts";
 import type { OptimizerName } from "../train/optimizer_names.ts";
 
 export interface TrainConfig {
@@ -34,6 +35,7 @@ export interface OuterConfig {
   momentum: number; // Nesterov; 0 = plain averaging
   payload?: PayloadCodecName; // left out: float32
   density?: number; // of sparse payloads; left out: 1/64
+  reducers?: Reducers; // who averages payloads; left out: auto
 }
 
 export interface DataConfig {

@@ -29,6 +29,7 @@ import {
   payloadCodecDocs,
   payloadCodecNames,
 } from "../merge/payload/payload_codec_names.ts";
+import { defaultReducers, reducerNames } from "../merge/reducer_names.ts";
 import { defaultSize, sizeNames } from "./size.ts";
 
 interface NumberLimits {
@@ -183,6 +184,11 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
     },
     "Share in sparse payloads, twice as many of embeddings.",
   ),
+  "outer.reducers": {
+    ...choice(reducerNames, defaultReducers, "Who averages payloads (auto: the hub in small stages)."),
+    mayChange: true,
+    omitsDefault: true,
+  },
 
   "data.corpus": {
     kind: "string",

@@ -14,6 +14,8 @@ export const marks = [
   "mend: a payload is left out",
   "mend: a slice has no payload left",
   "mend: lost slices are reduced again",
+  "mend: slices are lost again and again",
+  "restore: replicas decide what the hub cannot make",
   "mend: others have applied lost slices",
   // merge/restoring.ts
   "restore: could not load too often",

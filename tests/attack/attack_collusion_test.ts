@@ -6,7 +6,13 @@
 import { assert, assertEquals } from "@std/assert";
 import { bytesOfFloats } from "../../core/model/vector_bytes.ts";
 import { refOf } from "../../net/blobs/blob_hash.ts";
-import { type Row, testAttacks, unitsByRound, wholeTableTest } from "../support/attack/attack_checks.ts";
+import {
+  reducedByReplicas,
+  type Row,
+  testAttacks,
+  unitsByRound,
+  wholeTableTest,
+} from "../support/attack/attack_checks.ts";
 import { type Aftermath, type Attacker, runAttack } from "../support/attack/attack_world.ts";
 import { commitsPayload, keepsBack, reducesFalsely, showsFalsely } from "../../cli/redteam/hostile_merges.ts";
 import { type Hostile, together } from "../../cli/redteam/hostile_node.ts";
@@ -90,7 +96,14 @@ function thirdIsLost(value: number): Row {
   };
 }
 
-testAttacks("collusion", () => [...rows(), thirdIsLost(NaN), thirdIsLost(0.05)]);
+testAttacks("collusion", () => reducedByReplicas([...rows(), thirdIsLost(NaN), thirdIsLost(0.05)]));
+
+/** Where the hub reduces alone, only what a replica shows of its own outer step can be false. */
+testAttacks("collusion where the hub reduces", () => [
+  { name: "one of two shows false parameters", replicas: 2, miners: colluding([1], falseVote) },
+  { name: "two of three agree on false parameters", isQuick: true, miners: colluding([0, 1], falseVote) },
+  { name: "all three agree on a false momentum", miners: colluding([0, 1, 2], falseMomentum), slowRounds: 2 },
+]);
 
 const finalHash = ({ parameters }: Aftermath): string => refOf(bytesOfFloats(parameters[1]!)).hash;
 
@@ -99,8 +112,9 @@ wholeTableTest(
   async () => {
     const fromRound = 3;
     const liar = together(commitsPayload(times(5)), falseSlices);
-    const expelled = await runAttack({ fromRound, miners: colluding([0], liar) });
-    const absent = await runAttack({ fromRound, miners: colluding([0], keepsBack("payloadCommitted")) });
+    const common = { fromRound, reducers: "replicas" } as const;
+    const expelled = await runAttack({ ...common, miners: colluding([0], liar) });
+    const absent = await runAttack({ ...common, miners: colluding([0], keepsBack("payloadCommitted")) });
     const [node] = expelled.hostile;
     assert(node !== undefined && !expelled.members.has(node), "it is expelled");
     assertEquals(finalHash(expelled), finalHash(absent), "the others' mean alone");

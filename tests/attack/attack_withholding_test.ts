@@ -1,7 +1,7 @@
 /** Attack suite: miners that take a place and withhold what others wait for. Each costs one deadline, not one per round. */
 
 import { assert, assertEquals } from "@std/assert";
-import { type Row, testAttacks, unitsByRound } from "../support/attack/attack_checks.ts";
+import { reducedByReplicas, type Row, testAttacks, unitsByRound } from "../support/attack/attack_checks.ts";
 import { type Aftermath, rounds, steps } from "../support/attack/attack_world.ts";
 import type { Hostile } from "../../cli/redteam/hostile_node.ts";
 import {
@@ -135,7 +135,7 @@ function awayAtDeadlines(): Row {
   };
 }
 
-testAttacks("withholding", () => [...rows(), ...inTurn()]);
+testAttacks("withholding", () => reducedByReplicas([...rows(), ...inTurn()]));
 
 const two = (hostile: Hostile) => [0, 1].map((replica) => ({ stage: 1, replica, hostile }));
 
@@ -147,7 +147,7 @@ const unmerged = (): readonly Row[] => [
   { name: "payloads, two of three", lossTolerance: 0.05, miners: two(refuses("payloadCommitted")) },
   { name: "every second payload", miners: [{ stage: 1, hostile: everySecond(refuses("payloadCommitted")) }] },
 ];
-testAttacks("refusing", unmerged);
+testAttacks("refusing", () => reducedByReplicas(unmerged()));
 
 testAttacks("not taking part", () => [
   { name: "slices have the wrong size", isQuick: true, miners: [{ stage: 1, hostile: reducesToSize(4) }] },

@@ -5,6 +5,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import type { RunRecord } from "../../core/protocol/record.ts";
+import type { Reducers } from "../../core/merge/reducer_names.ts";
 import type { MergePhase } from "../../core/orchestrator/merge/merge_state.ts";
 import { hubBlobs } from "../../cli/roles/blob_access.ts";
 import { HubJournal, type StateJournal } from "../../cli/hub/journal/hub_journal.ts";
@@ -28,8 +29,9 @@ interface DiskSwarm {
 /** Blobs and checkpoints as `iota orchestrate` keeps them. */
 async function openSwarm(
   folder: string,
-  { replicas = 2, awaitsNewcomer = false, journal, watch }: {
+  { replicas = 2, reducers = "auto", awaitsNewcomer = false, journal, watch }: {
     replicas?: number;
+    reducers?: Reducers;
     journal?: StateJournal;
     awaitsNewcomer?: boolean; // no miner computes in round 1 before a newcomer has loaded its stage
     watch: (record: RunRecord, swarm: LocalSwarm) => void;
@@ -39,7 +41,7 @@ async function openSwarm(
   const limits = { blobBytes: 2 ** 26, capacityBytes: 2 ** 30 };
   const store = await DiskBlobs.open({ folder: `${folder}/blobs`, ...limits, onLost: (blob) => lost.push(blob) });
   const blobs = hubBlobs(store);
-  const own = configOf({ ...config, swarm: { replicas } });
+  const own = configOf({ ...config, outer: { ...config.outer, reducers }, swarm: { replicas } });
   const stages = stageSpecs(own, splitLayers(own));
   const hashes = { tokenizerHash: "0".repeat(64), datasetHash: "0".repeat(64) };
   const place: CheckpointPlace = {
@@ -107,7 +109,7 @@ function expectedHashes(): Promise<string[]> {
 interface Moment {
   readonly name: string;
   readonly when: (record: RunRecord) => boolean;
-  readonly isNeeded: boolean; // whether what is stored then will still be read
+  readonly isNeeded: boolean; // whether what is stored then will still be read, also where replicas reduce
 }
 
 const entering = (phase: MergePhase) => (record: RunRecord) => record.type === "mergePhase" && record.phase === phase;
@@ -125,14 +127,20 @@ const moments: readonly Moment[] = [
 const doneWithout = (swarm: LocalSwarm): string[] =>
   recordsOf(swarm, "warning").map(({ text }) => text).filter((text) => /without what|keeps? the parameters/.test(text));
 
+const setups: readonly { replicas: number; reducers: Reducers }[] = [
+  { replicas: 1, reducers: "hub" },
+  { replicas: 2, reducers: "hub" },
+  { replicas: 2, reducers: "replicas" },
+];
+
 for (const damage of ["delete", "rot"] as const) {
-  for (const replicas of [1, 2]) {
+  for (const { replicas, reducers } of setups) {
     for (const { name, when, isNeeded } of moments) {
-      Deno.test(`Blob loss: with ${replicas} a stage, ${damage} all ${name}, and the run ends whole`, () =>
+      Deno.test(`Blob loss: with ${replicas} a stage, reduced by ${reducers}, ${damage} all ${name}, and the run ends whole`, () =>
         withScratchFolder(async (folder) => {
           const hits = new Set<string>();
           const { swarm, lost } = await openSwarm(folder, {
-            replicas,
+            ...{ replicas, reducers },
             watch: (record) => {
               const at = `${"round" in record && record.round} ${"stage" in record && record.stage}`;
               if (!when(record) || hits.has(at)) return; // a phase that is entered again is spared
@@ -145,7 +153,8 @@ for (const damage of ["delete", "rot"] as const) {
           assert(finished && hits.size > 0);
           assertWhole(swarm);
           assertEquals([recordsOf(swarm, "nodeLost"), recordsOf(swarm, "rewound"), doneWithout(swarm)], [[], [], []]);
-          assertEquals(lost.length > 0, isNeeded, "the store finds out what somebody still needs");
+          const isRead = isNeeded || reducers === "hub"; // the hub reads the round's start
+          assertEquals(lost.length > 0, isRead, "the store finds out what somebody still needs");
           assert(lost.every(({ why }) => why === (damage === "delete" ? "gone" : "damaged")));
           if (replicas === 1) assertEquals(agreedHashes(swarm), await expectedHashes(), "nothing was lost but time");
         }));

@@ -58,10 +58,14 @@ Deno.test("Lab: three stages train like one, and the same run gives the same num
 });
 
 Deno.test("Lab: replicas merge, and what a miner uploads is counted by parameter", async () => {
-  const dense = await lab({ "swarm.replicas": 2, "outer.payload": "float32" });
-  assertLess(Math.abs(dense.mergeBytesPerParameter / 8 - 1), 0.02, "its payload, and each slice reduced twice");
-  const sparse = await lab({ "swarm.replicas": 2, "outer.payload": "sparse", "outer.density": 1 / 16 });
-  assertLess(sparse.mergeBytesPerParameter, 0.1 * dense.mergeBytesPerParameter);
+  const uploaded = async (settings: Record<string, KnobValue>) =>
+    (await lab({ "swarm.replicas": 2, ...settings })).mergeBytesPerParameter;
+  const dense = await uploaded({ "outer.payload": "float32" });
+  assertLess(Math.abs(dense / 4 - 1), 0.02, "its payload");
+  const twice = await uploaded({ "outer.payload": "float32", "outer.reducers": "replicas" });
+  assertLess(Math.abs(twice / 8 - 1), 0.02, "its payload, and each slice reduced twice");
+  const sparse = await uploaded({ "outer.payload": "sparse", "outer.density": 1 / 16 });
+  assertLess(sparse, 0.025 * dense);
 });
 
 Deno.test("Lab: lines cost time and no number: each trip its delay, each byte of a merge its share of the rate", async () => {

@@ -181,7 +181,8 @@ class LyingBlobs extends MemoryHubBlobs {
 }
 
 Deno.test("Faults: a replica that lies about its slice leaves the run within the round, and the honest value is taken", async () => {
-  const swarm = new LocalSwarm({ config: configOf() });
+  const outer = { learningRate: 1, momentum: 0, reducers: "replicas" } as const;
+  const swarm = new LocalSwarm({ config: configOf({ outer }) });
   for (let i = 0; i < 5; i++) await swarm.addMiner();
   const liar = await swarm.addMiner({ blobs: new LyingBlobs(swarm.blobs) });
   await swarm.runThrough(patience);

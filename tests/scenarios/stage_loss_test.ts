@@ -9,7 +9,7 @@ import { assertWhole, configOf, patience, recordsOf } from "../support/swarm/who
 Deno.test("Faults: when every replica of a stage is lost between agreement and upload, the hub makes the parameters again", async () => {
   let lost = 0;
   const swarm = new LocalSwarm({
-    config: configOf({ swarm: { replicas: 1 } }),
+    config: configOf({ swarm: { replicas: 1 }, outer: { learningRate: 1, momentum: 0, reducers: "replicas" } }),
     watch: (record, world) => {
       if (record.type !== "roundMerged" || record.round !== 1) return;
       world.kill(world.members[1]!.address);

@@ -21,6 +21,7 @@ import { askForPayload, checkPayload } from "./payload_check.ts";
 import { dropParticipants, owe, reduceEffects, type ReduceRequest, settle } from "./reducers.ts";
 import type { OrchestratorState } from "../state.ts";
 
+const mostReopened = 4; // times that results are lost; after that the store keeps nothing
 const mostShown = 4; // times a contributor is asked; needing more means a broken store or a contributor that stores nothing
 
 interface Mend {
@@ -215,6 +216,11 @@ function reopen(
     const nodes = [...merge.doubters].filter((node): node is NodeId => node !== "hub");
     merge.doubters.clear();
     return dropParticipants(state, { merge, nodes, nowMs });
+  }
+  merge.reopened += 1;
+  if (merge.reopened > mostReopened) {
+    reach(state, "mend: slices are lost again and again");
+    return skipMerge(state, { merge, nowMs });
   }
   reach(state, "mend: lost slices are reduced again");
   const entered = enter(state, { merge, phase: "reducing", nowMs });

@@ -88,6 +88,7 @@ export interface StageMerge {
   readonly participants: Set<NodeId>; // in slot order
   readonly weights: Map<NodeId, number>; // of nodes whose payload counts, in slot order
   readonly whole: ReadonlySet<NodeId>; // those of them that had work in nearly all of the round's steps
+  isCentral: boolean; // the hub reduces it and takes the outer step itself: reducing.ts
   readonly layout: readonly Slice[];
   readonly payloads: Map<NodeId, Payload>;
   readonly commitments: Map<NodeId, Commitment>; // that came with these
@@ -107,6 +108,7 @@ export interface StageMerge {
   readonly showing: Set<NodeId>; // contributors that owe a lost payload
   readonly shown: Map<NodeId, number>; // how often each was asked for it
   mend: "looking" | "showing" | null; // what the doubters wait for: mending.ts
+  reopened: number; // times that slices were reduced again because the store had lost the results
   readonly applied: Map<NodeId, MergedStage>;
   isHubAsked: boolean; // to take the outer step itself
   isHubUnable: boolean; // to take it because the store lost what it needs; then a single result must suffice
@@ -137,6 +139,7 @@ export interface StageUpload {
   asked: Reducer | null;
   deadlineMs: number; // of the holder that was asked
   stored: boolean;
+  lost: number; // times that the store lost it again before its checkpoint was written
 }
 
 /** The new round's parameters on their way from one replica of each stage into the hub's store. */

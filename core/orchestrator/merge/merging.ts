@@ -20,7 +20,7 @@ import { enter, phaseRecord } from "./merge_phase.ts";
 import { holdsAgreed, isReduced, isSameStage, type MergedStage, type StageMerge, voteOf } from "./merge_state.ts";
 import { askForPayload, noteLengths } from "./payload_check.ts";
 import { owe } from "./reducers.ts";
-import { judgeSlices, reduce } from "./reducing.ts";
+import { judgeSlices, reduce, reducesAlone } from "./reducing.ts";
 import { replicasOf } from "../members/replicas.ts";
 import { benchMember } from "../members/roster_changes.ts";
 import type { OrchestratorState } from "../state.ts";
@@ -53,6 +53,7 @@ function openStage(state: OrchestratorState, options: { stage: StageIndex; nowMs
     member.roundSteps = 0;
   }
   const length = present(state.stageFloats[options.stage], "every stage has a length");
+  const isCentral = reducesAlone(state, { stage: options.stage, payloads: workers.length });
   return {
     stage: options.stage,
     phase: "committing",
@@ -60,7 +61,8 @@ function openStage(state: OrchestratorState, options: { stage: StageIndex; nowMs
     participants: new Set(replicas.map((member) => member.node)),
     weights,
     whole,
-    layout: sliceLayout({ length, contributors: Math.max(replicas.length, 1) }),
+    isCentral,
+    layout: sliceLayout({ length, contributors: isCentral ? 1 : Math.max(replicas.length, 1) }),
     payloads: new Map(),
     commitments: new Map(),
     checking: new Set(),
@@ -79,6 +81,7 @@ function openStage(state: OrchestratorState, options: { stage: StageIndex; nowMs
     showing: new Set(),
     shown: new Map(),
     mend: null,
+    reopened: 0,
     applied: new Map(),
     isHubAsked: false,
     isHubUnable: false,
@@ -132,7 +135,10 @@ function apply(state: OrchestratorState, options: { merge: StageMerge; nowMs: nu
   const entered = enter(state, { merge, phase: "applying", nowMs });
   const nodes = [...merge.participants].filter((node) => !merge.applied.has(node)); // some may have applied it, if slices were lost since
   for (const node of nodes) owe(merge, node);
-  return [entered, ...nodes.map((node) => askToApply(state, { merge, node }))];
+  const asks = nodes.map((node) => askToApply(state, { merge, node }));
+  if (!merge.isCentral) return [entered, ...asks];
+  merge.isHubAsked = true;
+  return [entered, ...asks, askHubToApply(state, merge)];
 }
 
 export function askToApply(
@@ -162,10 +168,13 @@ export function skipMerge(
   return [record({ type: "warning", text }), ...apply(state, options)];
 }
 
-/** One result for all. Unless every replica that was asked shows the same, the hub takes the step itself and decides. */
+/**
+ * One result for all: the hub's own outer step, which it takes at once where it reduced alone, else when the replicas that were
+ * asked do not all show the same.
+ */
 function agree(state: OrchestratorState, options: { merge: StageMerge; nowMs: number }): OrchestratorEffect[] {
   const { merge, nowMs } = options;
-  const agreed = merge.refereed ?? (merge.isHubUnable ? majority(merge) : unanimous(merge));
+  const agreed = merge.refereed ?? shownByReplicas(merge);
   if (agreed === null) {
     if (merge.isHubAsked) return [];
     merge.isHubAsked = true;
@@ -191,6 +200,12 @@ const wrongVote = fault(
 export function askHubToApply(state: OrchestratorState, merge: StageMerge): OrchestratorEffect {
   const source = present(state.sources.stages[merge.stage], "every stage has a source");
   return { type: "refereeMerge", round: state.round, stage: merge.stage, source, slices: acceptedSlices(merge) };
+}
+
+/** What the replicas' results alone decide; null: the hub's is needed. */
+function shownByReplicas(merge: StageMerge): MergedStage | null {
+  if (merge.isHubUnable) return majority(merge);
+  return merge.isCentral ? null : unanimous(merge);
 }
 
 /**

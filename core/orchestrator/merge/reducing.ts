@@ -1,14 +1,17 @@
 /**
  * The reducing phase: which replica reduces which slice, and which result is accepted.
  *
- * Butterfly all-reduce: each slice goes to two replicas, and to the hub: at once while that is cheap, in a large stage when the
- * replicas have answered. The hub's result decides, even where replicas agree, since two of three may be in league; reducers with
- * another one are expelled. Removing a payload (its node was expelled) starts a new edition.
+ * Where the hub has little to read, it reduces alone (`reducesAlone`), and takes the outer step too (merging.ts): a miner sends
+ * its payload and reads the result, the least that any merge can send. In a large stage it is a butterfly all-reduce: each slice
+ * goes to two replicas, and to the hub: some drawn ones at once, the others when the replicas have answered. The hub's result
+ * decides, even where replicas agree, since two of three may be in league; reducers with another one are expelled. Removing a
+ * payload (its node was expelled) starts a new edition.
  */
 
 import { present } from "../../assert.ts";
-import type { BlobRef, NodeId } from "../../ids.ts";
+import type { BlobRef, NodeId, StageIndex } from "../../ids.ts";
 import { assignReducers } from "../../merge/butterfly.ts";
+import { defaultReducers } from "../../merge/reducer_names.ts";
 import { payloadCodecOf } from "../../merge/payload/payload_codecs.ts";
 import { shuffle } from "../../prng.ts";
 import { convict } from "../members/blame.ts";
@@ -34,23 +37,38 @@ export function reduce(state: OrchestratorState, options: { merge: StageMerge; n
     merge.openSlices = 0;
     return entered;
   }
+  merge.slices = reducersOf(state, merge).map((asked) => newSlice({ asked, accepted: null }));
+  merge.openSlices = merge.slices.length;
+  const requests = merge.slices.flatMap(({ asked }, index) => asked.map((reducer) => ({ index, reducer })));
+  return [...entered, ...askReducers(state, { merge, requests })];
+}
+
+const mostRepeated = 2 ** 26; // floats that the hub reads at once in a stage and round: 256 MiB of them
+
+/** Whether the hub reduces the stage's slices alone, so that nobody reads others' payloads or sends a result. */
+export function reducesAlone(
+  { config, stageFloats }: OrchestratorState,
+  { stage, payloads }: { stage: StageIndex; payloads: number },
+): boolean {
+  const { reducers = defaultReducers } = config.outer;
+  if (reducers !== "auto") return reducers === "hub";
+  return payloads * present(stageFloats[stage], "every stage has a length") <= mostRepeated;
+}
+
+/** Who is asked to reduce each slice. */
+function reducersOf(state: OrchestratorState, merge: StageMerge): Reducer[][] {
+  if (merge.isCentral) return merge.layout.map(() => ["hub"]);
   const inOrder = [...merge.participants];
   const replicas = inOrder.length;
   const pairs = replicas >= 2
     ? assignReducers({ slices: merge.layout.length, miners: replicas, stream: state.stream })
     : merge.layout.map(() => replicas === 0 ? [] : [0]);
   const repeated = repeatedSlices(state, merge);
-  merge.slices = pairs.map((pair, index) => {
+  return pairs.map((pair, index) => {
     const asked: Reducer[] = [...pair].map((place) => present(inOrder[place], "a reducer is a participant"));
-    if (asked.length < 2 || repeated.has(index)) asked.push("hub");
-    return newSlice({ asked, accepted: null });
+    return asked.length < 2 || repeated.has(index) ? [...asked, "hub"] : asked;
   });
-  merge.openSlices = merge.slices.length;
-  const requests = merge.slices.flatMap(({ asked }, index) => asked.map((reducer) => ({ index, reducer })));
-  return [...entered, ...askReducers(state, { merge, requests })];
 }
-
-const mostRepeated = 2 ** 26; // floats that the hub reads beside the replicas in a stage and round
 
 /** Slices that the hub reduces at once, drawn in secret: all while that is cheap, a share in a large stage. */
 function repeatedSlices(state: OrchestratorState, merge: StageMerge): ReadonlySet<number> {

@@ -145,8 +145,9 @@ interface LostForHub {
 }
 
 /**
- * The hub could not take an outer step because blobs were lost. Replicas that have the result upload it; otherwise the stage
- * does without: if slices are lost it keeps its start, if the start is lost it is restored.
+ * The hub could not take an outer step because blobs were lost. If it was to take it in any case, replicas that show the same
+ * are believed as in a large stage. Replicas that have the result upload it; otherwise the stage does without: if slices are lost
+ * it keeps its start, if the start is lost it is restored.
  */
 export function onMergeUnavailable(
   state: OrchestratorState,
@@ -154,6 +155,12 @@ export function onMergeUnavailable(
 ): OrchestratorEffect[] {
   const { round, stage, lost } = options;
   const merge = mergeOfHub(state, { round, stage });
+  if (merge?.isCentral) {
+    reach(state, "restore: replicas decide what the hub cannot make");
+    merge.isCentral = false;
+    merge.isHubAsked = false;
+    return [lostText(options, "the replicas' results decide")];
+  }
   if (merge !== null) {
     if (lost === "start") return [lostText(options, "restoring the stage"), restore(state, stage)];
     if (merge.applied.size === 1) return believeOne(state, { merge, lost: options });

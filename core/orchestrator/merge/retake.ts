@@ -106,6 +106,7 @@ function checkpointOf({ round }: OrchestratorState, { sources, step }: Start): U
       asked: null,
       deadlineMs: Infinity,
       stored: true,
+      lost: 0,
     };
     stages.push({ stage: stageIndex(index), merged, slices: [], ...stored });
   }

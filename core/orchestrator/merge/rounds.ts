@@ -73,6 +73,7 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
       asked: null,
       deadlineMs: Infinity,
       stored: stage.refereed !== null,
+      lost: 0,
     })),
     payloads: mergeBlobs(merge.stages),
     writing: false,

@@ -154,9 +154,11 @@ function publishSources(
   for (const member of state.members.values()) awaitAssign(state, member);
 }
 
+const mostLost = 4; // times for one stage; after that the store keeps nothing
+
 /**
  * If a stage's blob is missing, it was never uploaded or the store lost it: another holder is asked, finally the hub. Otherwise
- * the disk failed: the blobs are still in the store, so the run goes on and the next round tries again.
+ * the disk failed, and the run goes on: the next round tries again, and a newcomer that misses a stage has it restored.
  */
 export function onCheckpointFailed(
   state: OrchestratorState,
@@ -166,8 +168,9 @@ export function onCheckpointFailed(
   const { round, detail, missing } = options;
   if (upload === null || upload.round !== round) return [];
   const stage = missing === null ? undefined : upload.stages[missing];
-  if (stage !== undefined) {
+  if (stage !== undefined && stage.lost < mostLost) {
     const { asked } = stage;
+    stage.lost += 1;
     upload.writing = false;
     stage.stored = false;
     stage.holders = stage.holders.filter((holder) => holder !== asked);

@@ -31,6 +31,9 @@ export const seeds = only === undefined
   ? Array.from({ length: Math.min(4, Number(most ?? 1)) }, (_, i) => i + 1)
   : [Number(only)];
 
+/** The same rows, in runs whose replicas reduce each other's payloads, as in large stages. */
+export const reducedByReplicas = (rows: readonly Row[]): Row[] => rows.map((row) => ({ reducers: "replicas", ...row }));
+
 /** Every row as a test of the calling file. `rows` makes them anew for each seed, as an attacker remembers what it has done. */
 export function testAttacks(area: string, rows: () => readonly Row[]): void {
   for (const [i, row] of rows().entries()) {

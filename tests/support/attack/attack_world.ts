@@ -9,6 +9,7 @@
 import { present } from "../../../core/assert.ts";
 import { stageIndex } from "../../../core/ids.ts";
 import type { RunConfig } from "../../../core/config/config.ts";
+import type { Reducers } from "../../../core/merge/reducer_names.ts";
 import type { MinerRecord } from "../../../core/miner/event.ts";
 import type { OrchestratorState } from "../../../core/orchestrator/state.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
@@ -55,6 +56,7 @@ export interface Attack {
   readonly steps?: number;
   readonly gradients?: number; // steps a round whose gradient norm is recomputed, default: 0.25
   readonly trials?: number; // stages a round whose payloads are tried, default: 1
+  readonly reducers?: Reducers; // of payloads, default: the hub, as stages are small
   readonly slownessOf?: (place: number) => number; // of the miner at this place, default: 1, its passes take their usual time
   readonly meddle?: (swarm: LocalSwarm, miners: readonly string[], validators: readonly string[]) => void; // every tick
 }
@@ -87,13 +89,14 @@ function configFor(
     steps: given = steps,
     trials = 1,
     gradients = 0.25,
+    reducers = "auto",
   }: Attack,
 ): RunConfig {
   return configOf({
     seed,
     model: { width, ...(layers === undefined ? {} : { layers }) },
     train: { steps: given, stepsPerRound: given / rounds, ...work },
-    outer: { learningRate: 0.7, momentum: 0.9 },
+    outer: { learningRate: 0.7, momentum: 0.9, reducers },
     swarm: { replicas, validators: Math.max(2, validators.length) },
     validate: { heldOutSequences: 64, trialsPerRound: trials, trialShare: 1000, gradientsPerRound: gradients },
     limits: { leaseMs: deadlineMs, mergePhaseMs: deadlineMs },

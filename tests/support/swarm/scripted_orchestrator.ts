@@ -57,8 +57,8 @@ export class ScriptedOrchestrator {
     const config = tinyConfig({
       deterministic: false,
       pipeline: { stages: 2, codec: "none" },
-      outer: { learningRate: 1, momentum: 0 },
       ...overrides,
+      outer: { learningRate: 1, momentum: 0, reducers: "replicas", ...overrides.outer }, // so that the script reduces
       validate: { trialsPerRound: 0, gradientsPerRound: 0, ...overrides.validate }, // a test of these says so
     });
     const layersOfStages = splitLayers(config);

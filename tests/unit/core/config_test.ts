@@ -28,7 +28,13 @@ function leaves(value: object, prefix = ""): string[] {
 Deno.test("Knobs: every leaf of a configuration has exactly one knob", () => {
   const notOmitted = {
     ...{ "train.optimizer": "muon", "train.mergeShare": 0.2, "train.mostStepsPerRound": 50 },
-    ...{ "outer.payload": "sparse", "outer.density": 1 / 16, "sample.prompt": "Once", "sample.tokens": 9 },
+    ...{
+      "outer.payload": "sparse",
+      "outer.density": 1 / 16,
+      "outer.reducers": "hub",
+      "sample.prompt": "Once",
+      "sample.tokens": 9,
+    },
     "pipeline.boundaries": "1=none",
   };
   const { config } = resolved(resolveConfig({ overrides: notOmitted }));

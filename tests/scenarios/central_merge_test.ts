@@ -1,0 +1,86 @@
+/** Merges of stages so small that the hub reduces them alone: what it asks of whom, and who decides when it cannot. */
+
+import { assert, assertEquals } from "@std/assert";
+import { type BlobRef, type NodeId, stageIndex } from "../../core/ids.ts";
+import { assertReached } from "../support/swarm/reached.ts";
+import type { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
+import { commit, merging, type ScriptedMerge, stageOf } from "../support/swarm/scripted_merge.ts";
+
+const stage = stageIndex(0);
+
+/** Up to where the hub has reduced and everybody is asked to take the outer step. */
+function applying(replicas: number): ScriptedMerge {
+  const { hub, nodes } = merging(replicas, { outer: { learningRate: 1, momentum: 0, reducers: "hub" } });
+  for (const node of nodes) commit(hub, node);
+  const asked = hub.effects.filter((effect) => effect.type === "refereeSlice");
+  assertEquals(asked.length, stageOf(hub).layout.length);
+  for (const { round, edition, stage, slice } of asked) {
+    hub.step({ type: "sliceRefereed", round, edition, stage, slice, result: hub.blob(64) });
+  }
+  assertEquals(stageOf(hub).phase, "applying");
+  return { hub, nodes };
+}
+
+const show = (hub: ScriptedOrchestrator, node: NodeId, parameters: BlobRef) =>
+  hub.tell(node, { type: "mergeApplied", round: 1, parameters, momentum: null });
+
+const decide = (hub: ScriptedOrchestrator, parameters: BlobRef) =>
+  hub.step({ type: "mergeRefereed", round: 0, stage, parameters, momentum: null });
+
+const asksOfHub = (hub: ScriptedOrchestrator) => hub.effects.filter(({ type }) => type === "refereeMerge").length;
+
+const wasAsked = (hub: ScriptedOrchestrator, nodes: readonly NodeId[], type: "reduceSlice" | "uploadParameters") =>
+  nodes.some((node) => hub.inbox(node).some((message) => message.type === type));
+
+Deno.test("Central merge: replicas send a payload and read one slice; the checkpoint is the hub's own outer step", () => {
+  const { hub, nodes } = applying(3);
+  assertEquals([stageOf(hub).layout.length, asksOfHub(hub)], [1, 1]);
+  const parameters = hub.blob(64);
+  for (const node of nodes) show(hub, node, parameters);
+  assertEquals(stageOf(hub).phase, "applying", "three replicas alone do not decide");
+  decide(hub, parameters);
+  assertEquals([hub.state.round, hub.state.upload?.writing], [1, true]);
+  assertEquals(wasAsked(hub, nodes, "reduceSlice") || wasAsked(hub, nodes, "uploadParameters"), false);
+});
+
+Deno.test("Central merge: the hub's result stands against all replicas, who load it and are blamed", () => {
+  const { hub, nodes } = applying(2);
+  const parameters = hub.blob(64);
+  decide(hub, parameters);
+  const other = hub.blob(64);
+  for (const node of nodes) show(hub, node, other);
+  assertEquals([hub.state.round, hub.state.upload?.stages[0]?.merged.parameters], [1, parameters]);
+  for (const node of nodes) {
+    assertEquals(hub.state.members.get(node)?.status, "waiting");
+    assert(hub.records.some((record) => record.type === "blamed" && record.node === node));
+  }
+});
+
+Deno.test("Central merge: a hub that lost the round's start believes replicas that show the same, and asks one to upload", () => {
+  const { hub, nodes } = applying(2);
+  hub.step({ type: "mergeUnavailable", round: 0, stage, lost: "start" });
+  assertReached(hub.state, "restore: replicas decide what the hub cannot make");
+  const parameters = hub.blob(64);
+  for (const node of nodes) show(hub, node, parameters);
+  assertEquals([hub.state.round, hub.state.upload?.stages[0]?.merged.parameters], [1, parameters]);
+  assert(wasAsked(hub, nodes, "uploadParameters"));
+});
+
+Deno.test("Central merge: results that the store loses again and again end in the parameters that the round began with", () => {
+  const { hub, nodes } = applying(2);
+  for (let time = 0; time < 5; time++) {
+    assertEquals(stageOf(hub).phase, "applying");
+    const [lost] = nodes.map((node) => hub.take(node, "applyMerge").slices);
+    assertEquals(lost?.length, 1);
+    hub.step({ type: "mergeUnavailable", round: 0, stage, lost: "slices" });
+    for (const node of nodes) {
+      hub.tell(node, { type: "mergeFailed", round: 0, fault: { code: "badBlob", detail: "it is gone" } });
+    }
+    hub.step({ type: "blobsChecked", round: 0, stage, phase: "applying", lost: lost! });
+    if (stageOf(hub).phase === "applying") break;
+    const { edition } = stageOf(hub);
+    hub.step({ type: "sliceRefereed", round: 0, edition, stage, slice: 0, result: hub.blob(64) });
+  }
+  assertReached(hub.state, "mend: slices are lost again and again");
+  for (const node of nodes) assertEquals(hub.take(node, "applyMerge").slices, []);
+});
