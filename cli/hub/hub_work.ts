@@ -11,9 +11,10 @@ import { inUnits, type LongWork } from "../../core/long_work.ts";
 import type { PayloadCodec } from "../../core/merge/payload/payload_codec.ts";
 import { payloadCodecOf } from "../../core/merge/payload/payload_codecs.ts";
 import { ShapeSum } from "../../core/merge/payload_shape.ts";
-import { inspectVector, inspectWay, joinStats, noValues, type PayloadStats } from "../../core/merge/payload_stats.ts";
+import { inspectVector, joinStats, noValues, type PayloadStats, unreadable } from "../../core/merge/payload_stats.ts";
+import { decodeChange } from "../../core/merge/shown_change.ts";
 import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
-import { bytesOfFloats, floatsOf } from "../../core/model/vector_bytes.ts";
+import { bytesOfFloats } from "../../core/model/vector_bytes.ts";
 import type { OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
 import type { Slice } from "../../core/protocol/message.ts";
 import { workInTurns } from "../../net/turns.ts";
@@ -113,19 +114,18 @@ function* inspectSlice(
 /** How far the parameters shown are from the round's start. */
 async function checkState(
   work: Effect<"checkState">,
-  { blobs, config, stages }: HubWorkplace,
+  { blobs, stages }: HubWorkplace,
 ): Promise<OrchestratorEvent> {
-  const { round, step, stage, node, parameters, source, sketchKey } = work;
+  const { round, step, stage, node, change, sketchKey } = work;
   const table = parameterTable(present(stages[stage], "the stage exists"));
-  const start = await unlessLost(loadSource({ config, table, source, blobs, parametersOnly: true }));
-  const shown = start === null ? null : await unlessLost(blobs.get(parameters));
-  if (start === null || shown === null || shown.byteLength !== parameters.bytes) {
+  const shown = await unlessLost(blobs.get(change));
+  if (shown === null || shown.byteLength !== change.bytes) {
     return { type: "stateChecked", round, step, node, way: null, sketch: null };
   }
-  const ends = { from: start.parameters, to: floatsOf(shown) };
-  const way = await workInTurns(inspectWay(ends.from, ends.to));
+  const values = await workInTurns(decodeChange(shown, table.length));
+  const way = values === null ? unreadable : await workInTurns(inspectVector(bytesOfFloats(values)));
   const sum = new ShapeSum(table.tensors, sketchKey);
-  if (way.isFinite) await workInTurns(addWay(sum, ends));
+  if (values !== null && way.isFinite) await workInTurns(sum.add(values, 0));
   return { type: "stateChecked", round, step, node, way, sketch: way.isFinite ? sum.finish().sketch : null };
 }
 
@@ -155,14 +155,6 @@ function* subtractAt(
   yield* inUnits({ total: values.length, unit: valuesOfTurn }, (from, to) => {
     for (let i = from; i < to; i++) end[offset + i]! -= values[i]!;
   });
-}
-
-/** The way as a payload without rounding would have it: from `to` back to `from`. */
-function* addWay(sum: ShapeSum, { from, to }: { from: Float32Array; to: Float32Array }): LongWork<void> {
-  for (let at = 0; at < from.length; at += valuesOfTurn) {
-    const end = Math.min(from.length, at + valuesOfTurn);
-    yield* sum.add(from.subarray(at, end).map((value, i) => value - to[at + i]!), at);
-  }
 }
 
 async function checkUpload(work: Effect<"checkUpload">, { blobs }: HubWorkplace): Promise<OrchestratorEvent> {

@@ -22,6 +22,7 @@ import { nameOf } from "../../net/blobs/blob_hash.ts";
 import { isTooLarge } from "../../gpu/worker_client.ts";
 import type { BlobAccess } from "../roles/blob_access.ts";
 import type { ComputeHost, HostedStage } from "../roles/compute_host.ts";
+import { StateCopies } from "./stages/state_copies.ts";
 import { placeParameters, readParameters, throttled } from "./stages/large_stage.ts";
 import { formSlice, mergeStage, reduceSlice } from "../roles/merge_work.ts";
 import {
@@ -83,7 +84,7 @@ export interface StageHostOptions {
 export class StageHost {
   readonly #options: StageHostOptions;
   #open: OpenStage | null = null;
-  readonly #copies = new Map<number, Float32Array>(); // parameters before these steps, until they are uploaded
+  readonly #copies = new StateCopies();
   #config: RunConfig | null = null; // of the last stage: others' payloads are reduced while none is open
   #isClosed = false;
 
@@ -256,15 +257,14 @@ export class StageHost {
   }
 
   async #copyState(step: number): Promise<MinerResult> {
-    const { compute, table } = this.#stage();
-    this.#copies.set(step, await readParameters(compute, { offset: 0, length: table.length }));
+    const { compute, table, start } = this.#stage();
+    const current = await readParameters(compute, { offset: 0, length: table.length });
+    this.#copies.keep(step, { start: start.parameters, current });
     return { type: "copyState" };
   }
 
   async #uploadState(step: number): Promise<MinerResult> {
-    const copy = present(this.#copies.get(step), "a state is copied before it is uploaded");
-    this.#copies.delete(step);
-    return { type: "uploadState", parameters: await this.#options.blobs.put(bytesOfFloats(copy)) };
+    return { type: "uploadState", change: await this.#options.blobs.put(await this.#copies.take(step)) };
   }
 
   async #formPayload(slices: readonly Slice[]): Promise<MinerResult> {

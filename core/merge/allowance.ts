@@ -9,6 +9,7 @@
 import { assert } from "../assert.ts";
 import type { ValidateConfig } from "../config/config.ts";
 import { vectorBytes } from "../model/vector_bytes.ts";
+import { changeBytes } from "./shown_change.ts";
 import { mostSlicesOf } from "./butterfly.ts";
 import type { PayloadCodec } from "./payload/payload_codec.ts";
 
@@ -38,7 +39,8 @@ export function storeAllowance(
   const resultBytes = codec.resultBytes(floats).most + cutBytes;
   return {
     blobBytes: Math.max(vectorBytes(floats), payloadBytes, resultBytes), // one slice is at most all of them
-    bytes: roundsKept * (payloadBytes + resultBytes + (2 + states) * vectorBytes(floats)),
+    bytes: roundsKept *
+      (payloadBytes + resultBytes + 2 * vectorBytes(floats) + states * changeBytes(floats)),
     blobs: roundsKept * (2 * slices + 2 + states),
   };
 }

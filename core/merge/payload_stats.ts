@@ -49,18 +49,6 @@ export function* inspectVector(bytes: Uint8Array): LongWork<PayloadStats> {
   return whole;
 }
 
-/** Of the way from one vector to another of the same length, in units. */
-export function* inspectWay(from: Float32Array, to: Float32Array): LongWork<PayloadStats> {
-  if (from.length !== to.length) return unreadable;
-  const way = new Float32Array(Math.min(inspectedInUnit, to.length));
-  let whole = noValues;
-  yield* inUnits({ total: to.length, unit: inspectedInUnit }, (start, end) => {
-    for (let i = start; i < end; i++) way[i - start] = to[i]! - from[i]!;
-    whole = joinStats(whole, payloadStats(way.subarray(0, end - start)));
-  });
-  return whole;
-}
-
 /** Combines the statistics of two parts. */
 export function joinStats(a: PayloadStats, b: PayloadStats): PayloadStats {
   return {

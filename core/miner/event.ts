@@ -40,7 +40,7 @@ export type MinerWork =
   | { readonly type: "sealGradients"; readonly replay: readonly LoggedTask[] | null }
   | { readonly type: "applyStep"; readonly learningRate: number; readonly gradientScale: number }
   | { readonly type: "zeroGradients" }
-  /** Copies the parameters as they are; `uploadState` stores the copy beside the device's work. */
+  /** Copies the parameters as they are; `uploadState` stores how far they are from the round's start, beside the device's work. */
   | { readonly type: "copyState"; readonly step: number }
   | { readonly type: "uploadState"; readonly step: number }
   | { readonly type: "formPayload"; readonly slices: readonly Slice[] }
@@ -61,7 +61,7 @@ export type MinerResult =
   | { readonly type: "applyStep" }
   | { readonly type: "zeroGradients" }
   | { readonly type: "copyState" }
-  | { readonly type: "uploadState"; readonly parameters: BlobRef }
+  | { readonly type: "uploadState"; readonly change: BlobRef }
   | { readonly type: "formPayload"; readonly slices: readonly BlobRef[]; readonly hash: string } // over their hashes
   | { readonly type: "reduceSlice"; readonly result: BlobRef }
   | { readonly type: "applyMerge"; readonly parameters: BlobRef; readonly momentum: BlobRef | null }

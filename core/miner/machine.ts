@@ -295,7 +295,7 @@ function onSideDone(state: MinerState, event: Extract<MinerEvent, { type: "workD
     return [send({ type: "parametersUploaded", round: job.round, parameters, momentum })];
   }
   if (job?.type === "uploadState" && result.type === "uploadState") {
-    state.shown = { type: "stateShown", step: job.step, parameters: result.parameters };
+    state.shown = { type: "stateShown", step: job.step, change: result.change };
     return state.phase === "joined" ? [send(state.shown)] : []; // else sent with the answer to the welcome
   }
   return [];

@@ -62,9 +62,8 @@ function isAskedAbout(state: OrchestratorState, { node, hash }: BlobRead): boole
     if (request.parameters?.hash === hash) return true;
     return sourcesOf(state, request.round)?.stages.some(isParameters) ?? false;
   }
-  const { round, stage, parameters } = request.replay;
-  if (parameters !== null) return parameters.hash === hash;
-  return isParameters(sourcesOf(state, round)?.stages[stage]);
+  const { round, stage, change } = request.replay;
+  return change?.hash === hash || isParameters(sourcesOf(state, round)?.stages[stage]);
 }
 
 /** What a blob that crosses the hub's port is for: parts of a merge, or a stage. An upload is told by its time. */

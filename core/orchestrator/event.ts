@@ -12,7 +12,15 @@ import type { BlobHash, BlobRef, Direction, MicrobatchId, NodeId, StageIndex, Ta
 import type { PayloadShape } from "../merge/payload_shape.ts";
 import type { PayloadStats } from "../merge/payload_stats.ts";
 import type { MachineEntry } from "../ledger/entry.ts";
-import type { HubMessage, NodeMessage, ParameterSource, Role, Slice, WeightedPayload } from "../protocol/message.ts";
+import type {
+  HubMessage,
+  NodeMessage,
+  ParameterSource,
+  ReplaySource,
+  Role,
+  Slice,
+  WeightedPayload,
+} from "../protocol/message.ts";
 import type { RunRecord } from "../protocol/record.ts";
 import type { SignedStatement } from "../statements/statement.ts";
 import type { RefereedRepetition } from "../score/verdict.ts";
@@ -208,15 +216,14 @@ export type OrchestratorEffect =
     readonly sketchKey: number; // core/merge/payload_shape.ts
     readonly signed: SignedStatement; // what came with it
   }
-  /** Reads the parameters that a miner showed in full: answered by `stateChecked`. */
+  /** Reads in full how far a miner says that its parameters are from the round's start: answered by `stateChecked`. */
   | {
     readonly type: "checkState";
     readonly round: number;
     readonly step: number;
     readonly stage: StageIndex;
     readonly node: NodeId;
-    readonly parameters: BlobRef;
-    readonly source: ParameterSource; // of the round's start
+    readonly change: BlobRef;
     readonly sketchKey: number; // core/merge/payload_shape.ts
   }
   /** Stores the parameters that a payload alone leads to, from the round's start: answered by `endLaid`. */
@@ -262,7 +269,7 @@ export type OrchestratorEffect =
     readonly stage: StageIndex;
     readonly direction: Direction;
     readonly losses: readonly number[] | null;
-    readonly source: ParameterSource;
+    readonly source: ReplaySource;
     readonly attachments: readonly Attachment[]; // as for a validator
   }
   /** The hub repeats a gradient that a validator found wrong: answered by `gradientRefereed`. Segments as in `refereeTask`. */
@@ -272,7 +279,7 @@ export type OrchestratorEffect =
     readonly task: TaskId; // the first one
     readonly stage: StageIndex;
     readonly direction: Direction;
-    readonly source: ParameterSource;
+    readonly source: ReplaySource;
     readonly attachments: readonly Attachment[]; // two a task
   }
   /** Checks signatures beside the driver: answered by `signaturesChecked`. */

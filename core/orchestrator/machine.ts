@@ -14,7 +14,7 @@ import { requestAudits } from "./audit/audit_requests.ts";
 import { onAuditAlarm, onRequestFailed, settleRounds } from "./audit/auditing.ts";
 import { waitDueMs } from "./audit/round_audits.ts";
 import { offerTrials, onEndLaid } from "./audit/payload_trials.ts";
-import { checkStates, onStateChecked, onStateShown } from "./audit/shown_states.ts";
+import { onStateChecked, onStateShown } from "./audit/shown_states.ts";
 import { onRefereed, refereeNext } from "./audit/referee.ts";
 import { noteRefused } from "./members/blame.ts";
 import { leaseWork } from "./step/dispatch.ts";
@@ -319,7 +319,7 @@ function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] 
   }
   effects.push(...continueUpload(state, nowMs), ...leaseWork(state, nowMs), ...sealIdle(state, nowMs));
   offerTrials(state);
-  effects.push(...requestAudits(state, nowMs), ...checkStates(state), ...refereeNext(state), ...settleRounds(state));
+  effects.push(...requestAudits(state, nowMs), ...refereeNext(state), ...settleRounds(state));
   return [...effects, ...closeRun(state, nowMs)];
 }
 

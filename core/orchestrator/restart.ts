@@ -45,7 +45,7 @@ export function onRestarted(
   for (const node of state.validators) reissueAuditOf(state, node);
   const forgotten = forgetSegments(state, lost);
   refereeAgain(state);
-  resumeShowing(state);
+  const shown = resumeShowing(state);
   dropUnlaid(state);
   if (state.gatherUntilMs !== null) state.gatherUntilMs = backMs + swarm.gatherMs;
   if (state.closeUntilMs !== null) state.closeUntilMs = backMs + limits.mergePhaseMs;
@@ -53,6 +53,7 @@ export function onRestarted(
   return [
     record({ type: "resumed", step, round, nodes: state.members.size, miners: missingMiners(state) }),
     ...forgotten,
+    ...shown,
     ...[...state.restoring.keys()].map((stage) => restoreEffect(state, stage)),
     ...resumeMerge(state, { nowMs, backMs }),
     ...resumeUpload(state, backMs),

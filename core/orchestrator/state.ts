@@ -285,7 +285,6 @@ const newAuditWork = (): AuditWork => ({
   shownWays: new Map(),
   payloadWays: new Map(),
   trials: [],
-  unchecked: [],
   drawn: new Map(),
   held: new Map(),
   open: new Map(),

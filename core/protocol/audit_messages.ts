@@ -6,6 +6,8 @@
 import type { Fault } from "../fault.ts";
 import type { NodeId } from "../ids.ts";
 
+export const tasksOfPart = 8; // at most, of a gradient's tasks in one request to repeat them
+
 export interface Evaluated {
   readonly type: "evaluated";
   readonly request: number;

@@ -1,10 +1,10 @@
 /**
  * Every message between a node (miner, validator) and the hub (orchestrator), version PROTOCOL_VERSION of the protocol.
  *
- * Owns: the two closed unions and what each message's raw segments are. Out of scope: bytes (net/frame), checks of untrusted
- * values (net/schema). A message that carries tensors names them only in its comment: segment i of the frame is the i-th listed
- * one, and the receiver hashes what it got. Bulk (parameters, payload slices) travels as blobs over HTTP and is named here by
- * BlobRef. What validators answer is in audit_messages.ts. A changed shape or meaning needs a new PROTOCOL_VERSION.
+ * Owns: the two closed unions and what each message's raw segments are. Out of scope: bytes and checks of untrusted values
+ * (net/messages), what validators answer (audit_messages.ts). A message that carries tensors names them only in its comment:
+ * segment i of the frame is the i-th listed one, and the receiver hashes what it got. Bulk (parameters, payload slices) travels as
+ * blobs over HTTP and is named here by BlobRef. A changed shape or meaning needs a new PROTOCOL_VERSION.
  */
 
 import type {
@@ -19,7 +19,7 @@ import type { RunConfig } from "../config/config.ts";
 import type { Fault } from "../fault.ts";
 import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../ids.ts";
 
-export const PROTOCOL_VERSION = 13;
+export const PROTOCOL_VERSION = 14;
 
 export type Role = "miner" | "validator";
 
@@ -29,10 +29,10 @@ export interface Slice {
   readonly size: number;
 }
 
-/** A node that serves blobs: requests to it are signed for `node`. */
+/** A node that serves blobs at a base URL: requests to it are signed for `node`. */
 export interface Peer {
   readonly node: NodeId;
-  readonly url: string; // base URL
+  readonly url: string;
   readonly pass: string | null; // the hub's permission for the reader to copy the stage, shown to the peer; written by the hub's shell
 }
 
@@ -40,6 +40,11 @@ export interface Peer {
 export type ParameterSource =
   | { readonly type: "initial" }
   | { readonly type: "blobs"; readonly parameters: BlobRef; readonly momentum: BlobRef | null };
+
+/** What a task was computed with: a round's parameters, or those that a miner showed (core/merge/shown_change.ts). */
+export type ReplaySource =
+  | ParameterSource
+  | { readonly type: "moved"; readonly from: ParameterSource; readonly change: BlobRef };
 
 // ---------------------------------------------------------------------------------------------------- node to hub
 /** What a miner still holds of an assignment after its session was lost. */
@@ -111,11 +116,11 @@ export interface StepSealed {
   readonly signature: string; // of a statement (core/statements)
 }
 
-/** The parameters that `applyStep` asked for are in the blob store: those with which the tasks of the step were done. */
+/** How far the parameters that `applyStep` asked for, with which the step's tasks were done, are from the round's start. */
 export interface StateShown {
   readonly type: "stateShown";
   readonly step: number;
-  readonly parameters: BlobRef;
+  readonly change: BlobRef; // in the blob store
 }
 
 /** The pseudo-gradient's slices are in the blob store; their hashes are the commitment, unknown to others before. */
@@ -138,16 +143,13 @@ export interface SliceReduced {
 
 export interface MergeApplied {
   readonly type: "mergeApplied";
-  readonly round: number; // the round that begins with these parameters
+  readonly round: number; // that begins with these
   readonly parameters: BlobRef;
   readonly momentum: BlobRef | null;
 }
 
-export interface ParametersUploaded {
+export interface ParametersUploaded extends Omit<MergeApplied, "type"> {
   readonly type: "parametersUploaded";
-  readonly round: number;
-  readonly parameters: BlobRef;
-  readonly momentum: BlobRef | null;
 }
 
 /** A phase of the merge failed at this node (missing blob, bad numbers). */
@@ -231,7 +233,7 @@ export interface SealStep {
 
 /**
  * The step header. `tasks` 0: none of this node's work counts: zero the gradient and take no step. `shows`: the step was drawn
- * for an audit of this node, so its parameters are stored as they are before the step and answered with `stateShown`.
+ * for an audit of this node, so its parameters as they are before the step are shown by `stateShown`.
  */
 export interface ApplyStep {
   readonly type: "applyStep";
@@ -295,10 +297,8 @@ export interface Replay {
   readonly stage: StageIndex;
   readonly direction: Direction;
   readonly losses: readonly number[] | null;
-  readonly source: ParameterSource;
+  readonly source: ReplaySource;
 }
-
-export const tasksOfPart = 8; // at most, of a gradient's tasks in one message
 
 /**
  * Add up the gradient of these tasks, which is the one that a miner confirmed for a step. It comes in parts, one after another:
@@ -316,7 +316,7 @@ export interface RepeatGradient {
   readonly direction: Direction;
   readonly first: number; // tasks in the parts before; 0: begin with a gradient of zero
   readonly isLast: boolean;
-  readonly source: ParameterSource;
+  readonly source: ReplaySource;
 }
 
 export interface Reject {

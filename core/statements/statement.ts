@@ -8,7 +8,7 @@
  */
 
 import type { BlobRef, Direction, NodeId, StageIndex, TaskId } from "../ids.ts";
-import type { ParameterSource } from "../protocol/message.ts";
+import type { ReplaySource } from "../protocol/message.ts";
 import { sha256 } from "../sha256.ts";
 
 /** A validator repeated a task. */
@@ -105,7 +105,8 @@ function valuesOf(statement: Statement): readonly unknown[] {
 }
 
 /** The content of parameters by name. */
-export function sourceName(source: ParameterSource): string {
+export function sourceName(source: ReplaySource): string {
+  if (source.type === "moved") return `${sourceName(source.from)} ${source.change.hash}`;
   return source.type === "initial" ? "initial" : source.parameters.hash;
 }
 

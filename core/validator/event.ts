@@ -5,7 +5,7 @@
 import type { ChainConfig, RunConfig } from "../config/config.ts";
 import type { Fault } from "../fault.ts";
 import type { BlobRef, Direction, NodeId, StageIndex, TaskId } from "../ids.ts";
-import type { HubMessage, NodeMessage, ParameterSource } from "../protocol/message.ts";
+import type { HubMessage, NodeMessage, ParameterSource, ReplaySource } from "../protocol/message.ts";
 import type { Subject } from "../statements/findings.ts";
 import type { GradientSquares } from "../score/verdict.ts";
 import type { MinerScore } from "../score/work_score.ts";
@@ -23,7 +23,7 @@ export type ValidatorWork =
     readonly round: number;
     readonly stage: StageIndex;
     readonly direction: Direction;
-    readonly source: ParameterSource;
+    readonly source: ReplaySource;
     readonly losses: readonly number[] | null;
     readonly input: BlobRef;
     readonly second: BlobRef | null;
@@ -34,7 +34,7 @@ export type ValidatorWork =
     readonly round: number;
     readonly stage: StageIndex;
     readonly direction: Direction;
-    readonly source: ParameterSource;
+    readonly source: ReplaySource;
     readonly first: number; // tasks whose gradients were added before these; 0: begin anew
     readonly isLast: boolean;
     readonly tasks: readonly { readonly input: BlobRef; readonly second: BlobRef }[];

@@ -8,7 +8,8 @@
 import * as v from "valibot";
 import type { RunConfig } from "../../core/config/config.ts";
 import { parseRunConfig } from "../../core/config/parse.ts";
-import { type HubMessage, tasksOfPart } from "../../core/protocol/message.ts";
+import { tasksOfPart } from "../../core/protocol/audit_messages.ts";
+import type { HubMessage } from "../../core/protocol/message.ts";
 import { passPattern } from "../auth/peer_pass.ts";
 import { type MessageRules, readMessage } from "./schema_message.ts";
 import {
@@ -45,6 +46,10 @@ const config = v.pipe(
 const parameterSource = v.variant("type", [
   v.strictObject({ type: v.literal("initial") }),
   v.strictObject({ type: v.literal("blobs"), parameters: blobRef, momentum: v.nullable(blobRef) }),
+]);
+const replaySource = v.variant("type", [
+  ...parameterSource.options,
+  v.strictObject({ type: v.literal("moved"), from: parameterSource, change: blobRef }),
 ]);
 const peer = v.strictObject({
   node: address,
@@ -133,7 +138,7 @@ const rules: MessageRules<HubMessage> = {
       stage,
       direction,
       losses: v.nullable(list(finite)),
-      source: parameterSource,
+      source: replaySource,
     }),
     segments: 3,
   },
@@ -149,7 +154,7 @@ const rules: MessageRules<HubMessage> = {
       direction,
       first: count,
       isLast: flag,
-      source: parameterSource,
+      source: replaySource,
     }),
     segments: 2 * tasksOfPart,
   },

@@ -71,7 +71,7 @@ const rules: MessageRules<NodeMessage> = {
       signature,
     }),
   },
-  stateShown: { schema: v.strictObject({ type: v.literal("stateShown"), step: count, parameters: blobRef }) },
+  stateShown: { schema: v.strictObject({ type: v.literal("stateShown"), step: count, change: blobRef }) },
   payloadCommitted: {
     schema: v.strictObject({
       type: v.literal("payloadCommitted"),

@@ -7,7 +7,7 @@ import { type Row, testAttacks } from "../support/attack/attack_checks.ts";
 import { commitsPayload, copiesPayload } from "../../cli/redteam/hostile_merges.ts";
 import { rounds, steps } from "../support/attack/attack_world.ts";
 import { inLaterSteps, showsNothing } from "../../cli/redteam/hostile_states.ts";
-import { showsOther, showsUnstored } from "../support/attack/hostile_shows.ts";
+import { showsChange, showsUnstored } from "../support/attack/hostile_shows.ts";
 import { together } from "../../cli/redteam/hostile_node.ts";
 import { allOf, biased, spoilsForward, spoilsGradients, times } from "../../cli/redteam/hostile_wires.ts";
 
@@ -36,8 +36,8 @@ const shown = (): readonly Row[] =>
   [
     { name: "nothing, by a cheat", isQuick: true, hostile: showsNothing },
     { name: "a blob that nobody has", hostile: showsUnstored },
-    { name: "NaN", isQuick: true, hostile: showsOther((length) => new Float32Array(length).fill(NaN)) },
-    { name: "parameters of a thousand", hostile: showsOther((length) => new Float32Array(length).fill(1000)) },
+    { name: "NaN", isQuick: true, hostile: showsChange(NaN) },
+    { name: "a change of a thousand", hostile: showsChange(1000) },
   ].map(({ hostile, ...row }) => ({
     ...row,
     miners: [{

@@ -149,37 +149,38 @@ const unmerged = (): readonly Row[] => [
 ];
 testAttacks("refusing", () => reducedByReplicas(unmerged()));
 
-testAttacks("not taking part", () => [
-  { name: "slices have the wrong size", isQuick: true, miners: [{ stage: 1, hostile: reducesToSize(4) }] },
-  {
-    name: "leaves and joins in place of a payload",
-    isQuick: true,
-    miners: [{ stage: 1, hostile: leavesInsteadOf("payloadCommitted") }],
-  },
-  {
-    name: "leaves and joins after each last confirmation of a round",
-    isQuick: true,
-    culprit: "unpaid",
-    miners: [{ stage: 1, hostile: leavesConfirmed((step) => (step + 1) % (steps / rounds) === 0) }],
-    also: (after) => assertEquals(unitsByRound(after, after.miners[1]!).slice(1).filter((units) => units > 0), []),
-  },
-  {
-    name: "leaves and joins after every confirmation, two of three",
-    culprit: "unpaid",
-    lossTolerance: 0.05,
-    miners: two(leavesConfirmed(() => true)),
-  },
-  {
-    name: "leaves and joins in place of merged parameters",
-    miners: [{ stage: 1, hostile: leavesInsteadOf("mergeApplied") }],
-  },
-  {
-    name: "begins a new membership in place of a payload",
-    culprit: "named", // as who was killed does: the first time is free
-    miners: [{ stage: 1, hostile: joinsInsteadOf("payloadCommitted") }],
-    also: (after) => assertUnpaidFrom(after, { node: after.miners[1]!, round: 1 }),
-  },
-]);
+testAttacks("not taking part", () =>
+  reducedByReplicas([
+    { name: "slices have the wrong size", isQuick: true, miners: [{ stage: 1, hostile: reducesToSize(4) }] },
+    {
+      name: "leaves and joins in place of a payload",
+      isQuick: true,
+      miners: [{ stage: 1, hostile: leavesInsteadOf("payloadCommitted") }],
+    },
+    {
+      name: "leaves and joins after each last confirmation of a round",
+      isQuick: true,
+      culprit: "unpaid",
+      miners: [{ stage: 1, hostile: leavesConfirmed((step) => (step + 1) % (steps / rounds) === 0) }],
+      also: (after) => assertEquals(unitsByRound(after, after.miners[1]!).slice(1).filter((units) => units > 0), []),
+    },
+    {
+      name: "leaves and joins after every confirmation, two of three",
+      culprit: "unpaid",
+      lossTolerance: 0.05,
+      miners: two(leavesConfirmed(() => true)),
+    },
+    {
+      name: "leaves and joins in place of merged parameters",
+      miners: [{ stage: 1, hostile: leavesInsteadOf("mergeApplied") }],
+    },
+    {
+      name: "begins a new membership in place of a payload",
+      culprit: "named", // as who was killed does: the first time is free
+      miners: [{ stage: 1, hostile: joinsInsteadOf("payloadCommitted") }],
+      also: (after) => assertUnpaidFrom(after, { node: after.miners[1]!, round: 1 }),
+    },
+  ]));
 
 function assertUnpaidFrom(after: Aftermath, { node, round }: { node: string; round: number }): void {
   const [own, peers] = [node, after.miners[4]!].map((each) => unitsByRound(after, each).slice(round));

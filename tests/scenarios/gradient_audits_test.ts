@@ -1,5 +1,6 @@
 /** Gradients that validators recompute: what they are asked, what a false norm costs whom, and which ones are not asked for. */
 
+import { changeBytes } from "../../core/merge/shown_change.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
 import type { GradientReplay } from "../../core/orchestrator/audit/audit_state.ts";
@@ -82,9 +83,9 @@ Deno.test("Gradient audits: exactly the confirmed tasks, in order, and the claim
   hub.work(nodes);
   const confirmed = new Map([...hub.state.work!.contributors].map((node) => [node, hub.seal(node)]));
   assertEquals(waiting(hub).map(({ miner }) => miner).toSorted(), [...confirmed.keys()].toSorted());
-  for (const { miner, task, tasks, squareSum, parameters } of waiting(hub)) {
+  for (const { miner, task, tasks, squareSum, change } of waiting(hub)) {
     const ids = confirmed.get(miner)!;
-    assertEquals([task, tasks.length, squareSum, parameters], [ids[0], ids.length, 1, null]);
+    assertEquals([task, tasks.length, squareSum, change], [ids[0], ids.length, 1, null]);
     const microbatches = ids.map((id) => Number(id.split(".")[0]!.replace(/\D/g, "")));
     assertEquals(tasks.map(({ microbatch }) => Number(microbatch)), microbatches);
   }
@@ -244,12 +245,12 @@ Deno.test("Gradient audits: of a later step with the parameters that its miner s
   assertEquals(waiting(hub).filter((replay) => !before.has(replay)).length, 0, "not without the parameters");
   const shown = nodes.find((node) => hub.state.audit.awaited.get(node)?.some(({ gradient }) => gradient !== null))!;
   const { stage } = hub.state.members.get(shown)!;
-  const parameters = hub.blob(4 * hub.state.stageFloats[stage!]!);
-  hub.tell(shown, { type: "stateShown", step: 1, parameters });
+  const change = hub.blob(changeBytes(hub.state.stageFloats[stage!]!));
+  hub.tell(shown, { type: "stateShown", step: 1, change });
   const fine = { isFinite: true, squareSum: 1e-9, largest: 1e-9 };
   hub.step({ type: "stateChecked", round: 0, step: 1, node: shown, way: fine, sketch: null });
   const [replay] = waiting(hub).filter((each) => each.miner === shown && each.step === 1);
-  assertEquals(replay?.parameters, parameters);
+  assertEquals(replay?.change, change);
 });
 
 Deno.test("Gradient audits: none where the setting is 0", () => {

@@ -1,5 +1,6 @@
 /** States that drawn miners are to show: when their tasks are audited with them, and what missing or impossible ones cost. */
 
+import { changeBytes } from "../../core/merge/shown_change.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
 import type { PayloadStats } from "../../core/merge/payload_stats.ts";
@@ -52,9 +53,9 @@ function merge(hub: ScriptedOrchestrator, nodes: readonly NodeId[], before = () 
 }
 
 function show(hub: ScriptedOrchestrator, node: NodeId, step: number) {
-  const parameters = hub.blob(4 * hub.state.stageFloats[0]!);
-  hub.tell(node, { type: "stateShown", step, parameters });
-  return parameters;
+  const change = hub.blob(changeBytes(hub.state.stageFloats[0]!));
+  hub.tell(node, { type: "stateShown", step, change });
+  return change;
 }
 
 function check(
@@ -71,7 +72,7 @@ function check(
 const fine: PayloadStats = { isFinite: true, squareSum: 1e-6, largest: 1e-6 };
 const replaysWith = (hub: ScriptedOrchestrator, hash: string) =>
   [...hub.state.audit.queue.groups.values()].flatMap(({ requests }) => requests)
-    .filter(({ request }) => request.type === "replay" && request.replay.parameters?.hash === hash).length;
+    .filter(({ request }) => request.type === "replay" && request.replay.change?.hash === hash).length;
 const faultsOf = (hub: ScriptedOrchestrator, node: NodeId) =>
   hub.records.filter((record) => (record.type === "faultSeen" || record.type === "blamed") && record.node === node)
     .length;
@@ -81,10 +82,10 @@ const paidInLastRound = (hub: ScriptedOrchestrator, node: NodeId) =>
 Deno.test("Shown states: the drawn task waits for a validator with the parameters shown", () => {
   const { hub, nodes: [one, two] } = drawn();
   const step = train(hub, [one, two]);
-  const parameters = show(hub, one, step);
-  assertEquals(replaysWith(hub, parameters.hash), 0, "not before the hub has looked at it");
+  const change = show(hub, one, step);
+  assertEquals(replaysWith(hub, change.hash), 0, "not before the hub has looked at it");
   check(hub, one, fine);
-  assertEquals(replaysWith(hub, parameters.hash), 1);
+  assertEquals(replaysWith(hub, change.hash), 1);
   show(hub, one, step);
   assertEquals(hub.effects.filter(({ type }) => type === "checkState").length, 1, "a state is shown once");
   assertEquals([faultsOf(hub, one), hub.state.audit.awaited.has(one)], [0, false]);

@@ -8,10 +8,15 @@
 
 import type { RunConfig } from "../../../core/config/config.ts";
 import { type ParameterTable, parameterTable, type StageSpec } from "../../../core/model/spec.ts";
-import type { ParameterSource } from "../../../core/protocol/message.ts";
+import { moveBy } from "../../../core/merge/shown_change.ts";
+import type { ReplaySource } from "../../../core/protocol/message.ts";
+import { sourceName } from "../../../core/statements/statement.ts";
 import type { StageCompute } from "../../../gpu/compute.ts";
+import { BlobError } from "../../../net/blobs/blobs.ts";
+import { workInTurns } from "../../../net/turns.ts";
 import type { BlobAccess } from "../../roles/blob_access.ts";
 import type { ComputeHost, HostedStage } from "../../roles/compute_host.ts";
+import { KeptVectors } from "./kept_vectors.ts";
 import { loadSource } from "./stage_source.ts";
 
 export interface HeldStage {
@@ -31,6 +36,7 @@ export class HeldStages {
   readonly #device: ComputeHost;
   readonly #blobs: BlobAccess;
   readonly #bytes: number;
+  readonly #vectors = new KeptVectors();
   readonly #open = new Map<string, OpenStage>(); // by place in the model, least recently used first
 
   /** `memoryBytes`: for all stages that are kept; one is open whatever it takes. */
@@ -47,16 +53,14 @@ export class HeldStages {
   /** The stage with the source's parameters. It may be closed by the next call. */
   async at(
     spec: StageSpec,
-    { config, source }: { config: RunConfig; source: ParameterSource },
+    { config, source }: { config: RunConfig; source: ReplaySource },
   ): Promise<HeldStage> {
     const stage = await this.#opened(spec);
-    const wanted = source.type === "initial" ? "initial" : source.parameters.hash;
+    const wanted = sourceName(source);
     if (stage.holds !== wanted) {
       stage.holds = null; // until all of it is there
-      const from = { config, source, table: stage.table, blobs: this.#blobs };
       const load = async (compute: StageCompute) => {
-        const { parameters } = await loadSource({ ...from, parametersOnly: true });
-        await compute.loadParameters(parameters);
+        await compute.loadParameters(await this.#parameters(stage, { config, source }));
       };
       stage.compute.begin?.(load);
       await load(stage.compute);
@@ -68,10 +72,31 @@ export class HeldStages {
   close(): void {
     for (const { compute } of this.#open.values()) compute.close();
     this.#open.clear();
+    this.#vectors.clear();
+  }
+
+  async #parameters(
+    { spec, table }: OpenStage,
+    { config, source }: { config: RunConfig; source: ReplaySource },
+  ): Promise<Float32Array> {
+    const blobs = this.#blobs;
+    const from = source.type === "moved" ? source.from : source;
+    const name = from.type === "initial" ? `initial ${placeOf(spec)}` : sourceName(from);
+    const start = await this.#vectors.get(name, async () => {
+      const { parameters } = await loadSource({ config, source: from, table, blobs, parametersOnly: true });
+      return parameters;
+    });
+    if (source.type !== "moved") return start;
+    const parameters = start.slice();
+    const isMoved = await workInTurns(moveBy(parameters, await blobs.get(source.change)));
+    if (!isMoved) {
+      throw new BlobError("wrongHash", `Cannot repeat a task as ${source.change.hash} must be a change of its stage`);
+    }
+    return parameters;
   }
 
   async #opened(spec: StageSpec): Promise<OpenStage> {
-    const place = `${spec.index} ${spec.firstLayer} ${spec.layerCount}`;
+    const place = placeOf(spec);
     const known = this.#open.get(place);
     this.#open.delete(place);
     if (known !== undefined) {
@@ -97,3 +122,6 @@ export class HeldStages {
     }
   }
 }
+
+/** A part of the model. */
+const placeOf = ({ index, firstLayer, layerCount }: StageSpec): string => `${index} ${firstLayer} ${layerCount}`;

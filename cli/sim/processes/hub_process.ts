@@ -41,8 +41,7 @@ import { QueueTimers } from "../queue_timers.ts";
 import { SymbolicHubWork } from "./symbolic_hub_work.ts";
 import { gradientWork, replayWork } from "../../../core/validator/replay_work.ts";
 import { noGradient } from "./symbolic_gradient.ts";
-import { symbolicReplay, symbolicSum } from "./symbolic_replay.ts";
-import { blobsOfSource } from "./symbolic_stage.ts";
+import { readOf, symbolicReplay, symbolicSum } from "./symbolic_replay.ts";
 import { largestOf } from "./symbolic_numbers.ts";
 import type { SwarmShape } from "../swarm_shape.ts";
 
@@ -192,7 +191,7 @@ export class HubProcess implements HubEnd {
   #refereed(work: RefereeTask | RefereeGradient, contents: readonly BlobRef[]): OrchestratorEvent {
     const { shape, blobs } = this.#options;
     const { task } = work;
-    const missing = blobs.missing(blobsOfSource(work.source));
+    const missing = blobs.missing(readOf(work.source));
     if (work.type === "refereeGradient") {
       if (missing !== null) {
         return { type: "gradientRefereed", task, squareSum: null, detail: `no blob ${missing.hash}` };

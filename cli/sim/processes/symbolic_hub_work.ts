@@ -52,8 +52,8 @@ export class SymbolicHubWork {
         return { type: "payloadChecked", round, stage, node, stats, shape: null, isSigned };
       }
       case "checkState": {
-        const { step, node, parameters } = work;
-        const way = blobs.has(parameters) ? statsOf([parameters], []) : null;
+        const { step, node, change } = work;
+        const way = blobs.has(change) ? statsOf([change], []) : null;
         return { type: "stateChecked", round, step, node, way, sketch: null };
       }
       case "layEnd": {

@@ -1,6 +1,8 @@
 /** A task or a gradient repeated on symbolic tensors, by a validator or by the hub: right to the last bit, or wrong. */
 
 import { present } from "../../../core/assert.ts";
+import type { BlobRef } from "../../../core/ids.ts";
+import type { ReplaySource } from "../../../core/protocol/message.ts";
 import type { RefereedRepetition } from "../../../core/score/verdict.ts";
 import type { GradientWork, ReplayWork } from "../../../core/validator/replay_work.ts";
 import { firstStepOf, type SwarmShape } from "../swarm_shape.ts";
@@ -39,6 +41,12 @@ export function symbolicSum(
 
 /** What the work began with: parameters that were shown, or the round's. */
 function startOf(shape: SwarmShape, { source, stage, round }: ReplayWork | GradientWork) {
-  const shown = source.type === "blobs" ? parseShown(source.parameters.hash) : null;
-  return shown ?? { ...vectorsOf(source, { shape, stage }), steps: firstStepOf(round, shape) };
+  if (source.type !== "moved") return { ...vectorsOf(source, { shape, stage }), steps: firstStepOf(round, shape) };
+  return present(parseShown(source.change.hash), "a change names the parameters that it leads to");
+}
+
+/** What is fetched of a source by those who only compute with it: no outer momentum. */
+export function readOf(source: ReplaySource): BlobRef[] {
+  if (source.type === "moved") return [...readOf(source.from), source.change];
+  return source.type === "initial" ? [] : [source.parameters];
 }

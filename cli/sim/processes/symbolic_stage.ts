@@ -11,6 +11,7 @@ import { present, unreachable } from "../../../core/assert.ts";
 import { wireBytes } from "../../../core/codec/wire.ts";
 import { fault, type Parsed, parsed } from "../../../core/fault.ts";
 import { type BlobHash, blobHash, type BlobRef, type Direction } from "../../../core/ids.ts";
+import { changeBytes } from "../../../core/merge/shown_change.ts";
 import type { LoggedTask, MinerResult, MinerWork } from "../../../core/miner/event.ts";
 import type { StageSpec } from "../../../core/model/spec.ts";
 import { taskOutput } from "../../../core/model/stage_wires.ts";
@@ -185,8 +186,9 @@ export class SymbolicStage {
   #uploadState(step: number): WorkOutcome {
     const hash = present(this.#copies.get(step), "a state is copied before it is uploaded");
     this.#copies.delete(step);
-    const parameters = this.#ref(hash);
-    return { result: parsed({ type: "uploadState", parameters }), puts: [parameters] };
+    const floats = present(this.#options.shape.stageFloats[this.#stage().index], "every stage has a length");
+    const change = { hash, bytes: changeBytes(floats) };
+    return { result: parsed({ type: "uploadState", change }), puts: [change] };
   }
 
   #formPayload(slices: readonly Slice[]): WorkOutcome {

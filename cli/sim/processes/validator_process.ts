@@ -12,7 +12,7 @@ import { watchedNode } from "../checks/watched_machine.ts";
 import { NodeProcess, type NodeServices } from "./node_process.ts";
 import type { GradientWork, ReplayWork } from "../../../core/validator/replay_work.ts";
 import { noGradient } from "./symbolic_gradient.ts";
-import { symbolicReplay, symbolicSum } from "./symbolic_replay.ts";
+import { readOf, symbolicReplay, symbolicSum } from "./symbolic_replay.ts";
 import { firstStepOf, type SwarmShape } from "../swarm_shape.ts";
 
 export class ValidatorProcess extends NodeProcess {
@@ -45,7 +45,7 @@ export class ValidatorProcess extends NodeProcess {
   #work(work: ValidatorWork, done: (outcome: Parsed<ValidatorResult>) => void): void {
     const { shape, blobs, watch } = this.services;
     const sources = work.type === "evaluate" ? work.sources : [work.source];
-    const refs = sources.flatMap((source) => source.type === "initial" ? [] : [source.parameters]);
+    const refs = sources.flatMap(readOf);
     const missing = this.services.missing(this.node, refs);
     const result: Parsed<ValidatorResult> = missing !== null
       ? { ok: false, fault: fault("badBlob", `no blob ${missing.hash}`) }

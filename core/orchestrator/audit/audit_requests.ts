@@ -10,7 +10,7 @@
 import { present } from "../../assert.ts";
 import type { BlobRef, NodeId } from "../../ids.ts";
 import { shuffle } from "../../prng.ts";
-import type { ParameterSource } from "../../protocol/message.ts";
+import type { ParameterSource, ReplaySource } from "../../protocol/message.ts";
 import type { Subject } from "../../statements/findings.ts";
 import { type DoneWork, sourceName, workHash } from "../../statements/statement.ts";
 import { gradientAttachments, gradientPart } from "./gradient_parts.ts";
@@ -150,11 +150,11 @@ function trialSources(
 
 /** Where the parameters are that the task was done with. `sources`: of its round. */
 export function replaySource(
-  { stage, parameters }: ReplayTask | GradientReplay,
+  { stage, change }: ReplayTask | GradientReplay,
   sources: readonly ParameterSource[],
-): ParameterSource {
-  if (parameters !== null) return { type: "blobs", parameters, momentum: null };
-  return present(sources[stage], "every stage has a source");
+): ReplaySource {
+  const from = present(sources[stage], "every stage has a source");
+  return change === null ? from : { type: "moved", from, change };
 }
 
 /** The segments that repeating the task takes. */

@@ -20,7 +20,7 @@ export interface ReplayTask {
   readonly gradient: BlobRef | null;
   readonly output: BlobRef | null; // null: the only stage's turnaround, of which its losses are compared
   readonly losses: readonly number[] | null;
-  readonly parameters: BlobRef | null; // shown by its miner; null: those of the round, as it is a task of its first step
+  readonly change: BlobRef | null; // to the parameters its miner showed; null: those of the round, as it is a task of its first step
   readonly signed: TaskReceipt | null; // its miner's word for it; null: it has given none
   readonly then: ReplayTask | null; // a forward's backward by the same miner, for the validator that has just repeated the forward
 }
@@ -43,7 +43,7 @@ export interface GradientReplay {
   readonly tasks: readonly GradientTask[]; // in the order in which the miner confirmed them
   readonly squareSum: number; // as the miner confirmed it
   readonly least: number; // core/score/gradient_verdict.ts
-  readonly parameters: BlobRef | null; // shown by its miner; null: those of the round, as it is of its first step
+  readonly change: BlobRef | null; // to the parameters its miner showed; null: those of the round, as it is of its first step
   readonly receipt: HeldReceipt | null; // its miner's word for the norm
 }
 
@@ -61,7 +61,7 @@ export interface AwaitedState {
   readonly sketchKey: number; // of the round
   readonly replays: readonly ReplayTask[];
   readonly gradient: GradientReplay | null;
-  parameters: BlobRef | null; // shown, and being checked
+  change: BlobRef | null; // shown, and being checked
 }
 
 /** From the round's start to parameters that a miner showed, or to where its payload leads. */
@@ -72,17 +72,10 @@ export interface SketchedWay {
   readonly sketch: readonly number[];
 }
 
-/** A state that was shown and that the hub has not begun to check. */
-export interface UncheckedState {
-  readonly node: NodeId;
-  readonly round: number;
-  readonly step: number;
-}
-
 /** What the hub keeps for the audits of a round's later steps. */
 export interface HeldForAudits {
   readonly wires: BlobRef[];
-  readonly states: BlobRef[]; // shown parameters, in the store
+  readonly states: BlobRef[]; // changes that were shown, in the store
 }
 
 /**
@@ -223,7 +216,6 @@ export interface AuditWork {
   readonly slowestMs: Map<AuditRequest["type"], number>; // answer to each kind of request, less with each one since
   readonly refereed: Map<string, RefereedWork>; // by referee.ts's keys, in the order in which they were found wrong
   readonly awaited: Map<NodeId, AwaitedState[]>; // by the miner that is to show them
-  unchecked: UncheckedState[];
   readonly drawn: Map<NodeId, number>; // states of the open round asked for, by miner
   readonly held: Map<number, HeldForAudits>; // by round
   readonly shownWays: Map<NodeId, SketchedWay[]>; // that wait for a payload: shown_ends.ts
@@ -238,12 +230,12 @@ export interface AuditWork {
 export const roundOf = (request: AuditRequest): number => isRepetition(request) ? request.replay.round : request.round;
 
 /** What is repeated once the parameters are there. */
-export function awaitedWork({ replays, gradient, parameters }: AwaitedState): AuditedWork[] {
+export function awaitedWork({ replays, gradient, change }: AwaitedState): AuditedWork[] {
   const tasks = replays.map((replay): AuditedWork => {
-    const then = replay.then === null ? null : { ...replay.then, parameters };
-    return { type: "replay", replay: { ...replay, parameters, then } };
+    const then = replay.then === null ? null : { ...replay.then, change };
+    return { type: "replay", replay: { ...replay, change, then } };
   });
-  return gradient === null ? tasks : [...tasks, { type: "gradient", replay: { ...gradient, parameters } }];
+  return gradient === null ? tasks : [...tasks, { type: "gradient", replay: { ...gradient, change } }];
 }
 
 /** What is held for the audits of a round. */

@@ -114,7 +114,7 @@ function replayTask(
     gradient: direction === "backward" ? wires[position - 1]?.ref ?? null : null,
     output: made.ref,
     losses: direction === "turnaround" ? pathway.losses : null,
-    parameters: null,
+    change: null,
     signed: null,
     then: null,
   };

@@ -85,7 +85,7 @@ function confirmedGradient(
     tasks,
     squareSum: sealed.squareSum,
     least: leastShare * usual * tasks.length ** 2,
-    parameters: null,
+    change: null,
     receipt: sealed.receipt,
   };
 }

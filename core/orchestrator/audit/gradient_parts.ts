@@ -7,7 +7,7 @@
  */
 
 import type { RunConfig } from "../../config/config.ts";
-import { tasksOfPart } from "../../protocol/message.ts";
+import { tasksOfPart } from "../../protocol/audit_messages.ts";
 import type { Attachment } from "../event.ts";
 import type { GradientReplay, GradientTask } from "./audit_state.ts";
 

@@ -3,8 +3,8 @@
  *
  * In the first step of a round the hub knows every replica's parameters; later they differ. So whenever a step closes, each of
  * its miners is drawn with the same chance, from the round's secret key. By then its wires, losses and gradient norm are in, so
- * nobody can work better in the steps that count. The step header asks a drawn miner for its parameters, the hub checks that
- * the round's steps can lead there (limits of core/train/longest_way.ts), and the drawn tasks wait for a validator like those of
+ * nobody can work better in the steps that count. The step header asks a drawn miner for its parameters, as their change since the
+ * round's start (core/merge/shown_change.ts); the hub checks that the round's steps can lead there (limits of core/train/longest_way.ts), and the drawn tasks wait for a validator like those of
  * the first step. Whoever does not show its parameters by the end of the next round has withheld a duty (members/blame.ts).
  *
  * Owns the states that are awaited, and what the hub keeps for these audits: wires, and parameters until the round's audits are
@@ -15,8 +15,8 @@ import { present } from "../../assert.ts";
 import { fault } from "../../fault.ts";
 import type { BlobRef, NodeId } from "../../ids.ts";
 import { mostStates } from "../../merge/allowance.ts";
+import { changeBytes } from "../../merge/shown_change.ts";
 import type { PayloadStats } from "../../merge/payload_stats.ts";
-import { vectorBytes } from "../../model/vector_bytes.ts";
 import { nextBelow } from "../../prng.ts";
 import type { StateShown } from "../../protocol/message.ts";
 import { longestWay } from "../../train/longest_way.ts";
@@ -27,7 +27,6 @@ import type { Member, OrchestratorState } from "../state.ts";
 import type { StepWork } from "../step/step_state.ts";
 import { noteShownWay } from "./shown_ends.ts";
 import { addRequest } from "./audit_queue.ts";
-import { sourcesOf } from "./audit_requests.ts";
 import {
   auditedRefs,
   type AwaitedState,
@@ -39,7 +38,6 @@ import {
   openOne,
   repetitionOf,
   type ReplayTask,
-  type UncheckedState,
 } from "./audit_state.ts";
 
 const fineness = 2 ** 24; // of the draw
@@ -91,7 +89,7 @@ export function awaitStates(
   for (const [node, replays] of drawn) {
     const { stage } = present(replays[0], "a drawn miner has a task");
     const gradient = gradients.get(node) ?? null;
-    const awaited: AwaitedState = { round, step, stage, reach, sketchKey, replays, gradient, parameters: null };
+    const awaited: AwaitedState = { round, step, stage, reach, sketchKey, replays, gradient, change: null };
     const others = audit.awaited.get(node);
     if (others === undefined) audit.awaited.set(node, [awaited]);
     else others.push(awaited);
@@ -104,61 +102,51 @@ export function awaitStates(
   return refs.filter(({ hash }) => !needed.has(hash));
 }
 
-/** The parameters of a drawn miner are in the store, it says. */
+/** The parameters of a drawn miner are in the store, it says, as their change since the round's start. */
 export function onStateShown(
   state: OrchestratorState,
-  { member: { node }, message: { step, parameters } }: { member: Member; message: StateShown },
+  { member: { node }, message: { step, change } }: { member: Member; message: StateShown },
 ): OrchestratorEffect[] {
   const awaited = state.audit.awaited.get(node)?.find((each) => each.step === step);
-  if (awaited === undefined || awaited.parameters !== null) return []; // too late, or said twice
-  const bytes = vectorBytes(present(state.stageFloats[awaited.stage], "every stage has a length"));
-  if (parameters.bytes !== bytes) {
-    const detail = `Cannot audit step ${step} as the parameters of stage ${awaited.stage} must have ${bytes} bytes: ` +
-      `current value is ${parameters.bytes}`;
+  if (awaited === undefined || awaited.change !== null) return []; // too late, or said twice
+  const bytes = changeBytes(present(state.stageFloats[awaited.stage], "every stage has a length"));
+  if (change.bytes !== bytes) {
+    const detail =
+      `Cannot audit step ${step} as the parameters shown of stage ${awaited.stage} must have ${bytes} bytes: ` +
+      `current value is ${change.bytes}`;
     return reject(node, fault("badBlob", detail));
   }
-  awaited.parameters = parameters;
-  heldOf(state, awaited.round).states.push(parameters);
-  state.audit.unchecked.push({ node, round: awaited.round, step });
-  return [];
+  awaited.change = change;
+  heldOf(state, awaited.round).states.push(change);
+  return [checkEffect(node, { ...awaited, change })];
 }
 
-/** Has the hub check what was shown, as soon as it can read what the round began with. */
-export function checkStates(state: OrchestratorState): OrchestratorEffect[] {
-  const { audit } = state;
-  if (audit.unchecked.length === 0) return [];
-  const effects: OrchestratorEffect[] = [];
-  audit.unchecked = audit.unchecked.filter((shown) => {
-    const { node, round, step } = shown;
-    const awaited = awaitedCheck(state, shown);
-    const sources = sourcesOf(state, round);
-    if (awaited === null || sources === null) return awaited !== null;
-    const { stage, parameters, sketchKey } = awaited;
-    const source = present(sources.stages[stage], "every stage has a source");
-    effects.push({ type: "checkState", round, step, stage, node, parameters, source, sketchKey });
-    return false;
-  });
-  return effects;
+type ShownState = AwaitedState & { readonly change: BlobRef };
+
+function checkEffect(node: NodeId, { round, step, stage, change, sketchKey }: ShownState): OrchestratorEffect {
+  return { type: "checkState", round, step, stage, node, change, sketchKey };
 }
 
 /** The state that was shown; null if it has been dropped meanwhile. */
 function awaitedCheck(
   { audit }: OrchestratorState,
-  { node, round, step }: UncheckedState,
-): AwaitedState & { parameters: BlobRef } | null {
+  { node, round, step }: { node: NodeId; round: number; step: number },
+): ShownState | null {
   for (const awaited of audit.awaited.get(node) ?? []) {
-    const { parameters } = awaited;
-    if (awaited.round === round && awaited.step === step && parameters !== null) return { ...awaited, parameters };
+    const { change } = awaited;
+    if (awaited.round === round && awaited.step === step && change !== null) return { ...awaited, change };
   }
   return null;
 }
 
 /** After a restart: uploads may have ended with the hub's process, which is nobody's fault, and its checks have. */
-export function resumeShowing(state: OrchestratorState): void {
-  const { audit } = state;
-  dropAwaited(state, ({ parameters }) => parameters === null);
-  audit.unchecked = [...audit.awaited].flatMap(([node, states]) =>
-    states.map(({ round, step }) => ({ node, round, step }))
+export function resumeShowing(state: OrchestratorState): OrchestratorEffect[] {
+  dropAwaited(state, ({ change }) => change === null);
+  return [...state.audit.awaited].flatMap(([node, states]) =>
+    states.flatMap((awaited) => {
+      const { change } = awaited;
+      return change === null ? [] : [checkEffect(node, { ...awaited, change })];
+    })
   );
 }
 
@@ -242,7 +230,7 @@ export function endShowing(state: OrchestratorState): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
   for (const node of hidLately(state)) state.roundUnits.delete(node);
   for (const [node, states] of [...state.audit.awaited]) {
-    const late = states.find((each) => isOld(each) && each.parameters === null);
+    const late = states.find((each) => isOld(each) && each.change === null);
     drop(state, { node, isVain: isOld });
     if (late !== undefined) effects.push(...missedShowing(state, { node, step: late.step }));
   }

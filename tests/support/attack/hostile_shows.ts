@@ -1,23 +1,29 @@
 /** What a miner shows instead of the parameters it worked with. */
 
 import { blobHash } from "../../../core/ids.ts";
-import { bytesOfFloats } from "../../../core/model/vector_bytes.ts";
+import { atOnce } from "../../../core/long_work.ts";
+import { alignFloats } from "../../../core/merge/butterfly.ts";
+import { changeBytes, encodeChange } from "../../../core/merge/shown_change.ts";
 import { refOf } from "../../../net/blobs/blob_hash.ts";
 import { type Hostile, instead } from "../../../cli/redteam/hostile_node.ts";
 
 /** Names parameters that nobody has stored. */
 export const showsUnstored: Hostile = instead("stateShown", ({ message }) => ({
   ...message,
-  parameters: { ...message.parameters, hash: blobHash("5a".repeat(32)) },
+  change: { ...message.change, hash: blobHash("5a".repeat(32)) },
 }));
 
-/** Shows this instead of its parameters, once it is stored. */
-export const showsOther = (values: (length: number) => Float32Array): Hostile => ({
+/** Shows a change of this, in every value, instead of its own, once it is stored. */
+export const showsChange = (value: number): Hostile => ({
   say: ({ message, store }) => {
     if (message.type !== "stateShown") return [message];
-    const bytes = bytesOfFloats(values(message.parameters.bytes / 4));
-    const parameters = refOf(bytes);
-    store.held.set(parameters.hash, bytes);
-    return [{ ...message, parameters }];
+    const values = new Float32Array(valuesIn(message.change.bytes)).fill(value);
+    const bytes = atOnce(encodeChange(values, new Float32Array(values.length)));
+    const ref = refOf(bytes);
+    store.held.set(ref.hash, bytes);
+    return [{ ...message, change: ref }];
   },
 });
+
+/** Stages have a multiple of this many values. */
+const valuesIn = (bytes: number): number => alignFloats * (bytes / changeBytes(alignFloats));

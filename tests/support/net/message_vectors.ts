@@ -45,7 +45,7 @@ export const nodeSamples: Samples<NodeMessage> = {
   loadFailed: { type: "loadFailed", assignment: 3, fault },
   taskFailed: { type: "taskFailed", task, fault },
   stepSealed: { type: "stepSealed", step: 200, request: 12, tasks: 8, gradientSquareSum: 0.037, root: hash, signature },
-  stateShown: { type: "stateShown", step: 200, parameters },
+  stateShown: { type: "stateShown", step: 200, change: parameters },
   payloadCommitted: {
     type: "payloadCommitted",
     round: 1,
@@ -129,7 +129,7 @@ export const hubSamples: Samples<HubMessage> = {
     direction: "turnaround",
     first: 8,
     isLast: true,
-    source,
+    source: { type: "moved", from: source, change: momentum },
   },
   gradientClaimed: { type: "gradientClaimed", request: 4, claimed: 0.5, least: 0.0000001 },
   reject: { type: "reject", fault },

@@ -110,7 +110,7 @@ Deno.test("Store allowance: it is twice what one round of an honest miner takes,
     codec: payloadCodecs.float32,
     states: 3,
   });
-  assertEquals([blobBytes, bytes, blobs], [25_600, 2 * 7 * 25_600, 2 * (2 * 100 + 2 + 3)]);
+  assertEquals([blobBytes, bytes, blobs], [25_600, 2 * (4 * 25_600 + 3 * 130 * 100), 2 * (2 * 100 + 2 + 3)]);
 });
 
 Deno.test("Store allowance: no layout has more slices than counted", () => {

@@ -1,0 +1,43 @@
+/**
+ * Parameters of rounds that a node has fetched, by hash, while there is room: a validator repeats tasks with what a round began
+ * with again and again, and with changes from it.
+ *
+ * The least recently used vector goes first; one is kept whatever it takes. Nobody may write into a kept vector.
+ */
+
+const usualBytes = 2 ** 30;
+
+export class KeptVectors {
+  readonly #vectors = new Map<string, Float32Array>(); // least recently used first
+  readonly #mostBytes: number;
+  #bytes = 0;
+
+  constructor(mostBytes = usualBytes) {
+    this.#mostBytes = mostBytes;
+  }
+
+  async get(hash: string, load: () => Promise<Float32Array>): Promise<Float32Array> {
+    const known = this.#vectors.get(hash);
+    const vector = known ?? await load();
+    this.#vectors.delete(hash);
+    this.#vectors.set(hash, vector);
+    if (known === undefined) {
+      this.#bytes += vector.byteLength;
+      this.#makeRoom();
+    }
+    return vector;
+  }
+
+  clear(): void {
+    this.#vectors.clear();
+    this.#bytes = 0;
+  }
+
+  #makeRoom(): void {
+    for (const [hash, { byteLength }] of this.#vectors) {
+      if (this.#bytes <= this.#mostBytes || this.#vectors.size === 1) return;
+      this.#vectors.delete(hash);
+      this.#bytes -= byteLength;
+    }
+  }
+}
