@@ -58,7 +58,7 @@ export interface RunSummary {
   readonly bytesPerTrainedToken: number | null; // all that crossed the orchestrator's port, both ways
   readonly wireBytes: number; // of that: tasks with their tensors
   readonly mergeBytes: number; // payloads and reduced slices
-  readonly parameterBytes: number; // whole stages
+  readonly parameterBytes: number; // whole stages, and what audits read
   readonly controlBytes: number; // all other messages
   readonly mergeBytesPerMiner: number | null; // uploaded per round
   readonly mergeRounds: number;

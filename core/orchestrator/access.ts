@@ -11,6 +11,7 @@
  */
 
 import type { BlobHash, NodeId, StageIndex } from "../ids.ts";
+import { changeBytes } from "../merge/shown_change.ts";
 import type { ParameterSource } from "../protocol/message.ts";
 import { sourcesOf } from "./audit/audit_requests.ts";
 import type { StageMerge } from "./merge/merge_state.ts";
@@ -53,7 +54,8 @@ function isPayloadOf(merge: StageMerge, { index, hash }: { index: number; hash: 
 /** A validator has one request at a time. It repeats and evaluates without the outer momentum. */
 function isAskedAbout(state: OrchestratorState, { node, hash }: BlobRead): boolean {
   const isParameters = (source: ParameterSource | undefined) =>
-    source?.type === "blobs" && source.parameters.hash === hash;
+    source?.type === "blobs" &&
+    (source.parameters.hash === hash || (source.merge?.slices.some((slice) => slice.hash === hash) ?? false));
   const { running, runningOf } = state.audit;
   const request = running.get(runningOf.get(node) ?? -1)?.request;
   if (request === undefined) return false;
@@ -66,13 +68,18 @@ function isAskedAbout(state: OrchestratorState, { node, hash }: BlobRead): boole
   return change?.hash === hash || isParameters(sourcesOf(state, round)?.stages[stage]);
 }
 
-/** What a blob that crosses the hub's port is for: parts of a merge, or a stage. An upload is told by its time. */
+/**
+ * What a blob that crosses the hub's port is for: payloads and slices of a merge, or parameters, also those that audits read. An
+ * upload is told by its time, or by its size if the miner is to show its parameters.
+ */
 export function blobPurpose(
-  { sources, merge }: OrchestratorState,
-  { hash, way }: { hash: BlobHash; way: "received" | "sent" },
+  { sources, merge, members, audit, stageFloats }: OrchestratorState,
+  { node, hash, way, bytes }: { node: NodeId; hash: BlobHash; way: "received" | "sent"; bytes: number },
 ): "merge" | "parameters" {
-  if (way === "received") return merge === null ? "parameters" : "merge";
-  return sources.stages.some((source) => isStart(source, hash)) ? "parameters" : "merge";
+  if (members.get(node)?.role === "validator") return "parameters";
+  if (way === "sent") return sources.stages.some((source) => isStart(source, hash)) ? "parameters" : "merge";
+  const isShown = audit.awaited.get(node)?.some(({ stage }) => bytes === changeBytes(stageFloats[stage] ?? 0)) ?? false;
+  return merge === null || isShown ? "parameters" : "merge";
 }
 
 /** Whether these are another stage's parameters, of the current round, the next one, or one still under audit. */

@@ -8,15 +8,19 @@ import type { ParameterSource } from "../protocol/message.ts";
 import type { OrchestratorEffect } from "./event.ts";
 import type { OrchestratorState } from "./state.ts";
 
+/** The vectors. */
 export function blobsOf(sources: readonly ParameterSource[]): BlobRef[] {
-  return sources.flatMap((source) =>
-    source.type === "initial"
-      ? []
-      : source.momentum === null
-      ? [source.parameters]
-      : [source.parameters, source.momentum]
-  );
+  return sources.flatMap((source) => {
+    if (source.type === "initial") return [];
+    return source.momentum === null ? [source.parameters] : [source.parameters, source.momentum];
+  });
 }
+
+/** The vectors, and the slices that lead to them. */
+export const readableOf = (sources: readonly ParameterSource[]): BlobRef[] => [
+  ...blobsOf(sources),
+  ...sources.flatMap((source) => source.type === "initial" ? [] : source.merge?.slices ?? []),
+];
 
 /** Hashes of all blobs that a round in use, an upload, a merge or an open audit may still need. */
 export function usedBlobs(state: OrchestratorState): Set<string> {
@@ -24,11 +28,11 @@ export function usedBlobs(state: OrchestratorState): Set<string> {
   const use = (refs: readonly BlobRef[]) => {
     for (const ref of refs) used.add(ref.hash);
   };
-  use(blobsOf(state.sources.stages));
-  for (const { stages } of state.retired) use(blobsOf(stages));
+  use(readableOf(state.sources.stages));
+  for (const { stages } of state.retired) use(readableOf(stages));
   for (const { states } of state.audit.held.values()) use(states);
   for (const { ends } of state.audit.trials) for (const { slices } of ends) use(slices ?? []);
-  use(blobsOf(state.good?.sources.stages ?? []));
+  use(readableOf(state.good?.sources.stages ?? []));
   for (const { merged } of state.upload?.stages ?? []) {
     use(merged.momentum === null ? [merged.parameters] : [merged.parameters, merged.momentum]);
   }

@@ -17,6 +17,7 @@ import type {
 } from "./audit_messages.ts";
 import type { RunConfig } from "../config/config.ts";
 import type { Fault } from "../fault.ts";
+import type { InitialSource, StoredSource } from "./stored_source.ts";
 import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../ids.ts";
 
 export const PROTOCOL_VERSION = 14;
@@ -36,10 +37,8 @@ export interface Peer {
   readonly pass: string | null; // the hub's permission for the reader to copy the stage, shown to the peer; written by the hub's shell
 }
 
-/** Where a stage's parameters come from: generated from the run's seed, or fetched by hash. */
-export type ParameterSource =
-  | { readonly type: "initial" }
-  | { readonly type: "blobs"; readonly parameters: BlobRef; readonly momentum: BlobRef | null };
+/** Where a stage's parameters come from: generated from the run's seed, or fetched by hash, or else made (stored_source.ts). */
+export type ParameterSource = InitialSource | StoredSource;
 
 /** What a task was computed with: a round's parameters, or those that a miner showed (core/merge/shown_change.ts). */
 export type ReplaySource =

@@ -10,6 +10,7 @@ import type { RunConfig } from "../../core/config/config.ts";
 import { parseRunConfig } from "../../core/config/parse.ts";
 import { tasksOfPart } from "../../core/protocol/audit_messages.ts";
 import type { HubMessage } from "../../core/protocol/message.ts";
+import { mostFollowed } from "../../core/protocol/stored_source.ts";
 import { passPattern } from "../auth/peer_pass.ts";
 import { type MessageRules, readMessage } from "./schema_message.ts";
 import {
@@ -20,6 +21,7 @@ import {
   faultValue,
   finite,
   flag,
+  hex64,
   httpUrl,
   list,
   microbatch,
@@ -45,7 +47,17 @@ const config = v.pipe(
 
 const parameterSource = v.variant("type", [
   v.strictObject({ type: v.literal("initial") }),
-  v.strictObject({ type: v.literal("blobs"), parameters: blobRef, momentum: v.nullable(blobRef) }),
+  v.strictObject({
+    type: v.literal("blobs"),
+    parameters: blobRef,
+    momentum: v.nullable(blobRef),
+    merge: v.exactOptional(
+      v.strictObject({
+        from: v.union([v.literal("initial"), hex64]),
+        slices: v.pipe(list(blobRef), v.maxLength(mostFollowed)),
+      }),
+    ),
+  }),
 ]);
 const replaySource = v.variant("type", [
   ...parameterSource.options,

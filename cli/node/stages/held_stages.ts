@@ -17,6 +17,7 @@ import { workInTurns } from "../../../net/turns.ts";
 import type { BlobAccess } from "../../roles/blob_access.ts";
 import type { ComputeHost, HostedStage } from "../../roles/compute_host.ts";
 import { KeptVectors } from "./kept_vectors.ts";
+import { followMerge } from "./follow_merge.ts";
 import { loadSource } from "./stage_source.ts";
 
 export interface HeldStage {
@@ -81,10 +82,11 @@ export class HeldStages {
   ): Promise<Float32Array> {
     const blobs = this.#blobs;
     const from = source.type === "moved" ? source.from : source;
-    const name = from.type === "initial" ? `initial ${placeOf(spec)}` : sourceName(from);
-    const start = await this.#vectors.get(name, async () => {
-      const { parameters } = await loadSource({ config, source: from, table, blobs, parametersOnly: true });
-      return parameters;
+    const nameAt = (name: string) => name === "initial" ? `initial ${placeOf(spec)}` : name;
+    const start = await this.#vectors.get(nameAt(sourceName(from)), async () => {
+      const before = from.type === "blobs" && from.merge ? this.#vectors.known(nameAt(from.merge.from)) : undefined;
+      const followed = before === undefined ? null : await followMerge(before, { config, source: from, blobs });
+      return followed ?? (await loadSource({ config, source: from, table, blobs, parametersOnly: true })).parameters;
     });
     if (source.type !== "moved") return start;
     const parameters = start.slice();

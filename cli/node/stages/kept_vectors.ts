@@ -16,6 +16,11 @@ export class KeptVectors {
     this.#mostBytes = mostBytes;
   }
 
+  /** Undefined: it is not kept. */
+  known(hash: string): Float32Array | undefined {
+    return this.#vectors.get(hash);
+  }
+
   async get(hash: string, load: () => Promise<Float32Array>): Promise<Float32Array> {
     const known = this.#vectors.get(hash);
     const vector = known ?? await load();

@@ -45,7 +45,7 @@ import { type OrchestratorEffect, record } from "../event.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 import { proofOfTask, proofWord } from "./work_proof.ts";
 import { auditedOutcomes, loseWires, mostAudited, releaseWires } from "../step/outcomes.ts";
-import { blobsOf, deleteUnused } from "../stored_blobs.ts";
+import { deleteUnused, readableOf } from "../stored_blobs.ts";
 
 /** Whether any validator can be expected to answer. */
 export function isAudited(state: OrchestratorState): boolean {
@@ -250,7 +250,10 @@ export function settleRounds(state: OrchestratorState): OrchestratorEffect[] {
   if (!retired.some(isOver)) return effects;
   state.retired = retired.filter((sources) => !isOver(sources));
   effects.push(
-    ...deleteUnused(state, retired.filter(isOver).flatMap((sources) => blobsOf(sources.stages).map((ref) => ref.hash))),
+    ...deleteUnused(
+      state,
+      retired.filter(isOver).flatMap((sources) => readableOf(sources.stages).map((ref) => ref.hash)),
+    ),
   );
   return effects;
 }

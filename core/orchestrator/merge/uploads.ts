@@ -11,6 +11,8 @@ import { present } from "../../assert.ts";
 import { fault } from "../../fault.ts";
 import type { NodeId, StageIndex } from "../../ids.ts";
 import type { ParameterSource, ParametersUploaded } from "../../protocol/message.ts";
+import { mostFollowed } from "../../protocol/stored_source.ts";
+import { sourceName } from "../../statements/statement.ts";
 import { addRequest } from "../audit/audit_queue.ts";
 import { evaluationOf } from "../audit/audit_state.ts";
 import { dropReplays, isAudited } from "../audit/auditing.ts";
@@ -102,6 +104,16 @@ function sourcesOf(upload: UploadWork): ParameterSource[] {
   return upload.stages.map(({ merged }) => ({ ...merged, type: "blobs" }));
 }
 
+/** The same, with what leads there from the last round's. */
+function followableSources({ sources, config }: OrchestratorState, upload: UploadWork): ParameterSource[] {
+  return upload.stages.map(({ merged, slices }, stage) => {
+    const before = sources.stages[stage];
+    const isFew = slices.length > 0 && slices.length <= mostFollowed;
+    if (config.outer.momentum > 0 || before === undefined || !isFew) return { ...merged, type: "blobs" };
+    return { ...merged, type: "blobs", merge: { from: sourceName(before), slices } };
+  });
+}
+
 export function onParametersUploaded(
   state: OrchestratorState,
   options: { member: Member; message: ParametersUploaded },
@@ -147,7 +159,7 @@ function publishSources(
   const { closeUntilMs, config } = state;
   if (closeUntilMs !== null) state.closeUntilMs = Math.max(closeUntilMs, nowMs + config.limits.mergePhaseMs); // to evaluate it
   state.retired.push(state.sources);
-  state.sources = { round: upload.round, stages: sourcesOf(upload) };
+  state.sources = { round: upload.round, stages: followableSources(state, upload) };
   state.upload = null;
   state.restoring.clear();
   if (isAudited(state)) addRequest(state.audit, evaluationOf(upload.round));

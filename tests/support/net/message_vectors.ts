@@ -29,6 +29,7 @@ const hash = "89".repeat(32);
 const signature = "0123456789abcdef".repeat(8);
 const fault = { code: "badBlob", detail: "Cannot use a slice as it is missing – try again" } as const;
 const source = { type: "blobs", parameters, momentum } as const;
+const followed = { type: "blobs", parameters, momentum: null, merge: { from: hash, slices: [momentum] } } as const;
 
 export const nodeSamples: Samples<NodeMessage> = {
   join: {
@@ -106,7 +107,7 @@ export const hubSamples: Samples<HubMessage> = {
   applyMerge: { type: "applyMerge", round: 0, slices: [parameters] },
   uploadParameters: { type: "uploadParameters", round: 1 },
   workReport: { type: "workReport", round: 3, miners: [miner, hub], units: [120, 0], expelled: [hub] },
-  evaluate: { type: "evaluate", request: 2, round: 1, sources: [source, { type: "initial" }], isTrial: false },
+  evaluate: { type: "evaluate", request: 2, round: 1, sources: [followed, { type: "initial" }], isTrial: false },
   replay: {
     type: "replay",
     request: 3,
