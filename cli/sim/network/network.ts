@@ -14,10 +14,10 @@ import type { HubMessage, NodeMessage } from "../../../core/protocol/message.ts"
 import { present } from "../../../core/assert.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";
 import { Dice } from "../dice.ts";
+import type { LinkShape } from "../../chaos/link_shape.ts";
 import type { EventQueue } from "../event_queue.ts";
 import { type Lane, letterOf, receivedOf } from "./lane.ts";
 import {
-  type EqualLinks,
   type HubEnd,
   type Link,
   type NodeEnd,
@@ -31,7 +31,7 @@ export interface NetworkOptions {
   readonly queue: EventQueue;
   readonly seed: number;
   readonly sessionKeepMs: number;
-  readonly links?: EqualLinks;
+  readonly links?: LinkShape; // of every node alike. @default drawn for each
 }
 
 const { heartbeatMs, silentHeartbeats, helloMs } = defaultNetLimits;
@@ -238,7 +238,7 @@ export class Network {
     if (lane.isHeld) return;
     const { queue } = this.#options;
     lane.freeAtMs = Math.max(this.#nowMs, lane.freeAtMs) + bytes / this.#bandwidth(peer);
-    const jitterMs = peer.dice.between(0, peer.latencyMs >> 2);
+    const jitterMs = peer.dice.between(0, peer.jitterMs);
     lane.lastArrivalMs = Math.max(lane.lastArrivalMs, lane.freeAtMs + peer.latencyMs + jitterMs);
     queue.at(lane.lastArrivalMs, () => this.#arrive(peer, link, lane));
   }
@@ -294,6 +294,13 @@ export class Network {
     return this.#nowMs - peer.detachedAtMs >= this.#options.sessionKeepMs;
   }
 
+  /** A line that cuts every connection after about the same time. */
+  #resetLater(peer: Peer, link: Link): void {
+    this.#options.queue.after(peer.resetMs * (0.5 + peer.dice.unit()), () => {
+      if (peer.link === link && link.carries) this.cut(peer.node);
+    });
+  }
+
   #dialLater(peer: Peer): void {
     const { queue } = this.#options;
     peer.failedDials += 1;
@@ -335,6 +342,7 @@ export class Network {
     const link: Link = { end, session, carries: true, hubSees: true, nodeSees: true };
     peer.link = link;
     peer.failedDials = 0;
+    if (peer.resetMs < Infinity) this.#resetLater(peer, link);
     for (const lane of [session.toHub, session.toNode]) {
       lane.relink(this.#nowMs);
       for (const letter of lane.letters) this.#carry(peer, { link, lane, bytes: letter.bytes });
