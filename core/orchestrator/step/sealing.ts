@@ -25,7 +25,7 @@ import { hasComeBackOften } from "../members/returns.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 import { rootOf } from "../../statements/work_tree.ts";
 import { mostSquareSum } from "../../score/gradient_verdict.ts";
-import { takeAskedAhead } from "./asking_ahead.ts";
+import { askAhead, takeAskedAhead } from "./asking_ahead.ts";
 import { deliveredBy, receiptOf } from "./receipts.ts";
 import { forwardsOf, noteFault, type StepWork } from "./step_state.ts";
 import { isTail } from "./wiring.ts";
@@ -33,8 +33,13 @@ import { isTail } from "./wiring.ts";
 const leastPatienceMs = 5000;
 const returnMs = 10_000; // extra time for one without a link: it may be on its way back
 
+/** Asks whoever is likely to have all it will get in this step, or has it. Called when nothing more can be handed out. */
+export function requestSeals(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+  return [...askAhead(state), ...sealIdle(state, nowMs)];
+}
+
 /** Asks every contributor whose part can now change only through a loss. */
-export function sealIdle(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+function sealIdle(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const { work } = state;
   if (work === null) return [];
   const effects: OrchestratorEffect[] = [];
