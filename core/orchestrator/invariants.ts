@@ -48,8 +48,8 @@ export function assertInvariants(state: OrchestratorState): void {
 function assertMember(state: OrchestratorState, member: Member): void {
   const { node } = member;
   assert(
-    member.leases.size <= state.config.limits.leasesPerMiner,
-    `${node} must not hold more leases than leasesPerMiner`,
+    member.leases.size <= member.places,
+    `${node} must not hold more leases than it has places for`,
   );
   assert(member.status !== "active" || member.stage !== null, `${node} is active without a stage`);
   assert(
@@ -93,10 +93,10 @@ function assertRoster(
   const placed = new Set(roster.ready.flatMap(({ member, busyMs }) => busyMs === member.busyMs ? [member] : []));
   for (const member of active) {
     assert(
-      !member.isReady || (placed.has(member) && hasFreePlace(state, member)),
+      !member.isReady || (placed.has(member) && hasFreePlace(member)),
       `${member.node} must have a place to be ready`,
     );
-    assert(member.isReady || !hasFreePlace(state, member), `${member.node} has a free place and must be ready`);
+    assert(member.isReady || !hasFreePlace(member), `${member.node} has a free place and must be ready`);
     assert(roster.backlog.has(member) === !isEmpty(member.own), `${member.node}'s own queue must be known`);
   }
 }

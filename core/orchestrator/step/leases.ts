@@ -52,7 +52,7 @@ export function lease(
   item.attempts += 1;
   if (item.status === "queued") countWaiting(work, item, -1);
   item.status = "leased";
-  item.leases.push({ task, node: member.node, leasedMs: nowMs, deadlineMs });
+  item.leases.push({ task, node: member.node, leasedMs: nowMs, deadlineMs, isAlone: member.leases.size === 0 });
   work.leased.set(task, item);
   if (direction !== "forward") {
     work.touched.add(member.node);

@@ -18,6 +18,7 @@ export interface Lease {
   readonly node: NodeId;
   readonly leasedMs: number;
   readonly deadlineMs: number;
+  readonly isAlone: boolean; // its miner held no other then
 }
 
 /** What is implausible about a result. */

@@ -197,12 +197,12 @@ export class ScriptedOrchestrator {
   }
 
   /** Answers a task as an honest miner does. */
-  finish(node: NodeId, task: Sent<"runTask">): void {
+  finish(node: NodeId, task: Sent<"runTask">, computeMs = 1): void {
     const wire = taskOutput(this.stages[task.stage]!, task.direction);
     const { sequencesPerMicrobatch } = this.state.config.train;
     const losses = task.direction === "turnaround" ? new Array<number>(sequencesPerMicrobatch).fill(this.loss) : null;
     const segments = wire === null ? [] : [this.blob(wireBytes(wire))];
-    this.tell(node, { type: "taskDone", task: task.task, losses, computeMs: 1 }, segments);
+    this.tell(node, { type: "taskDone", task: task.task, losses, computeMs }, segments);
   }
 
   tasksOf(node: NodeId): Sent<"runTask">[] {
