@@ -41,7 +41,7 @@ const swarm = (name: string, { share, stepsPerRound }: { share: number; stepsPer
 const line = (microbatchesPerStep: number, links?: string): Row => ({
   ...row(`${microbatchesPerStep} microbatches${links === undefined ? "" : `, ${links}`}`, {
     "train.microbatchesPerStep": microbatchesPerStep,
-    "train.steps": 960 / microbatchesPerStep,
+    "train.steps": 1920 / microbatchesPerStep,
   }),
   ...(links === undefined ? {} : { links }),
 });
@@ -89,7 +89,7 @@ export const experiments: Readonly<Record<string, Experiment>> = {
   links: {
     doc: "steps of more microbatches over home lines: tokens per second of virtual time, and what they cost in loss",
     settings: { "swarm.replicas": 2 },
-    rows: [4, 8, 16].flatMap((microbatches) => lines.map((links) => line(microbatches, links))),
+    rows: [8, 16, 32].flatMap((microbatches) => lines.map((links) => line(microbatches, links))),
   },
 };
 

@@ -64,7 +64,7 @@ export function shapeOf({ seed, miners, forwardMs: givenMs }: ShapeOptions): Swa
     "limits.leaseMs": 6_000 + 60 * forwardMs,
     "limits.mergePhaseMs": 10_000 + 20 * forwardMs,
     "limits.minersPerStage": Math.min(mostReplicas, Math.max(64, 2 * replicas)),
-    "limits.leasesPerMiner": dice.between(2, 4),
+    "limits.leasesPerMiner": dice.between(2, 16),
   });
   return { ...shapeFrom(config), forwardMs };
 }

@@ -302,8 +302,8 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
     "Grace period for the others once the quorum has answered.",
   ),
   "limits.leasesPerMiner": int(
-    { min: 1, max: 1024, unit: "tasks", default: 4, mayChange: true },
-    "Most outstanding tasks per miner.",
+    { min: 1, max: 1024, unit: "tasks", default: 16, mayChange: true },
+    "Most outstanding tasks per miner: four, or more where its link is slow.",
   ),
   "limits.minersPerStage": int(
     { min: 1, max: 4096, unit: "miners", default: 64, mayChange: true },
