@@ -16,9 +16,10 @@ import { noValues, type PayloadStats, unreadable } from "../payload_stats.ts";
 import { BitReader, BitWriter } from "./bit_stream.ts";
 import {
   type ChunkLayout,
+  chunksBytes,
   chunkValues,
-  emptyChunkBits,
   KeptValues,
+  type LayoutOf,
   mostBits,
   readHead,
   readKept,
@@ -41,10 +42,10 @@ export const sparse = sparseCodec(densities.default);
 /** `density`: the share of values that a payload keeps. */
 function sparseCodec(density: number): PayloadCodec {
   const layoutOf = chunkLayouts(density);
-  const boundsOf = (values: number) => payloadBytes(values, layoutOf);
+  const boundsOf = (values: number) => chunksBytes(values, { layoutOf, headBytes });
   return {
     name: "sparse",
-    version: 1,
+    version: 2,
     tuned: ({ density: wanted = densities.default }) => wanted === densities.default ? sparse : sparseCodec(wanted),
     payloadBytes: boundsOf,
     resultBytes: sparseResultBytes,
@@ -52,15 +53,12 @@ function sparseCodec(density: number): PayloadCodec {
     isOwnAverage: false,
     keepsResidual: true,
     mostRounds: Math.round(1 / (1 - feedback)),
-    encode: (input) => encode(input, density),
+    encode: (input) => encode(input, { density, layoutOf }),
     inspect: (payload, values) => inspect(payload, { values, bounds: boundsOf(values), layoutOf }),
     average: (slices) => averageSparse(slices, { layoutOf, boundsOf, levelsOf }),
     decodeResult: decodeSparseResult,
   };
 }
-
-/** The limits of a chunk's payload by its number of values. */
-type LayoutOf = (values: number) => ChunkLayout;
 
 function chunkLayouts(density: number): LayoutOf {
   const layout = (values: number): ChunkLayout => ({
@@ -78,14 +76,10 @@ function wantedOf(density: number, { values, embeddings }: { values: number; emb
   return Math.min(values, Math.max(1, Math.round(density * counted)));
 }
 
-function payloadBytes(values: number, layoutOf: LayoutOf): ByteBounds {
-  const [whole, rest] = [Math.floor(values / chunkValues), values % chunkValues];
-  const chunks = whole + (rest > 0 ? 1 : 0);
-  const bits = whole * mostBits(layoutOf(chunkValues)) + (rest > 0 ? mostBits(layoutOf(rest)) : 0);
-  return { least: headBytes + Math.ceil(chunks * emptyChunkBits / 8), most: headBytes + Math.ceil(bits / 8) };
-}
-
-function* encode({ values, residual, embeddings }: EncodeInput, density: number): LongWork<Uint8Array> {
+function* encode(
+  { values, residual, embeddings }: EncodeInput,
+  { density, layoutOf }: { density: number; layoutOf: LayoutOf },
+): LongWork<Uint8Array> {
   const left = present(residual, "a residual is kept for a sparse payload");
   const writer = new BitWriter();
   const kept = new KeptValues();
@@ -98,7 +92,7 @@ function* encode({ values, residual, embeddings }: EncodeInput, density: number)
       for (let i = 0; i < wanted.length; i++) wanted[i] = wanted[i]! + feedback * rest[i]!;
       kept.count = chooseLargest(wanted, wantedOf(density, ofChunk), kept.places);
       const levels = quantize(wanted, kept);
-      writeKept(writer, { kept, levels, codeBits: 2 });
+      writeKept(writer, { kept, levels, layout: layoutOf(end - start) });
       leaveRest(wanted, { kept, levels, rest });
     }
   });
@@ -109,24 +103,31 @@ function overlap(ranges: readonly ValueRange[], { start, end }: ValueRange): num
   return ranges.reduce((sum, range) => sum + Math.max(0, Math.min(end, range.end) - Math.max(start, range.start)), 0);
 }
 
+const magnitudes = new Float32Array(chunkValues); // scratch: of the kept values
+
 /** Sets the codes and returns the two levels, by Lloyd's method: the means of both sides of a split halfway between them. */
 function quantize(values: Float32Array, { places, codes, count }: KeptValues): [low: number, high: number] {
-  let split = 0;
-  for (let i = 0; i < count; i++) split += Math.abs(values[places[i]!]!) / count;
-  let [low, high] = [split, split];
+  let sum = 0;
+  for (let i = 0; i < count; i++) {
+    magnitudes[i] = Math.abs(values[places[i]!]!);
+    sum += magnitudes[i]!;
+  }
+  let split = sum / count;
+  let [low, high, lastSplit] = [split, split, split];
   for (let step = 0; step < lloydSteps; step++) {
     let lowSum = 0, highSum = 0, highCount = 0;
     for (let i = 0; i < count; i++) {
-      const magnitude = Math.abs(values[places[i]!]!);
-      const isHigh = magnitude > split;
-      codes[i] = (values[places[i]!]! < 0 ? 1 : 0) | (isHigh ? 2 : 0);
-      if (isHigh) [highSum, highCount] = [highSum + magnitude, highCount + 1];
-      else lowSum += magnitude;
+      const each = magnitudes[i]!;
+      if (each > split) {
+        highSum += each;
+        highCount += 1;
+      } else lowSum += each;
     }
     low = highCount === count ? highSum / count : lowSum / (count - highCount);
     high = highCount === 0 ? low : highSum / highCount;
-    split = (low + high) / 2;
+    [lastSplit, split] = [split, (low + high) / 2];
   }
+  for (let i = 0; i < count; i++) codes[i] = (values[places[i]!]! < 0 ? 1 : 0) | (magnitudes[i]! > lastSplit ? 2 : 0);
   return [nearestLevel(low), nearestLevel(high)];
 }
 

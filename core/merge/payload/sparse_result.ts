@@ -14,9 +14,10 @@ import { type Shares, sharesOf, stepFor, termBits, toInteger } from "./integer_s
 import {
   type ChunkHead,
   type ChunkLayout,
+  chunksBytes,
   chunkValues,
-  emptyChunkBits,
   KeptValues,
+  type LayoutOf,
   readHead,
   readKept,
   writeKept,
@@ -28,21 +29,15 @@ const headBytes = 4;
 const largestCode = 127;
 const zeroCode = 128;
 const chunksInUnit = 64; // a few milliseconds
-const densest = 17 + 16; // bits of a chunk's head; each value then takes at most 9
 
 const layoutOfResult = (values: number): ChunkLayout => ({ values, mostKept: values, codeBits: 8, levels: 1 });
 
-export function sparseResultBytes(values: number): ByteBounds {
-  const chunks = Math.ceil(values / chunkValues);
-  return {
-    least: headBytes + Math.ceil(chunks * emptyChunkBits / 8),
-    most: headBytes + Math.ceil((chunks * densest + 9 * values) / 8),
-  };
-}
+export const sparseResultBytes = (values: number): ByteBounds =>
+  chunksBytes(values, { layoutOf: layoutOfResult, headBytes });
 
 /** A payload's own limits. */
 interface PayloadForm {
-  readonly layoutOf: (values: number) => ChunkLayout;
+  readonly layoutOf: LayoutOf;
   readonly boundsOf: (values: number) => ByteBounds;
   readonly levelsOf: (table: readonly number[]) => readonly [low: number, high: number] | null;
 }
@@ -147,7 +142,7 @@ class ChunkSum {
       kept.codes[kept.count++] = code + zeroCode;
     }
     sums.fill(0, 0, this.#values);
-    writeKept(writer, { kept, levels: [scale], codeBits: 8 });
+    writeKept(writer, { kept, levels: [scale], layout: layoutOfResult(this.#values) });
   }
 }
 

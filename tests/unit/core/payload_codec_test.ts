@@ -179,6 +179,24 @@ Deno.test("Payload codec float32: a payload is the values, its check and its mea
   assertStringIncludes(ragged.fault.detail, "7 bytes");
 });
 
+Deno.test("Payload codec int8: scales that are no number, or too large for the largest code, are refused at the right length", () => {
+  const { int8 } = payloadCodecs;
+  const payload = encoded(int8, valuesOf(10, 128));
+  const withScale = (level: number) => {
+    const bytes = payload.slice();
+    bytes.set([level & 0xff, level >>> 8], 66); // of the second block
+    return bytes;
+  };
+  assert(atOnce(int8.inspect(withScale(0x7b80), 128)).isFinite, "128 times it is a float32");
+  for (const level of [0x7f80, 0x7fc0, 0xffff, 0x8000, 0xbf80, 0x7f00]) {
+    const bytes = withScale(level);
+    assertEquals(atOnce(int8.inspect(bytes, 128)), unreadable, level.toString(16));
+    assertEquals(atOnce(int8.decodeResult(bytes, 128)), null, level.toString(16));
+    const mean = atOnce(int8.average([payload, bytes].map((each) => ({ payload: each, weight: 1, scale: 1 }))));
+    assert(!mean.ok && mean.fault.code === "badNumbers", level.toString(16));
+  }
+});
+
 Deno.test("Payload codec: long work pauses between its units, short work never does", () => {
   const pauses = (length: number) => {
     const work = float32.inspect(new Uint8Array(4 * length), length);
