@@ -32,6 +32,9 @@ const wire = (codec: Codec, [share, text]: readonly [number, string]): Row => ({
 
 const payload = (name: string, settings: Settings) => row(name, { "swarm.replicas": 4, ...settings });
 
+/** A hundredth of float32's bytes. The step is longer than an average's, as a residual holds back what the average is of. */
+const sparse: Settings = { "outer.payload": "sparse", "outer.density": 1 / 30, "outer.learningRate": 2 };
+
 const swarm = (name: string, { share, stepsPerRound }: { share: number; stepsPerRound: number }): Row => ({
   name,
   settings: (width) => ({ ...wire("q5block", [share, ""]).settings(width), "train.stepsPerRound": stepsPerRound }),
@@ -73,6 +76,20 @@ export const experiments: Readonly<Record<string, Experiment>> = {
       payload("int8", { "outer.payload": "int8" }),
       payload("sparse 1/16", { "outer.payload": "sparse", "outer.density": 1 / 16 }),
       payload("sparse 1/64", { "outer.payload": "sparse", "outer.density": 1 / 64 }),
+      payload("sparse 1/30, rate 2", sparse),
+    ],
+  },
+  together: {
+    doc: "a wire and sparse merges of four replicas, each alone and both, against neither: whether their gaps add up",
+    settings: { "pipeline.codec": "none", "train.optimizer": "muon", "train.stepsPerRound": 5, "swarm.replicas": 1 },
+    rows: [
+      row("neither", {}),
+      wire("q5block", [3 / 16, "3d/16"]),
+      payload("sparse 1/30, rate 2", sparse),
+      {
+        name: "both",
+        settings: (width) => ({ ...wire("q5block", [3 / 16, ""]).settings(width), ...sparse, "swarm.replicas": 4 }),
+      },
     ],
   },
   swarm: {
