@@ -149,7 +149,7 @@ export function readKept(
   let next = 0;
   for (let i = 0; i < count; i++) {
     const word = reader.look();
-    let zeros = lowestOne(word); // -1: of no bit
+    let zeros = lowestOne(word);
     let rest: number; // the gap's lowest bits, then the code
     if (word !== 0 && zeros + fixedBits <= mostAtOnce) {
       rest = word >>> (zeros + 1);
@@ -158,7 +158,7 @@ export function readKept(
       zeros = reader.readUnary(values >>> rice);
       rest = reader.read(rice + codeBits);
     }
-    const place = next + zeros * 2 ** rice + (rest & lowMask);
+    const place = next + (zeros << rice) + (rest & lowMask); // below 2^18, as zeros are counted to a chunk's end
     if (place >= values) return false;
     places[i] = place;
     codes[i] = (rest >>> rice) & codeMask;
