@@ -18,7 +18,7 @@ const ownRunners: Readonly<Record<string, () => Promise<Run>>> = {
 
 const training = async (): Promise<Run> => (await import("../experiment/run_experiment.ts")).runExperiment;
 
-const names = ["codecs", "merge", "swarm", "links", ...Object.keys(ownRunners)];
+const names = ["codecs", "merge", "together", "swarm", "links", ...Object.keys(ownRunners)];
 
 export const command: Command = {
   name: "experiment",
@@ -27,8 +27,8 @@ export const command: Command = {
   about:
     "Trains a whole swarm in this one process and in virtual time, with the code of real miners and orchestrator, once for each " +
     "row and seed, and tells how far its loss on held-out text ends from the control's, with the standard error over seeds. " +
-    "Codecs compares what crosses between stages, merge what replicas of a stage send each other, swarm both together with " +
-    "one process, links how steps of more microbatches fare over home lines. Clasp measures on a trained model what cheating " +
+    "Codecs compares what crosses between stages, merge what replicas of a stage send each other, together whether what both " +
+    "cost adds up, swarm both with one process, links how steps of more microbatches fare over home lines. Clasp measures on a trained model what cheating " +
     "miners do to the loss, and how many samples each form of attribution needs to find them. Zoo has a trained stage audited " +
     "while it cheats in many ways, by this program's rule and by a cosine. Payloads compares what a merge is without each " +
     "payload with cheaper values of payloads. Byzantine has replicas of a stage commit lies, and merges with and without this " +
@@ -54,7 +54,7 @@ export const command: Command = {
       name: "rows",
       kind: "string",
       placeholder: "TEXT,…",
-      doc: "of codecs, merge, swarm and links: only the control and rows whose names contain one of these",
+      doc: "of codecs, merge, together, swarm and links: only the control and rows whose names contain one of these",
       defaultText: "all",
     },
     ...runOptions.filter(({ name }) => name !== "resume" && name !== "fresh"),

@@ -32,6 +32,15 @@ const wire = (codec: Codec, [share, text]: readonly [number, string]): Row => ({
 
 const payload = (name: string, settings: Settings) => row(name, { "swarm.replicas": 4, ...settings });
 
+const sparse = (density: number, learningRate: number): Settings => ({
+  "outer.payload": "sparse",
+  "outer.density": density,
+  "outer.learningRate": learningRate,
+});
+
+/** At `tiny`, whose embeddings are a third, a payload is then a hundredth of float32's. */
+const hundredth = sparse(1 / 30, 2);
+
 const swarm = (name: string, { share, stepsPerRound }: { share: number; stepsPerRound: number }): Row => ({
   name,
   settings: (width) => ({ ...wire("q5block", [share, ""]).settings(width), "train.stepsPerRound": stepsPerRound }),
@@ -71,8 +80,22 @@ export const experiments: Readonly<Record<string, Experiment>> = {
       payload("float32", { "outer.payload": "float32" }),
       payload("float32 DiLoCo", { "outer.payload": "float32", "outer.learningRate": 0.7, "outer.momentum": 0.9 }),
       payload("int8", { "outer.payload": "int8" }),
-      payload("sparse 1/16", { "outer.payload": "sparse", "outer.density": 1 / 16 }),
-      payload("sparse 1/64", { "outer.payload": "sparse", "outer.density": 1 / 64 }),
+      payload("sparse 1/16, rate 1", sparse(1 / 16, 1)),
+      payload("sparse 1/64, rate 1", sparse(1 / 64, 1)),
+      payload("sparse 1/30, rate 2", hundredth),
+    ],
+  },
+  together: {
+    doc: "a wire and sparse merges of four replicas, each alone and both, against neither: whether their gaps add up",
+    settings: { "pipeline.codec": "none", "train.optimizer": "muon", "train.stepsPerRound": 5, "swarm.replicas": 1 },
+    rows: [
+      row("neither", {}),
+      wire("q5block", [3 / 16, "3d/16"]),
+      payload("sparse 1/30, rate 2", hundredth),
+      {
+        name: "both",
+        settings: (width) => ({ ...wire("q5block", [3 / 16, ""]).settings(width), ...hundredth, "swarm.replicas": 4 }),
+      },
     ],
   },
   swarm: {
