@@ -19,7 +19,9 @@ import type { EventQueue } from "../event_queue.ts";
 import { type Lane, letterOf, receivedOf } from "./lane.ts";
 import {
   type HubEnd,
+  lifeMs,
   type Link,
+  nextRetryMs,
   type NodeEnd,
   openPeer,
   openSession,
@@ -36,8 +38,6 @@ export interface NetworkOptions {
 
 const { heartbeatMs, silentHeartbeats, helloMs } = defaultNetLimits;
 const silentMs = heartbeatMs * silentHeartbeats;
-const firstRetryMs = 500; // as net/links/node.ts
-const longestRetryMs = 4_000;
 const slowdown = 50; // of a slow link
 const gone = fault("notAdmitted", "its session is over");
 const unknownPeer: Parsed<number> = { ok: false, fault: gone };
@@ -294,19 +294,10 @@ export class Network {
     return this.#nowMs - peer.detachedAtMs >= this.#options.sessionKeepMs;
   }
 
-  /** A line that cuts every connection after about the same time. */
-  #resetLater(peer: Peer, link: Link): void {
-    this.#options.queue.after(peer.resetMs * (0.5 + peer.dice.unit()), () => {
-      if (peer.link === link && link.carries) this.cut(peer.node);
-    });
-  }
-
   #dialLater(peer: Peer): void {
     const { queue } = this.#options;
-    peer.failedDials += 1;
-    const longestMs = Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(peer.failedDials - 1, 16));
-    const { end, dice } = peer;
-    queue.after(longestMs * (0.5 + 0.5 * dice.unit()), () => {
+    const { end } = peer;
+    queue.after(nextRetryMs(peer), () => {
       if (peer.end === end) this.#dial(peer);
     });
   }
@@ -342,7 +333,9 @@ export class Network {
     const link: Link = { end, session, carries: true, hubSees: true, nodeSees: true };
     peer.link = link;
     peer.failedDials = 0;
-    if (peer.resetMs < Infinity) this.#resetLater(peer, link);
+    if (peer.resetMs < Infinity) {
+      this.#options.queue.after(lifeMs(peer), () => peer.link === link && link.carries && this.cut(peer.node));
+    }
     for (const lane of [session.toHub, session.toNode]) {
       lane.relink(this.#nowMs);
       for (const letter of lane.letters) this.#carry(peer, { link, lane, bytes: letter.bytes });

@@ -75,3 +75,16 @@ export function openPeer(end: NodeEnd, { dice, links }: { dice: Dice; links: Lin
 export function openSession(): Session {
   return { toHub: new Lane(), toNode: new Lane() };
 }
+
+const firstRetryMs = 500; // as net/links/node.ts
+const longestRetryMs = 4_000;
+
+/** How long a node waits before it dials again; counts the dial that failed. */
+export function nextRetryMs(peer: Peer): number {
+  peer.failedDials += 1;
+  const longestMs = Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(peer.failedDials - 1, 16));
+  return longestMs * (0.5 + 0.5 * peer.dice.unit());
+}
+
+/** How long a line leaves this connection alone. */
+export const lifeMs = ({ resetMs, dice }: Peer): number => resetMs * (0.5 + dice.unit());
