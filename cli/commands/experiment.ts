@@ -18,7 +18,7 @@ const ownRunners: Readonly<Record<string, () => Promise<Run>>> = {
 
 const training = async (): Promise<Run> => (await import("../experiment/run_experiment.ts")).runExperiment;
 
-const names = ["codecs", "merge", "swarm", "links", ...Object.keys(ownRunners)];
+const names = ["codecs", "narrow", "depth", "gradients", "merge", "swarm", "links", ...Object.keys(ownRunners)];
 
 export const command: Command = {
   name: "experiment",

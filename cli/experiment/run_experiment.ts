@@ -2,6 +2,7 @@
  * `iota experiment`: trains every row of an experiment with several seeds and says how far each ends from the control.
  *
  * A gap is the mean over seeds of (row's loss - control's loss with the same seed), and its standard error is that of this mean.
+ * Where a row's wires say nothing, the utility of another is its share of the way from there to the control.
  */
 
 import { openProgress } from "../output/progress.ts";
@@ -20,6 +21,11 @@ import { meanOf, standardErrorOf } from "./sample_moments.ts";
 import { withLabData } from "../lab/lab_data.ts";
 import { configOf, patience } from "../lab/lab_settings.ts";
 import { type LabResult, runLab } from "../lab/lab_swarm.ts";
+import { codedBytes, codedWires, type WireCodes } from "../lab/coded_wires.ts";
+import { zeroWires } from "../lab/zero_wires.ts";
+import type { WireDirection } from "../../core/codec/codec.ts";
+import { wiresOfDirection } from "../../core/model/stage_wires.ts";
+import type { BatchSource } from "../data/dataset.ts";
 
 export interface ExperimentRow {
   readonly name: string;
@@ -30,10 +36,16 @@ export interface ExperimentRow {
   readonly loss: number; // mean over seeds
   readonly gap: number;
   readonly standardError: number | null; // of the gap; null: one seed
+  readonly utility: number | null; // of its wires; null: no row's wires say nothing
   readonly seeds: number;
 }
 
 const longestName = 28;
+
+interface RowResults {
+  readonly row: Row;
+  readonly ofSeeds: LabResult[];
+}
 
 interface Lab {
   readonly folder: string; // of datasets
@@ -62,15 +74,15 @@ export async function runExperiment(context: CommandContext): Promise<number> {
   };
   try {
     output.line(`${context.positionals[0]}: ${experiment.doc}; ${runs[0]!.config.train.steps} steps, ${seeds} seeds`);
-    const results = new Map<string, LabResult[]>(experiment.rows.map(({ name }) => [name, []]));
+    const results: RowResults[] = experiment.rows.map((row) => ({ row, ofSeeds: [] }));
     const steps = runs.reduce((sum, { config }) => sum + config.train.steps, 0);
     const progress = openProgress(output, "training", "steps");
     let done = 0;
     for (const { row, config } of runs) {
       const { name } = row;
       const onStep = () => progress.at(++done, steps, `${name}, seed ${config.seed}`);
-      const result = await trained(context, { row, config, lab, onStep });
-      present(results.get(name), "a row has its results").push(result);
+      const result = await trained(context, { experiment, row, config, lab, onStep });
+      present(results.find((other) => other.row === row), "a row has its results").ofSeeds.push(result);
       output.event({ type: "run", name, seed: config.seed, ...result });
       output.line(`${name.padEnd(longestName)} seed ${config.seed}  ${decimal(result.loss)} nats per token`);
     }
@@ -118,16 +130,18 @@ function withRows(experiment: Experiment, text: string | undefined): Experiment 
 
 async function trained(
   { output }: CommandContext,
-  { row: { name, links }, config, lab: { folder, device, signal }, onStep }: {
+  { experiment: { batches }, row: { name, links, wires }, config, lab, onStep }: {
+    experiment: Experiment;
     row: Row;
     config: RunConfig;
     lab: Lab;
     onStep: () => void;
   },
 ): Promise<LabResult> {
-  return await withLabData({ folder, config }, (batches) =>
+  const { folder, device, signal } = lab;
+  const train = (source: BatchSource) =>
     runLab({
-      ...{ config, batches, device, signal },
+      ...{ config, batches: source, device: deviceWith(device, wires), signal },
       ...(links === undefined ? {} : { links: present(parseLinks(links), "an experiment's lines obey the grammar") }),
       onRecord(record) {
         if (record.type !== "stepClosed") return;
@@ -135,21 +149,39 @@ async function trained(
         onStep();
         output.event({ type: "step", name, seed: config.seed, step, loss });
       },
-    }));
+    });
+  const result = await (batches === undefined ? withLabData({ folder, config }, train) : train(batches(config)));
+  return wires === undefined || wires === "zero" ? result : { ...result, ...bytesWith(config, wires) };
 }
 
-function rowsOf(results: ReadonlyMap<string, readonly LabResult[]>): ExperimentRow[] {
-  const control = present(results.values().next().value, "an experiment has a control");
-  return [...results].map(([name, ofSeeds]) => {
-    const gaps = ofSeeds.map(({ loss }, i) => loss - control[i]!.loss);
+function deviceWith(device: ComputeHost, wires: Row["wires"]): ComputeHost {
+  if (wires === undefined) return device;
+  return wires === "zero" ? zeroWires(device) : codedWires(device, wires);
+}
+
+/** The bytes of codes that the lab makes, and that cross in the run's own format. */
+function bytesWith(config: RunConfig, codes: WireCodes): Pick<LabResult, "bytesForward" | "bytesBackward"> {
+  const perToken = (direction: WireDirection) =>
+    meanOf(wiresOfDirection(config, direction).map((wire) => codedBytes(wire, codes[direction]) / wire.rows));
+  return { bytesForward: perToken("forward"), bytesBackward: perToken("gradient") };
+}
+
+function rowsOf(results: readonly RowResults[]): ExperimentRow[] {
+  const lossOf = ({ ofSeeds }: RowResults) => meanOf(ofSeeds.map(({ loss }) => loss));
+  const control = present(results[0], "an experiment has a control");
+  const zero = results.find(({ row }) => row.wires === "zero");
+  return results.map((result) => {
+    const { row: { name }, ofSeeds } = result;
+    const gaps = ofSeeds.map(({ loss }, i) => loss - control.ofSeeds[i]!.loss);
     const { bytesForward, bytesBackward } = ofSeeds[0]!;
     return {
       ...{ name, bytesForward, bytesBackward },
-      mergeBytesPerParameter: meanOf(ofSeeds.map((result) => result.mergeBytesPerParameter)),
-      tokensPerSecond: meanOf(ofSeeds.map((result) => result.tokensPerSecond)),
-      loss: meanOf(ofSeeds.map(({ loss }) => loss)),
+      mergeBytesPerParameter: meanOf(ofSeeds.map((run) => run.mergeBytesPerParameter)),
+      tokensPerSecond: meanOf(ofSeeds.map((run) => run.tokensPerSecond)),
+      loss: lossOf(result),
       gap: meanOf(gaps),
       standardError: standardErrorOf(gaps),
+      utility: zero === undefined ? null : (lossOf(zero) - lossOf(result)) / (lossOf(zero) - lossOf(control)),
       seeds: ofSeeds.length,
     };
   });
@@ -158,12 +190,13 @@ function rowsOf(results: ReadonlyMap<string, readonly LabResult[]>): ExperimentR
 function tableOf(rows: readonly ExperimentRow[]): string[] {
   const heading = [
     ...["", "bytes forward", "back", "merge bytes/parameter", "tokens/s, virtual"],
-    ...["loss", "gap", "standard error"],
+    ...["loss", "gap", "standard error", "utility"],
   ];
-  const cells = rows.map(({ name, bytesForward, bytesBackward, standardError, ...row }) => [
+  const cells = rows.map(({ name, bytesForward, bytesBackward, standardError, utility, ...row }) => [
     ...[name, bytesForward.toFixed(1), bytesBackward.toFixed(1), row.mergeBytesPerParameter.toFixed(4)],
     ...[row.tokensPerSecond.toFixed(0), row.loss.toFixed(3), row.gap.toFixed(3)],
     standardError === null ? "-" : standardError.toFixed(3),
+    utility === null ? "-" : utility.toFixed(3),
   ]);
   return alignedRows([heading, ...cells]);
 }
