@@ -48,6 +48,8 @@ const wire = (codec: Codec, [share, text]: readonly [number, string]): Row => ({
 
 const none = row("none", { "pipeline.codec": "none" });
 const zero: Row = { ...none, name: "zero", wires: "zero" };
+/** The zero of codecs whose receivers know the tokens: a model of the tail's one layer. */
+const tailAlone = row("tail alone", { "pipeline.codec": "none", "pipeline.stages": 1, "model.layers": 1 });
 
 /** Wires of 24 codes of 5 bits at `tiny`, and gradients of so many bits, rounded by the lab on wires of bfloat16. */
 const gradient = (name: string, bits: number | null): Row => ({
@@ -81,6 +83,7 @@ export const experiments: Readonly<Record<string, Experiment>> = {
     rows: [
       none,
       zero,
+      tailAlone,
       wire("iota", [1 / 16, "d/16"]), // 1/16 of the bytes of bfloat16
       wire("resbm", [1 / 16, "d/16"]),
       wire("q4block", [1 / 4, "d/4"]),
@@ -119,7 +122,7 @@ export const experiments: Readonly<Record<string, Experiment>> = {
     rows: [
       none,
       zero,
-      row("tail alone", { "pipeline.codec": "none", "pipeline.stages": 1, "model.layers": 1 }),
+      tailAlone,
       wire("iota", [1 / 16, "d/16"]),
       wire("resbm", [1 / 16, "d/16"]),
       wire("q5block", [3 / 16, "3d/16"]),

@@ -1,8 +1,7 @@
 /**
  * `iota experiment`: trains every row of an experiment with several seeds and says how far each ends from the control.
  *
- * A gap is the mean over seeds of (row's loss - control's loss with the same seed), and its standard error is that of this mean.
- * Where a row's wires say nothing, the utility of another is its share of the way from there to the control.
+ * Out of scope: what its numbers are (experiment_rows.ts).
  */
 
 import { openProgress } from "../output/progress.ts";
@@ -15,9 +14,9 @@ import { parseLinks } from "../chaos/link_shape.ts";
 import { openDevice } from "../roles/open_device.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
 import { decimal } from "../screen/format.ts";
-import { alignedRows } from "../lab/aligned_rows.ts";
 import { type Experiment, experimentNames, experiments, type Row } from "./experiments.ts";
-import { meanOf, standardErrorOf } from "./sample_moments.ts";
+import { type RowResults, rowsOf, tableOf } from "./experiment_rows.ts";
+import { meanOf } from "./sample_moments.ts";
 import { withLabData } from "../lab/lab_data.ts";
 import { configOf, patience } from "../lab/lab_settings.ts";
 import { type LabResult, runLab } from "../lab/lab_swarm.ts";
@@ -27,25 +26,7 @@ import type { WireDirection } from "../../core/codec/codec.ts";
 import { wiresOfDirection } from "../../core/model/stage_wires.ts";
 import type { BatchSource } from "../data/dataset.ts";
 
-export interface ExperimentRow {
-  readonly name: string;
-  readonly bytesForward: number;
-  readonly bytesBackward: number;
-  readonly mergeBytesPerParameter: number;
-  readonly tokensPerSecond: number; // of virtual time
-  readonly loss: number; // mean over seeds
-  readonly gap: number;
-  readonly standardError: number | null; // of the gap; null: one seed
-  readonly utility: number | null; // of its wires; null: no row's wires say nothing
-  readonly seeds: number;
-}
-
 const longestName = 28;
-
-interface RowResults {
-  readonly row: Row;
-  readonly ofSeeds: LabResult[];
-}
 
 interface Lab {
   readonly folder: string; // of datasets
@@ -164,39 +145,4 @@ function bytesWith(config: RunConfig, codes: WireCodes): Pick<LabResult, "bytesF
   const perToken = (direction: WireDirection) =>
     meanOf(wiresOfDirection(config, direction).map((wire) => codedBytes(wire, codes[direction]) / wire.rows));
   return { bytesForward: perToken("forward"), bytesBackward: perToken("gradient") };
-}
-
-function rowsOf(results: readonly RowResults[]): ExperimentRow[] {
-  const lossOf = ({ ofSeeds }: RowResults) => meanOf(ofSeeds.map(({ loss }) => loss));
-  const control = present(results[0], "an experiment has a control");
-  const zero = results.find(({ row }) => row.wires === "zero");
-  return results.map((result) => {
-    const { row: { name }, ofSeeds } = result;
-    const gaps = ofSeeds.map(({ loss }, i) => loss - control.ofSeeds[i]!.loss);
-    const { bytesForward, bytesBackward } = ofSeeds[0]!;
-    return {
-      ...{ name, bytesForward, bytesBackward },
-      mergeBytesPerParameter: meanOf(ofSeeds.map((run) => run.mergeBytesPerParameter)),
-      tokensPerSecond: meanOf(ofSeeds.map((run) => run.tokensPerSecond)),
-      loss: lossOf(result),
-      gap: meanOf(gaps),
-      standardError: standardErrorOf(gaps),
-      utility: zero === undefined ? null : (lossOf(zero) - lossOf(result)) / (lossOf(zero) - lossOf(control)),
-      seeds: ofSeeds.length,
-    };
-  });
-}
-
-function tableOf(rows: readonly ExperimentRow[]): string[] {
-  const heading = [
-    ...["", "bytes forward", "back", "merge bytes/parameter", "tokens/s, virtual"],
-    ...["loss", "gap", "standard error", "utility"],
-  ];
-  const cells = rows.map(({ name, bytesForward, bytesBackward, standardError, utility, ...row }) => [
-    ...[name, bytesForward.toFixed(1), bytesBackward.toFixed(1), row.mergeBytesPerParameter.toFixed(4)],
-    ...[row.tokensPerSecond.toFixed(0), row.loss.toFixed(3), row.gap.toFixed(3)],
-    standardError === null ? "-" : standardError.toFixed(3),
-    utility === null ? "-" : utility.toFixed(3),
-  ]);
-  return alignedRows([heading, ...cells]);
 }
