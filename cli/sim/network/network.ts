@@ -346,6 +346,4 @@ export class Network {
 }
 
 /** How long until a side misses heartbeats. */
-function silenceOf(peer: Peer): number {
-  return silentMs + peer.dice.between(0, heartbeatMs);
-}
+const silenceOf = (peer: Peer): number => silentMs + peer.dice.between(0, heartbeatMs);
