@@ -32,9 +32,14 @@ const rows = (): readonly Row[] => [
   {
     name: "a reducer that calls the first payload bad",
     isQuick: true,
+    reducers: "replicas",
     miners: [{ stage: 1, hostile: accusesInput(0) }],
   },
-  { name: "a reducer that calls the last payload bad", miners: [{ stage: 2, replica: 2, hostile: accusesInput(2) }] },
+  {
+    name: "a reducer that calls the last payload bad",
+    reducers: "replicas",
+    miners: [{ stage: 2, replica: 2, hostile: accusesInput(2) }],
+  },
   {
     name: "two attackers in two stages, NaN and 1e30",
     miners: [{ stage: 0, hostile: commitsPayload(oneOf(NaN)) }, {
