@@ -111,7 +111,7 @@ Deno.test("Audits: a cheater is met in the rounds whose repeated tasks it cheate
     assertEquals([tasks, rounds.of, tens.of], [2, 400, 40]);
     assertAlmostEquals(rounds.expected, 1 - (1 - share) ** 2, 1e-12);
     assertEquals([rounds.isWithin, tens.isWithin], [true, true], `${share}`);
-    if (share >= 0.1) assertEquals(median, expectedMedian, `${share}`); // of one miner: rarer ones vary by a half
+    if (share >= 0.1) assertEquals(Math.abs(median! - expectedMedian) <= 1, true, `${share}`); // of one miner
   }
   const missing: WatchedRun = { ...run, miners: [{ place: "body", rounds: rounds.map(() => []) }] };
   const [always] = auditRows([missing]).filter(({ place }) => place === "body");
