@@ -35,6 +35,16 @@ export function parseLinks(text: string): LinkShape | null {
   return shape.bytesPerMs > 0 && shape.resetMs > 0 ? shape : null;
 }
 
+/** In the words that `parseLinks` reads. */
+export function linksText({ delayMs, bytesPerMs, jitterMs, resetMs }: LinkShape): string {
+  return [
+    `${delayMs}ms`,
+    ...(bytesPerMs === Infinity ? [] : [`${bytesPerMs * 8}kbit`]),
+    ...(jitterMs === 0 ? [] : [`jitter ${jitterMs}ms`]),
+    ...(resetMs === Infinity ? [] : [`reset ${resetMs / 1_000}s`]),
+  ].join(" ");
+}
+
 /** One direction of a line: what is sent waits for what was sent before, and arrives in order. */
 export class Direction {
   readonly #shape: LinkShape;

@@ -19,25 +19,38 @@ const ownRunners: Readonly<Record<string, () => Promise<Run>>> = {
 
 const training = async (): Promise<Run> => (await import("../experiment/run_experiment.ts")).runExperiment;
 
-const names = ["codecs", "merge", "swarm", "links", ...Object.keys(ownRunners)];
+const names = [
+  "codecs",
+  "narrow",
+  "depth",
+  "gradients",
+  "merge",
+  "together",
+  "swarm",
+  "links",
+  ...Object.keys(ownRunners),
+];
 
 export const command: Command = {
   name: "experiment",
   summary: "compare wires, merges, whole swarms, links or attributions by training with each",
-  usage: `experiment ${names.join("|")} [--seeds N] [--steps N] [options]`,
+  usage: "experiment NAME [--seeds N] [--steps N] [options]",
   about:
     "Trains a whole swarm in this one process and in virtual time, with the code of real miners and orchestrator, once for each " +
     "row and seed, and tells how far its loss on held-out text ends from the control's, with the standard error over seeds. " +
-    "Codecs compares what crosses between stages, merge what replicas of a stage send each other, swarm both together with " +
-    "one process, links how steps of more microbatches fare over home lines. Clasp measures on a trained model what cheating " +
-    "miners do to the loss, and how many samples each form of attribution needs to find them. Zoo has a trained stage audited " +
+    "Codecs compares what crosses between stages, narrow the same at a 128th of float32's bytes in a wider model, depth on a " +
+    "task that a tail cannot learn alone, gradients how few bits may come back. The row zero is a control whose wires say " +
+    "nothing; the utility of another row is its share of the way from there to whole wires. Merge compares what replicas of " +
+    "a stage send each other, together whether what both cost adds up, swarm both with one process, links how steps of more microbatches fare over home " +
+    "lines. Clasp measures on a trained model what cheating miners do to the loss, and how many samples each form of attribution needs to find them. Zoo has a trained stage audited " +
     "while it cheats in many ways, by this program's rule and by a cosine. Payloads compares what a merge is without each " +
     "payload with cheaper values of payloads. Byzantine has replicas of a stage commit lies, and merges with and without this " +
     "program's rules. Replays computes the same tasks again and again on every device here and counts what differs. Audits " +
     "simulates swarms without computing, and tells in how many rounds validators meet miners that cheat in some of their tasks.",
   examples: [
     "iota experiment codecs --seeds 3",
-    "iota experiment codecs --rows resbm,q5block --steps 100",
+    "iota experiment codecs --rows zero,resbm,q5block --steps 100",
+    "iota experiment depth --seeds 3",
     "iota experiment merge --steps 100 --json",
     "iota experiment clasp --seeds 5",
     "iota experiment byzantine --size toy",
@@ -57,7 +70,8 @@ export const command: Command = {
       name: "rows",
       kind: "string",
       placeholder: "TEXT,…",
-      doc: "of codecs, merge, swarm and links: only the control and rows whose names contain one of these",
+      doc:
+        "of codecs, narrow, depth, gradients, merge, together, swarm and links: only the control and rows whose names contain one of these",
       defaultText: "all",
     },
     ...runOptions.filter(({ name }) => name !== "resume" && name !== "fresh"),

@@ -2,18 +2,20 @@
  * `iota sim`: simulates a whole swarm under faults, in one thread and virtual time. The work is in cli/sim/run_sim.ts.
  */
 
+import { linksGrammar } from "../chaos/grammars.ts";
 import type { Command } from "../command.ts";
 
 export const command: Command = {
   name: "sim",
   summary: "simulate a swarm under faults: thousands of miners in seconds, replayed by a seed",
-  usage: "sim [--seed N] [--miners N] [--minutes M] [--faults KINDS] [options]",
+  usage: "sim [--seed N] [--miners N] [--minutes M] [--faults KINDS] [--links SHAPE] [options]",
   about:
     "Runs the machines of orchestrator, miners and validators in virtual time on a simulated network, checks every rule of the protocol, then stops the faults and checks that the run recovers. A failure prints the line that replays it.",
   examples: [
     "iota sim --seed 7 --miners 256 --minutes 5 --faults kill,cut",
     "iota sim --seed 7 --miners 256 --minutes 5 --faults all --shrink",
     "iota sim --miners 2000 --faults none --json",
+    'iota sim --miners 24 --faults none --links "150ms 5mbit jitter 20ms reset 5min"',
   ],
   options: [
     {
@@ -50,6 +52,13 @@ export const command: Command = {
       max: 3_600_000,
       defaultText: "drawn by the seed",
       doc: "a median miner's time for a forward task",
+    },
+    {
+      name: "links",
+      kind: "string",
+      placeholder: "SHAPE",
+      defaultText: "drawn for each node",
+      doc: `the line of every node; SHAPE is ${linksGrammar}`,
     },
     { name: "shrink", kind: "boolean", doc: "search for a smaller run that also fails" },
   ],

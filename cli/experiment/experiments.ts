@@ -6,6 +6,11 @@
  */
 
 import type { Codec } from "../../core/codec/codec_names.ts";
+import { gradientCodes, wireCodes } from "../../core/codec/q_block.ts";
+import type { RunConfig } from "../../core/config/config.ts";
+import type { BatchSource } from "../data/dataset.ts";
+import type { WireCodes } from "../lab/coded_wires.ts";
+import { composedPermutations } from "../lab/composed_permutations.ts";
 import type { Settings } from "../lab/lab_settings.ts";
 
 export interface Row {
@@ -13,6 +18,8 @@ export interface Row {
   /** `width`: of the model. */
   settings(width: number): Settings;
   readonly links?: string; // of every miner, as `iota swarm --links`. @default none: no delay
+  /** "zero": they say nothing, and what a codec is worth is measured from this row. @default as the run's codec has them */
+  readonly wires?: "zero" | WireCodes;
 }
 
 export interface Experiment {
@@ -20,17 +27,47 @@ export interface Experiment {
   /** Of every row, unless the command line says otherwise. */
   readonly settings: Settings;
   readonly rows: readonly Row[];
+  /** A task made by rule. @default text */
+  readonly batches?: (config: RunConfig) => BatchSource;
 }
+
+const plain: Settings = {
+  "swarm.replicas": 1,
+  "train.optimizer": "muon",
+  "outer.learningRate": 1,
+  "outer.momentum": 0,
+};
 
 const row = (name: string, settings: Settings): Row => ({ name, settings: () => settings });
 
-/** `share`: of the model's width that crosses, to the next multiple of 8 values. */
+/** `share`: of the model's width that crosses, to the next multiple of 4 values. */
 const wire = (codec: Codec, [share, text]: readonly [number, string]): Row => ({
   name: `${codec} ${text}`,
-  settings: (width) => ({ "pipeline.codec": codec, "pipeline.bottleneckWidth": 8 * Math.ceil(share * width / 8) }),
+  settings: (width) => ({ "pipeline.codec": codec, "pipeline.bottleneckWidth": 4 * Math.ceil(share * width / 4) }),
+});
+
+const none = row("none", { "pipeline.codec": "none" });
+const zero: Row = { ...none, name: "zero", wires: "zero" };
+/** The zero of codecs whose receivers know the tokens: a model of the tail's one layer. */
+const tailAlone = row("tail alone", { "pipeline.codec": "none", "pipeline.stages": 1, "model.layers": 1 });
+
+/** Wires of 24 codes of 5 bits at `tiny`, and gradients of so many bits, rounded by the lab on wires of bfloat16. */
+const gradient = (name: string, bits: number | null): Row => ({
+  ...wire("iota", [3 / 16, ""]),
+  name,
+  wires: { forward: wireCodes(5), gradient: bits === null ? null : { ...gradientCodes, bits } },
 });
 
 const payload = (name: string, settings: Settings) => row(name, { "swarm.replicas": 4, ...settings });
+
+const sparse = (density: number, learningRate: number): Settings => ({
+  "outer.payload": "sparse",
+  "outer.density": density,
+  "outer.learningRate": learningRate,
+});
+
+/** At `tiny`, whose embeddings are a third, a payload is then a hundredth of float32's. */
+const hundredth = sparse(1 / 30, 2);
 
 const swarm = (name: string, { share, stepsPerRound }: { share: number; stepsPerRound: number }): Row => ({
   name,
@@ -41,7 +78,7 @@ const swarm = (name: string, { share, stepsPerRound }: { share: number; stepsPer
 const line = (microbatchesPerStep: number, links?: string): Row => ({
   ...row(`${microbatchesPerStep} microbatches${links === undefined ? "" : `, ${links}`}`, {
     "train.microbatchesPerStep": microbatchesPerStep,
-    "train.steps": 960 / microbatchesPerStep,
+    "train.steps": 1920 / microbatchesPerStep,
   }),
   ...(links === undefined ? {} : { links }),
 });
@@ -51,9 +88,11 @@ const lines = [undefined, "40ms 20mbit", "150ms 5mbit"];
 export const experiments: Readonly<Record<string, Experiment>> = {
   codecs: {
     doc: "wire codecs at equal bytes, one replica a stage, against codec none",
-    settings: { "swarm.replicas": 1, "train.optimizer": "muon", "outer.learningRate": 1, "outer.momentum": 0 },
+    settings: plain,
     rows: [
-      row("none", { "pipeline.codec": "none" }),
+      none,
+      zero,
+      tailAlone,
       wire("iota", [1 / 16, "d/16"]), // 1/16 of the bytes of bfloat16
       wire("resbm", [1 / 16, "d/16"]),
       wire("q4block", [1 / 4, "d/4"]),
@@ -61,7 +100,50 @@ export const experiments: Readonly<Record<string, Experiment>> = {
       wire("q4block", [1 / 8, "d/8"]), // 1/28
       wire("q6block", [1 / 16, "d/16"]), // 1/37
       wire("q5block", [1 / 16, "d/16"]), // 1/43
+      wire("iota", [1 / 32, "d/32"]),
+      wire("q4block", [3 / 32, "3d/32"]), // 1/37
     ],
+  },
+  narrow: {
+    doc: "wires of 1/128 of the bytes of float32, in a model that is wide enough for them, against codec none",
+    settings: {
+      ...plain,
+      ...{ "model.width": 256, "model.heads": 8, "model.kvHeads": 4, "model.ffnWidth": 768 },
+      ...{ "train.microbatchesPerStep": 2, "train.steps": 150 },
+    },
+    rows: [
+      none,
+      zero,
+      wire("iota", [1 / 64, "d/64"]),
+      wire("resbm", [1 / 64, "d/64"]),
+      wire("q4block", [3 / 64, "3d/64"]),
+      wire("q6block", [1 / 32, "d/32"]),
+    ],
+  },
+  depth: {
+    doc: "wire codecs on products of permutations, which a tail alone cannot learn, against codec none",
+    settings: {
+      ...plain,
+      ...{ "model.width": 64, "model.heads": 4, "model.kvHeads": 4, "model.ffnWidth": 192, "model.vocabSize": 64 },
+      ...{ "model.contextLength": 64, "train.sequencesPerMicrobatch": 8, "train.steps": 400 },
+      "validate.heldOutSequences": 128,
+    },
+    rows: [
+      none,
+      zero,
+      tailAlone,
+      wire("iota", [1 / 16, "d/16"]),
+      wire("resbm", [1 / 16, "d/16"]),
+      wire("q5block", [3 / 16, "3d/16"]),
+      wire("q4block", [1 / 8, "d/8"]),
+      wire("q5block", [1 / 16, "d/16"]),
+    ],
+    batches: composedPermutations,
+  },
+  gradients: {
+    doc: "bits of the gradients on wires of 5-bit codes, against gradients in bfloat16",
+    settings: plain,
+    rows: [gradient("bfloat16", null), gradient("8 bits", 8), gradient("6 bits", 6), gradient("4 bits", 4)],
   },
   merge: {
     doc: "payloads of a merge, four replicas and codec none, against one replica on the same tokens",
@@ -71,8 +153,22 @@ export const experiments: Readonly<Record<string, Experiment>> = {
       payload("float32", { "outer.payload": "float32" }),
       payload("float32 DiLoCo", { "outer.payload": "float32", "outer.learningRate": 0.7, "outer.momentum": 0.9 }),
       payload("int8", { "outer.payload": "int8" }),
-      payload("sparse 1/16", { "outer.payload": "sparse", "outer.density": 1 / 16 }),
-      payload("sparse 1/64", { "outer.payload": "sparse", "outer.density": 1 / 64 }),
+      payload("sparse 1/16, rate 1", sparse(1 / 16, 1)),
+      payload("sparse 1/64, rate 1", sparse(1 / 64, 1)),
+      payload("sparse 1/30, rate 2", hundredth),
+    ],
+  },
+  together: {
+    doc: "a wire and sparse merges of four replicas, each alone and both, against neither: whether their gaps add up",
+    settings: { "pipeline.codec": "none", "train.optimizer": "muon", "train.stepsPerRound": 5, "swarm.replicas": 1 },
+    rows: [
+      row("neither", {}),
+      wire("q5block", [3 / 16, "3d/16"]),
+      payload("sparse 1/30, rate 2", hundredth),
+      {
+        name: "both",
+        settings: (width) => ({ ...wire("q5block", [3 / 16, ""]).settings(width), ...hundredth, "swarm.replicas": 4 }),
+      },
     ],
   },
   swarm: {
@@ -89,7 +185,7 @@ export const experiments: Readonly<Record<string, Experiment>> = {
   links: {
     doc: "steps of more microbatches over home lines: tokens per second of virtual time, and what they cost in loss",
     settings: { "swarm.replicas": 2 },
-    rows: [4, 8, 16].flatMap((microbatches) => lines.map((links) => line(microbatches, links))),
+    rows: [8, 16, 32].flatMap((microbatches) => lines.map((links) => line(microbatches, links))),
   },
 };
 

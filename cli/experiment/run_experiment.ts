@@ -1,7 +1,7 @@
 /**
  * `iota experiment`: trains every row of an experiment with several seeds and says how far each ends from the control.
  *
- * A gap is the mean over seeds of (row's loss - control's loss with the same seed), and its standard error is that of this mean.
+ * Out of scope: what its numbers are (experiment_rows.ts).
  */
 
 import { openProgress } from "../output/progress.ts";
@@ -14,24 +14,17 @@ import { parseLinks } from "../chaos/link_shape.ts";
 import { openDevice } from "../roles/open_device.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
 import { decimal } from "../screen/format.ts";
-import { alignedRows } from "../lab/aligned_rows.ts";
 import { type Experiment, experimentNames, experiments, type Row } from "./experiments.ts";
-import { meanOf, standardErrorOf } from "./sample_moments.ts";
+import { type RowResults, rowsOf, tableOf } from "./experiment_rows.ts";
+import { meanOf } from "./sample_moments.ts";
 import { withLabData } from "../lab/lab_data.ts";
 import { configOf, patience } from "../lab/lab_settings.ts";
 import { type LabResult, runLab } from "../lab/lab_swarm.ts";
-
-export interface ExperimentRow {
-  readonly name: string;
-  readonly bytesForward: number;
-  readonly bytesBackward: number;
-  readonly mergeBytesPerParameter: number;
-  readonly tokensPerSecond: number; // of virtual time
-  readonly loss: number; // mean over seeds
-  readonly gap: number;
-  readonly standardError: number | null; // of the gap; null: one seed
-  readonly seeds: number;
-}
+import { codedBytes, codedWires, type WireCodes } from "../lab/coded_wires.ts";
+import { zeroWires } from "../lab/zero_wires.ts";
+import type { WireDirection } from "../../core/codec/codec.ts";
+import { wiresOfDirection } from "../../core/model/stage_wires.ts";
+import type { BatchSource } from "../data/dataset.ts";
 
 const longestName = 28;
 
@@ -62,15 +55,15 @@ export async function runExperiment(context: CommandContext): Promise<number> {
   };
   try {
     output.line(`${context.positionals[0]}: ${experiment.doc}; ${runs[0]!.config.train.steps} steps, ${seeds} seeds`);
-    const results = new Map<string, LabResult[]>(experiment.rows.map(({ name }) => [name, []]));
+    const results: RowResults[] = experiment.rows.map((row) => ({ row, ofSeeds: [] }));
     const steps = runs.reduce((sum, { config }) => sum + config.train.steps, 0);
     const progress = openProgress(output, "training", "steps");
     let done = 0;
     for (const { row, config } of runs) {
       const { name } = row;
       const onStep = () => progress.at(++done, steps, `${name}, seed ${config.seed}`);
-      const result = await trained(context, { row, config, lab, onStep });
-      present(results.get(name), "a row has its results").push(result);
+      const result = await trained(context, { experiment, row, config, lab, onStep });
+      present(results.find((other) => other.row === row), "a row has its results").ofSeeds.push(result);
       output.event({ type: "run", name, seed: config.seed, ...result });
       output.line(`${name.padEnd(longestName)} seed ${config.seed}  ${decimal(result.loss)} nats per token`);
     }
@@ -118,16 +111,18 @@ function withRows(experiment: Experiment, text: string | undefined): Experiment 
 
 async function trained(
   { output }: CommandContext,
-  { row: { name, links }, config, lab: { folder, device, signal }, onStep }: {
+  { experiment: { batches }, row: { name, links, wires }, config, lab, onStep }: {
+    experiment: Experiment;
     row: Row;
     config: RunConfig;
     lab: Lab;
     onStep: () => void;
   },
 ): Promise<LabResult> {
-  return await withLabData({ folder, config }, (batches) =>
+  const { folder, device, signal } = lab;
+  const train = (source: BatchSource) =>
     runLab({
-      ...{ config, batches, device, signal },
+      ...{ config, batches: source, device: deviceWith(device, wires), signal },
       ...(links === undefined ? {} : { links: present(parseLinks(links), "an experiment's lines obey the grammar") }),
       onRecord(record) {
         if (record.type !== "stepClosed") return;
@@ -135,35 +130,19 @@ async function trained(
         onStep();
         output.event({ type: "step", name, seed: config.seed, step, loss });
       },
-    }));
+    });
+  const result = await (batches === undefined ? withLabData({ folder, config }, train) : train(batches(config)));
+  return wires === undefined || wires === "zero" ? result : { ...result, ...bytesWith(config, wires) };
 }
 
-function rowsOf(results: ReadonlyMap<string, readonly LabResult[]>): ExperimentRow[] {
-  const control = present(results.values().next().value, "an experiment has a control");
-  return [...results].map(([name, ofSeeds]) => {
-    const gaps = ofSeeds.map(({ loss }, i) => loss - control[i]!.loss);
-    const { bytesForward, bytesBackward } = ofSeeds[0]!;
-    return {
-      ...{ name, bytesForward, bytesBackward },
-      mergeBytesPerParameter: meanOf(ofSeeds.map((result) => result.mergeBytesPerParameter)),
-      tokensPerSecond: meanOf(ofSeeds.map((result) => result.tokensPerSecond)),
-      loss: meanOf(ofSeeds.map(({ loss }) => loss)),
-      gap: meanOf(gaps),
-      standardError: standardErrorOf(gaps),
-      seeds: ofSeeds.length,
-    };
-  });
+function deviceWith(device: ComputeHost, wires: Row["wires"]): ComputeHost {
+  if (wires === undefined) return device;
+  return wires === "zero" ? zeroWires(device) : codedWires(device, wires);
 }
 
-function tableOf(rows: readonly ExperimentRow[]): string[] {
-  const heading = [
-    ...["", "bytes forward", "back", "merge bytes/parameter", "tokens/s, virtual"],
-    ...["loss", "gap", "standard error"],
-  ];
-  const cells = rows.map(({ name, bytesForward, bytesBackward, standardError, ...row }) => [
-    ...[name, bytesForward.toFixed(1), bytesBackward.toFixed(1), row.mergeBytesPerParameter.toFixed(4)],
-    ...[row.tokensPerSecond.toFixed(0), row.loss.toFixed(3), row.gap.toFixed(3)],
-    standardError === null ? "-" : standardError.toFixed(3),
-  ]);
-  return alignedRows([heading, ...cells]);
+/** The bytes of codes that the lab makes, and that cross in the run's own format. */
+function bytesWith(config: RunConfig, codes: WireCodes): Pick<LabResult, "bytesForward" | "bytesBackward"> {
+  const perToken = (direction: WireDirection) =>
+    meanOf(wiresOfDirection(config, direction).map((wire) => codedBytes(wire, codes[direction]) / wire.rows));
+  return { bytesForward: perToken("forward"), bytesBackward: perToken("gradient") };
 }

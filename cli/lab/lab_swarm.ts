@@ -86,7 +86,7 @@ export interface LabResult {
   readonly validatorShare: number | null; // of validators' FLOPs, as a share of miners': flop_count.ts
 }
 
-/** Virtual; a step of `tiny` then takes the 400 ms that six miners on two cores need for it. */
+/** Virtual; a step of `tiny` then takes 500 ms, where six miners on two cores need 430. */
 const passMs: Readonly<Record<string, number>> = { forward: 25, backward: 75, turnaround: 75 };
 const mostMs = 1e12;
 const secretSeed = 1; // keys of a swarm that no stranger meets

@@ -88,7 +88,7 @@ export const runOptions: readonly OptionSpec[] = [
     placeholder: "NAME",
     choices: payloadCodecNames,
     defaultText: "from --size",
-    doc: "what miners send to merge: every value in 4, 2 or 1 bytes, or the largest in 2 bits",
+    doc: "what miners send to merge: every value in 4, 2 or 1 bytes, or the signs of the largest",
   },
   {
     name: "corpus",

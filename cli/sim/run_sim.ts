@@ -2,6 +2,8 @@
  * `iota sim`, from the command line to the summary, or to the line that replays a failure.
  */
 
+import { givenLinks } from "../chaos/given_links.ts";
+import { linksText } from "../chaos/link_shape.ts";
 import { openProgress } from "../output/progress.ts";
 import type { CommandContext } from "../command.ts";
 import { UsageError } from "../output/errors.ts";
@@ -10,8 +12,10 @@ import { type FaultKind, faultKinds, isFaultKind } from "./faults.ts";
 import { shrinkInTurns } from "./shrink.ts";
 import { kindsOf, type SimFailure, type SimOptions, simulateInTurns } from "./simulate.ts";
 
-export async function runSim({ options, output, interruption }: CommandContext): Promise<number> {
-  const signal = interruption();
+export async function runSim(context: CommandContext): Promise<number> {
+  const { options, output } = context;
+  const signal = context.interruption();
+  const links = givenLinks(context);
   const forwardMs = options.number("forward-ms");
   const asked: SimOptions = {
     seed: options.number("seed") ?? 1,
@@ -19,6 +23,7 @@ export async function runSim({ options, output, interruption }: CommandContext):
     minutes: options.number("minutes") ?? 2,
     faults: faultsOf(options.text("faults") ?? "drawn"),
     ...(forwardMs === undefined ? {} : { forwardMs }),
+    ...(links === undefined ? {} : { links }),
   };
   output.line(`Replay: ${replayLine({ ...asked, faults: kindsOf(asked) })}`);
   const progress = openProgress(output, "simulating", "virtual minutes");
@@ -67,10 +72,11 @@ function faultsOf(text: string): SimOptions["faults"] {
 }
 
 /** The command that repeats the same run; kinds by name, so that it stays valid when the list of kinds grows. */
-export function replayLine({ seed, miners, minutes, faults, forwardMs }: SimOptions): string {
+export function replayLine({ seed, miners, minutes, faults, forwardMs, links }: SimOptions): string {
   const kinds = faults === "drawn" ? "drawn" : faults.length === 0 ? "none" : faults.join(",");
   const pace = forwardMs === undefined ? "" : ` --forward-ms ${forwardMs}`;
-  return `iota sim --seed ${seed} --miners ${miners} --minutes ${minutes} --faults ${kinds}${pace}`;
+  const lines = links === undefined ? "" : ` --links "${linksText(links)}"`;
+  return `iota sim --seed ${seed} --miners ${miners} --minutes ${minutes} --faults ${kinds}${pace}${lines}`;
 }
 
 function printFailure(output: Output, asked: SimOptions, failure: SimFailure): void {

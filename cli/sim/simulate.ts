@@ -5,6 +5,7 @@
  * The same options give the same result on any machine, wall time and heap aside.
  */
 
+import type { LinkShape } from "../chaos/link_shape.ts";
 import { orchestrator } from "../../core/orchestrator/machine.ts";
 import { Dice } from "./dice.ts";
 import { drawKinds, type FaultKind, Faults } from "./faults.ts";
@@ -20,6 +21,7 @@ export interface SimOptions {
   readonly minutes: number; // virtual
   readonly faults: readonly FaultKind[] | "drawn";
   readonly forwardMs?: number; // of the median miner; drawn when it is not given
+  readonly links?: LinkShape; // of every node alike; drawn when they are not given
   readonly machine?: OrchestratorMachine; // the production one unless a measurement brings another
 }
 
@@ -110,10 +112,13 @@ class Simulation {
   #looks = 0;
 
   constructor(options: SimOptions, kinds: readonly FaultKind[]) {
-    const { seed, miners, machine = orchestrator } = options;
+    const { seed, miners, machine = orchestrator, links } = options;
     this.#options = options;
     this.#kinds = kinds;
-    this.world = new World({ seed, miners, machine, shape: shapeOf(options), keepsJournal: kinds.includes("crash") });
+    this.world = new World({
+      ...{ seed, miners, machine, shape: shapeOf(options), keepsJournal: kinds.includes("crash") },
+      ...(links === undefined ? {} : { links }),
+    });
     this.#faults = new Faults({ world: this.world, seed, kinds, miners });
   }
 

@@ -15,7 +15,7 @@ import { payloadCodecNames } from "../../core/merge/payload/payload_codec_names.
 import { splitLayers } from "../../core/model/stages.ts";
 import { parameterTable, type StageSpec, stageSpecs } from "../../core/model/spec.ts";
 import { Dice } from "./dice.ts";
-import type { EqualLinks } from "./network/network_peer.ts";
+import type { LinkShape } from "../chaos/link_shape.ts";
 
 export interface SwarmShape {
   readonly config: RunConfig;
@@ -24,7 +24,7 @@ export interface SwarmShape {
   readonly stageFloats: readonly number[];
   readonly forwardMs: number; // of the median miner; turnaround and backward take three times that
   /** Machines and links without randomness, for measurements. */
-  readonly equal?: EqualLinks & { readonly stagePaces: readonly number[] }; // a stage's time as a multiple
+  readonly equal?: { readonly links: LinkShape; readonly stagePaces: readonly number[] }; // a stage's time as a multiple
 }
 
 const mostStages = 32;
@@ -64,7 +64,7 @@ export function shapeOf({ seed, miners, forwardMs: givenMs }: ShapeOptions): Swa
     "limits.leaseMs": 6_000 + 60 * forwardMs,
     "limits.mergePhaseMs": 10_000 + 20 * forwardMs,
     "limits.minersPerStage": Math.min(mostReplicas, Math.max(64, 2 * replicas)),
-    "limits.leasesPerMiner": dice.between(2, 4),
+    "limits.leasesPerMiner": dice.between(2, 16),
   });
   return { ...shapeFrom(config), forwardMs };
 }
@@ -99,7 +99,7 @@ export function pipelineShape(options: {
     "swarm.replicas": replicas,
     "swarm.validators": 0,
   });
-  const equal = { latencyMs: 1, bytesPerMs: 12_500, stagePaces };
+  const equal = { links: { delayMs: 1, bytesPerMs: 12_500, jitterMs: 0, resetMs: Infinity }, stagePaces };
   return { ...shapeFrom(config), forwardMs, equal };
 }
 

@@ -7,6 +7,7 @@
 
 import { type BlobRef, type NodeId, nodeId, type StageIndex } from "../../core/ids.ts";
 import { mayRead } from "../../core/orchestrator/access.ts";
+import type { LinkShape } from "../chaos/link_shape.ts";
 import { BlobSet } from "./processes/blob_set.ts";
 import { Checkers } from "./checks/checkers.ts";
 import { Crowd } from "./crowd.ts";
@@ -28,6 +29,7 @@ export interface WorldOptions {
   readonly shape: SwarmShape;
   readonly machine: OrchestratorMachine;
   readonly keepsJournal: boolean;
+  readonly links?: LinkShape; // of every node alike. @default as the shape says, else drawn
 }
 
 const startWithinMs = 5000; // nodes of a swarm do not start in one instant
@@ -52,14 +54,14 @@ export class World {
   #pastLifeMs = 0;
 
   constructor(options: WorldOptions) {
-    const { seed, miners, shape, machine, keepsJournal } = options;
+    const { seed, miners, shape, machine, keepsJournal, links = shape.equal?.links } = options;
     this.shape = shape;
     const { queue, blobs } = this;
     this.network = new Network({
       queue,
       seed,
       sessionKeepMs: shape.config.limits.disconnectGraceMs,
-      ...(shape.equal === undefined ? {} : { links: shape.equal }),
+      ...(links === undefined ? {} : { links }),
     });
     this.checkers = new Checkers({
       shape,

@@ -25,8 +25,7 @@ import { sampleRun } from "../generate/run_generate.ts";
 import { deviceText, openDevice, sameDevice, threadsOf } from "../roles/open_device.ts";
 import { readTuning, shareTuning } from "../roles/tuning_file.ts";
 import { saveSummary, sessionFields } from "../orchestrate/run_summary.ts";
-import { linksGrammar } from "../chaos/grammars.ts";
-import { type LinkShape, parseLinks } from "../chaos/link_shape.ts";
+import { givenLinks } from "../chaos/given_links.ts";
 import type { AttackName } from "../redteam/attack_names.ts";
 import { parseAttackers } from "../redteam/attackers.ts";
 import { keepPage } from "./keep_page.ts";
@@ -37,7 +36,7 @@ export async function runSwarm(context: CommandContext): Promise<number> {
   const startedMs = systemTimers.nowMs();
   const interruption = context.interruption();
   const plan = chaosPlan(context);
-  const links = linkShape(context);
+  const links = givenLinks(context) ?? null;
   const attackers = givenAttackers(context);
   const isResumed = context.options.flag("resume");
   const runPlan = await planRun(context, () => datedFolder(`${context.dataFolder()}/runs`, { isResumed }));
@@ -84,16 +83,6 @@ export async function runSwarm(context: CommandContext): Promise<number> {
     await keepPage(context, { dashboard, folder });
   }
   return exitCode;
-}
-
-function linkShape({ options }: CommandContext): LinkShape | null {
-  const text = options.text("links");
-  if (text === undefined) return null;
-  const shape = parseLinks(text);
-  if (shape !== null) return shape;
-  throw new UsageError(`Cannot use --links as it must be ${linksGrammar}: current value is '${text}'`, {
-    next: 'For example: --links "40ms 20mbit"',
-  });
 }
 
 function givenAttackers({ options }: CommandContext): readonly AttackName[] {

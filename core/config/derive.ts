@@ -46,6 +46,8 @@ const derivations: readonly (readonly [KnobPath, (config: RunConfig) => number])
   }],
   ["train.warmupSteps", ({ train }) => Math.min(train.warmupSteps, Math.ceil(train.steps / 4))],
   ["train.joinWarmupSteps", ({ train }) => Math.ceil(15 * longestRound(train) / 100)], // 10-20 % of a round
+  ["outer.learningRate", ({ outer }) => outer.payload === "sparse" ? sparseRate(outer) : outer.learningRate],
+  ["outer.momentum", ({ outer }) => outer.payload === "sparse" ? 0 : outer.momentum],
   ["pipeline.bottleneckWidth", ({ pipeline, model }) => Math.min(pipeline.bottleneckWidth, model.width)],
   [
     "validate.heldOutSequences",
@@ -61,6 +63,12 @@ const derivations: readonly (readonly [KnobPath, (config: RunConfig) => number])
   ["limits.blobBytes", ({ model }) => Math.max(64 * mebi, roundUp(8 * modelParameters(model)))], // f32, and room
 ];
 
+/**
+ * A residual holds back most of what a round learned and is a momentum of its own, so an outer momentum would count twice. Runs
+ * of few rounds, which would average plainly, take twice the step (tests/bench/LOG.md); long ones that of SparseLoCo.
+ */
+const sparseRate = ({ momentum }: RunConfig["outer"]): number => momentum === 0 ? 2 : 1;
+
 const stepsPerEvaluation = 4; // a run of short steps must not wait for the size's usual evaluation
 const repeatableRound = 10; // steps: a measured round would depend on the machine's load
 const mebi = 2 ** 20;
@@ -68,7 +76,7 @@ const roundUp = (bytes: number) => Math.ceil(bytes / mebi) * mebi;
 
 function withinLimits(path: KnobPath, value: number): number {
   const knob = knobAt(path);
-  assert(knob.kind === "int", `Cannot derive ${path} as only whole numbers are derived`);
+  assert(knob.kind === "int" || knob.kind === "float", `Cannot derive ${path} as only numbers are derived`);
   return Math.min(Math.max(value, knob.min), knob.max);
 }
 

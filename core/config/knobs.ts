@@ -95,7 +95,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   "pipeline.stages": int({ min: 1, max: 64, unit: "stages" }, "Parts the model is cut into; a miner holds one."),
   "pipeline.codec": choice(codecNames, derived, `What wires carry: ${codecsDoc}.`),
   "pipeline.bottleneckWidth": int(
-    { min: 8, max: 4096, multipleOf: 8, unit: "values per token" },
+    { min: 4, max: 4096, multipleOf: 4, unit: "values per token" },
     "Width of the wire with a bottleneck codec.",
   ),
   "pipeline.boundaries": {
@@ -302,8 +302,8 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
     "Grace period for the others once the quorum has answered.",
   ),
   "limits.leasesPerMiner": int(
-    { min: 1, max: 1024, unit: "tasks", default: 4, mayChange: true },
-    "Most outstanding tasks per miner.",
+    { min: 1, max: 1024, unit: "tasks", default: 16, mayChange: true },
+    "Most outstanding tasks per miner: four, or more where its link is slow.",
   ),
   "limits.minersPerStage": int(
     { min: 1, max: 4096, unit: "miners", default: 64, mayChange: true },

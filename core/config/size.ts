@@ -7,6 +7,7 @@
  * parameter. Runs with few rounds average plainly, at measured intervals; long ones take DiLoCo's step and its interval. Codec,
  * optimizer, payload and `tiny`'s rate were measured at `tiny` (tests/bench/LOG.md); larger sizes follow it without a
  * measurement: codes for half as many values again as bfloat16 would take, in half its bytes. `toy` has the plainest of each.
+ * `tiny`'s tasks are small, so that a microbatch's way through the stages, which a step over slow links waits for, is short.
  */
 
 import type { Codec } from "../codec/codec_names.ts";
@@ -118,7 +119,7 @@ export const presets: Readonly<Record<SizeName, Preset>> = {
     contextLength: 128,
     ropeBase: 10_000,
     pipeline: [3, "q5block", 24],
-    batch: [4, 4],
+    batch: [2, 8],
     run: [300, measured, 15],
     inner: ["muon", 4e-3],
     outer: averaging,

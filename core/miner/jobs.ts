@@ -35,12 +35,15 @@ export function workOf(state: MinerState, job: Job): MinerWork {
   }
 }
 
-/** Null if the accumulated tasks are the ones that count; otherwise those that count, from the log, in the hub's order. */
+/**
+ * Null if the accumulated tasks are the ones that count; otherwise those that count, from the log, in the hub's order. One that is
+ * not in the log was named ahead and then cancelled: the hub will ask again.
+ */
 function replayFor(state: MinerState, tasks: readonly TaskId[]): LoggedTask[] | null {
-  const isSame = tasks.length === state.log.length && tasks.every((task, i) => state.log[i]?.task === task);
-  if (isSame) return null;
   const byTask = new Map(state.log.map((entry) => [entry.task, entry]));
-  return tasks.flatMap((task) => byTask.get(task) ?? []);
+  const counting = tasks.flatMap((task) => byTask.get(task) ?? []);
+  const isSame = counting.length === state.log.length && counting.every((entry, i) => entry === state.log[i]);
+  return isSame ? null : counting;
 }
 
 export function jobDone(state: MinerState, options: { job: Job; result: MinerResult }): MinerEffect[] {

@@ -41,10 +41,10 @@ export function boundariesProblem({ model, pipeline }: Pick<ModelPlan, "model" |
     return `a boundary is named by the stage that receives, from 1 to pipeline.stages - 1 = ${pipeline.stages - 1}: ` +
       `there is no ${outside}`;
   }
-  const widths = named.map(({ bottleneckWidth }) => bottleneckWidth ?? 8);
-  const wrong = widths.find((width) => width % 8 !== 0 || width > Math.min(4096, model.width));
+  const widths = named.map(({ bottleneckWidth }) => bottleneckWidth ?? 4);
+  const wrong = widths.find((width) => width % 4 !== 0 || width > Math.min(4096, model.width));
   if (wrong !== undefined) {
-    return `values per token must be a multiple of 8 and at most model.width = ${model.width}: one is ${wrong}`;
+    return `values per token must be a multiple of 4 and at most model.width = ${model.width}: one is ${wrong}`;
   }
   const given = named.find(({ codec, bottleneckWidth }) => bottleneckWidth !== null && !hasBottleneck(model, codec));
   return given === undefined ? null : `codec ${given.codec} has no bottleneck: leave out ":${given.bottleneckWidth}"`;

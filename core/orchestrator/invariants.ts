@@ -48,8 +48,8 @@ export function assertInvariants(state: OrchestratorState): void {
 function assertMember(state: OrchestratorState, member: Member): void {
   const { node } = member;
   assert(
-    member.leases.size <= state.config.limits.leasesPerMiner,
-    `${node} must not hold more leases than leasesPerMiner`,
+    member.leases.size <= member.places,
+    `${node} must not hold more leases than it has places for`,
   );
   assert(member.status !== "active" || member.stage !== null, `${node} is active without a stage`);
   assert(
@@ -93,10 +93,10 @@ function assertRoster(
   const placed = new Set(roster.ready.flatMap(({ member, busyMs }) => busyMs === member.busyMs ? [member] : []));
   for (const member of active) {
     assert(
-      !member.isReady || (placed.has(member) && hasFreePlace(state, member)),
+      !member.isReady || (placed.has(member) && hasFreePlace(member)),
       `${member.node} must have a place to be ready`,
     );
-    assert(member.isReady || !hasFreePlace(state, member), `${member.node} has a free place and must be ready`);
+    assert(member.isReady || !hasFreePlace(member), `${member.node} has a free place and must be ready`);
     assert(roster.backlog.has(member) === !isEmpty(member.own), `${member.node}'s own queue must be known`);
   }
 }
@@ -126,6 +126,11 @@ function assertWork(state: OrchestratorState, work: StepWork): void {
   for (const [stage, waiting] of work.waiting.entries()) {
     const count = work.flows.reduce((sum, { items }) => sum + items.filter((item) => waits(item, stage)).length, 0);
     assert(waiting === count, `Stage ${stage} must have ${count} items waiting: current value is ${waiting}`);
+    const unowned = work.flows.reduce(
+      (sum, { items }) => sum + items.filter((item) => waits(item, stage) && item.direction !== "backward").length,
+      0,
+    );
+    assert(work.unowned[stage] === unowned, `Stage ${stage} must have ${unowned} items that any replica may get`);
   }
   for (const node of work.contributors) {
     const { stage, leases } = present(state.members.get(node), "a contributor is a member");
@@ -135,6 +140,10 @@ function assertWork(state: OrchestratorState, work: StepWork): void {
   for (const node of [...work.idle.flatMap((nodes) => [...nodes]), ...work.asked.keys()]) {
     assert(work.contributors.has(node), `${node} has nothing to confirm`);
   }
+  for (const node of work.askedAhead.keys()) {
+    assert(!work.asked.has(node), `${node} must be asked either ahead or after its results`);
+  }
+  assert(work.handed.size === 0, "Whoever was handed a gradient task must have been considered");
   for (const node of work.sealed.keys()) assert(work.asked.has(node), `${node} was not asked`);
   assert(left === work.left, `Items left must be ${left}: current value is ${work.left}`);
   for (const [node, { tasks }] of work.sealed) {

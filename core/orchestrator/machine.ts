@@ -61,7 +61,7 @@ import {
 import { roleFault } from "./role_check.ts";
 import { closeRun, closesAtMs, finishRound } from "./merge/rounds.ts";
 import { onWiresCompared } from "./step/remaking.ts";
-import { onSealAlarm, onStepSealed, sealIdle } from "./step/sealing.ts";
+import { onSealAlarm, onStepSealed, requestSeals } from "./step/sealing.ts";
 import type { Alarm, Member, OrchestratorState } from "./state.ts";
 import { closeStep, onTaskDone, onTaskFailed, releaseEffect } from "./step/steps.ts";
 import {
@@ -317,7 +317,7 @@ function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] 
     effects.push(...moved);
     if (moved.length === 0) break;
   }
-  effects.push(...continueUpload(state, nowMs), ...leaseWork(state, nowMs), ...sealIdle(state, nowMs));
+  effects.push(...continueUpload(state, nowMs), ...leaseWork(state, nowMs), ...requestSeals(state, nowMs));
   offerTrials(state);
   effects.push(...requestAudits(state, nowMs), ...refereeNext(state), ...settleRounds(state));
   return [...effects, ...closeRun(state, nowMs)];

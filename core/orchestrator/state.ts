@@ -14,9 +14,8 @@ import { forwardUnits } from "../model/task_flops.ts";
 import { openStream, type Stream } from "../prng.ts";
 import type { ParameterSource, Role } from "../protocol/message.ts";
 import { chainStart } from "../statements/work_chain.ts";
-import type { AuditWork } from "./audit/audit_state.ts";
 import { addRequest, newAuditQueue } from "./audit/audit_queue.ts";
-import { evaluationOf } from "./audit/audit_state.ts";
+import { type AuditWork, evaluationOf } from "./audit/audit_state.ts";
 import { type Counters, newCounters, newFacts, type RunFacts } from "./run_facts.ts";
 import type { MarkCounts } from "./marks.ts";
 import type { Standing } from "./members/standing.ts";
@@ -57,6 +56,8 @@ export interface Member {
   graceUntilMs: number | null; // disconnected until then at most
   readonly leases: Set<TaskId>;
   leasedForwards: number; // see forwardsOf
+  tripRatio: number; // of a task's time, from lease to result, to that of computing it: members/places.ts; 0: not measured yet
+  places: number; // tasks it may hold at once, while it is active
   movedRound: number | null; // round in which it was moved to its stage
   results: number; // behind `forwardMs`
   forwardMs: number | null; // recently measured time of a forward; null if nothing is measured yet
@@ -324,6 +325,8 @@ export function newMember(
     graceUntilMs: null,
     leases: new Set(),
     leasedForwards: 0,
+    tripRatio: 0,
+    places: 0,
     movedRound: null,
     results: 0,
     forwardMs: null,

@@ -41,7 +41,7 @@ function specOf(shape: Shape): StageSpec {
   return specAt(specsOf(config, layersOfStages), stage);
 }
 
-/** Every role of a stage, all codecs, the three kinds of head grouping, B of 1, 2 and 3, and a longer context. */
+/** Every role of a stage, all codecs, wires of 4 and 12 values, the three kinds of head grouping, B of 1, 2 and 3, and a longer context. */
 export function computeCases(): ComputeCase[] {
   const shapes: Record<string, Shape> = {
     "whole model, 2 layers, 4:2 heads": { layersOfStages: [2], stage: 0 },
@@ -62,6 +62,16 @@ export function computeCases(): ComputeCase[] {
     },
     "body, codec none in and q5block out": { boundaries: "2=q5block:16", layersOfStages: [1, 1, 1], stage: 1 },
     "body, iota of 24 values in and 8 out": { boundaries: "1=iota:24 2=iota:8", layersOfStages: [1, 1, 1], stage: 1 },
+    "body, q4block of 12 values in and iota of 4 out": {
+      boundaries: "1=q4block:12 2=iota:4",
+      layersOfStages: [1, 1, 1],
+      stage: 1,
+    },
+    "body, iota of 4 values in and q5block of 12 out": {
+      boundaries: "1=iota:4 2=q5block:12",
+      layersOfStages: [1, 1, 1],
+      stage: 1,
+    },
     "tail, codec resbm, B 3": { codec: "resbm", layersOfStages: [1, 1], stage: 1, sequences: 3 },
     "tail, codec none, 4:1 heads, B 3": { layersOfStages: [1, 1], stage: 1, kvHeads: 1, sequences: 3 },
     "tail, codec iota, B 1": { codec: "iota", layersOfStages: [1, 1], stage: 1, sequences: 1 },

@@ -16,7 +16,7 @@ import { Ops, softwareKernels } from "../../gpu/webgpu/ops.ts";
 import type { BufferRange, Dispatch } from "../../gpu/stage_ops.ts";
 import { type GpuSupport, gpuTest } from "../support/gpu_adapter.ts";
 
-const width = 8;
+const width = 12; // rows that do not begin at whole words of codes
 const lowerHalves = [0, 1, 0x7fff, 0x8000, 0x8001, 0xffff];
 const rows = lowerHalves.length * 2 ** 16 / width;
 const directions: readonly WireDirection[] = ["forward", "gradient"];

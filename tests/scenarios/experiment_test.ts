@@ -111,6 +111,24 @@ Deno.test("Experiment: gaps and their standard error are those of its runs", asy
     assertEquals(row.seeds, 2);
   }
   assertEquals([rows[0].name, rows[0].gap], ["none", 0]);
+  const [none, zero] = rows;
+  assertEquals([none.utility, zero.name, zero.utility], [1, "zero", 0]);
+  for (const { loss, utility } of rows) {
+    assertAlmostEquals(utility * (zero.loss - none.loss), zero.loss - loss, 1e-12);
+  }
+});
+
+Deno.test("Experiment: the task that needs depth is learned through wires, and its rows are told apart", async () => {
+  const words = "experiment depth --steps 30 --seeds 1 --rows zero,tail --threads 1 --json --set".split(" ");
+  const host = new FakeHost();
+  const small = "train.sequencesPerMicrobatch=4";
+  assertEquals(await main([...words, small], host, commandTable), 0, host.written.stderr);
+  const { experiment, rows } = JSON.parse(host.written.stdout.trimEnd().split("\n").at(-1)!);
+  assertEquals([experiment, rows.map(({ name }: { name: string }) => name)], ["depth", ["none", "zero", "tail alone"]]);
+  const [none, zero, tail] = rows;
+  assertAlmostEquals(zero.loss, Math.log(16), 0.05, "nothing beats a guess at one of sixteen states");
+  assertLess(none.loss, 0.9 * zero.loss);
+  assertEquals([none.bytesForward, tail.bytesForward], [256, 0], "a tail alone has no wire");
 });
 
 Deno.test("Experiment: --rows keeps the control and the rows that its words name, and refuses words that name none", async () => {
@@ -141,7 +159,7 @@ Deno.test("Experiment: an unknown name or a wrong setting is refused before anyt
   assertEquals(await main(["experiment", "codex"], unknown, commandTable), 2);
   assertStringIncludes(
     unknown.written.stderr,
-    "its name must be one of codecs, merge, swarm, links, clasp: current value is codex",
+    "its name must be one of codecs, narrow, depth, gradients, merge, together, swarm, links, clasp: current value is codex",
   );
   const wrong = new FakeHost();
   assertEquals(await main(["experiment", "codecs", "--set", "train.learningRate=-1"], wrong, commandTable), 2);

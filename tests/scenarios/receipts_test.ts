@@ -90,7 +90,7 @@ Deno.test("Receipts: work that another member repeats is not signed for twice, a
   for (const node of [...hub.state.work!.contributors]) {
     const { delivered } = hub.inbox(node).findLast((message) => message.type === "sealStep") ?? { delivered: [] };
     signed.push(...delivered);
-    while (hub.inbox(node).some(({ type }) => type === "sealStep")) hub.seal(node);
+    while (hub.maySeal(node)) hub.seal(node);
   }
   assertEquals(new Set(signed).size, signed.length);
   assertEquals([hub.state.step, blamed(hub).length], [1, 0]);

@@ -44,7 +44,7 @@ function run(
     for (const node of [...hub.state.members.keys()]) {
       if (isIdle(node)) continue;
       if (hub.inbox(node).some(({ type }) => type === "assign")) hub.load(node);
-      while (hub.inbox(node).some(({ type }) => type === "sealStep")) hub.seal(node);
+      while (hub.maySeal(node)) hub.seal(node);
       const [task] = hub.tasksOf(node);
       if (task === undefined) continue;
       isBusy = true;

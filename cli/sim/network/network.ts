@@ -14,12 +14,14 @@ import type { HubMessage, NodeMessage } from "../../../core/protocol/message.ts"
 import { present } from "../../../core/assert.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";
 import { Dice } from "../dice.ts";
+import type { LinkShape } from "../../chaos/link_shape.ts";
 import type { EventQueue } from "../event_queue.ts";
 import { type Lane, letterOf, receivedOf } from "./lane.ts";
 import {
-  type EqualLinks,
   type HubEnd,
+  lifeMs,
   type Link,
+  nextRetryMs,
   type NodeEnd,
   openPeer,
   openSession,
@@ -31,13 +33,11 @@ export interface NetworkOptions {
   readonly queue: EventQueue;
   readonly seed: number;
   readonly sessionKeepMs: number;
-  readonly links?: EqualLinks;
+  readonly links?: LinkShape; // of every node alike. @default drawn for each
 }
 
 const { heartbeatMs, silentHeartbeats, helloMs } = defaultNetLimits;
 const silentMs = heartbeatMs * silentHeartbeats;
-const firstRetryMs = 500; // as net/links/node.ts
-const longestRetryMs = 4_000;
 const slowdown = 50; // of a slow link
 const gone = fault("notAdmitted", "its session is over");
 const unknownPeer: Parsed<number> = { ok: false, fault: gone };
@@ -238,7 +238,7 @@ export class Network {
     if (lane.isHeld) return;
     const { queue } = this.#options;
     lane.freeAtMs = Math.max(this.#nowMs, lane.freeAtMs) + bytes / this.#bandwidth(peer);
-    const jitterMs = peer.dice.between(0, peer.latencyMs >> 2);
+    const jitterMs = peer.dice.between(0, peer.jitterMs);
     lane.lastArrivalMs = Math.max(lane.lastArrivalMs, lane.freeAtMs + peer.latencyMs + jitterMs);
     queue.at(lane.lastArrivalMs, () => this.#arrive(peer, link, lane));
   }
@@ -296,10 +296,8 @@ export class Network {
 
   #dialLater(peer: Peer): void {
     const { queue } = this.#options;
-    peer.failedDials += 1;
-    const longestMs = Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(peer.failedDials - 1, 16));
-    const { end, dice } = peer;
-    queue.after(longestMs * (0.5 + 0.5 * dice.unit()), () => {
+    const { end } = peer;
+    queue.after(nextRetryMs(peer), () => {
       if (peer.end === end) this.#dial(peer);
     });
   }
@@ -335,6 +333,9 @@ export class Network {
     const link: Link = { end, session, carries: true, hubSees: true, nodeSees: true };
     peer.link = link;
     peer.failedDials = 0;
+    if (peer.resetMs < Infinity) {
+      this.#options.queue.after(lifeMs(peer), () => peer.link === link && link.carries && this.cut(peer.node));
+    }
     for (const lane of [session.toHub, session.toNode]) {
       lane.relink(this.#nowMs);
       for (const letter of lane.letters) this.#carry(peer, { link, lane, bytes: letter.bytes });
@@ -345,6 +346,4 @@ export class Network {
 }
 
 /** How long until a side misses heartbeats. */
-function silenceOf(peer: Peer): number {
-  return silentMs + peer.dice.between(0, heartbeatMs);
-}
+const silenceOf = (peer: Peer): number => silentMs + peer.dice.between(0, heartbeatMs);

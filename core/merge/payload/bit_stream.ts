@@ -5,7 +5,9 @@
  */
 
 const firstBytes = 1024;
-const mostAtOnce = 24; // bits: with the 7 that wait for their byte they fit an integer of 32
+
+/** Bits that one call writes or one look shows: with the 7 that may precede them in their byte they fit an integer of 32. */
+export const mostAtOnce = 24;
 
 export class BitWriter {
   #bytes = new Uint8Array(firstBytes);
@@ -13,15 +15,18 @@ export class BitWriter {
   #held = 0; // bits of the byte that is not full yet
   #heldBits = 0; // less than 8
 
-  /** The lowest `bits` of the value, which has no others; at most 24. */
+  /** The lowest `bits` of the value, which has no others; at most `mostAtOnce`. */
   write(value: number, bits: number): void {
-    this.#held |= value << this.#heldBits;
-    this.#heldBits += bits;
-    while (this.#heldBits >= 8) {
-      this.#push(this.#held & 0xff);
-      this.#held >>>= 8;
-      this.#heldBits -= 8;
+    let held = this.#held | (value << this.#heldBits);
+    let heldBits = this.#heldBits + bits;
+    if (this.#length + 4 > this.#bytes.length) this.#grow();
+    const bytes = this.#bytes;
+    let length = this.#length;
+    for (; heldBits >= 8; heldBits -= 8) {
+      bytes[length++] = held;
+      held >>>= 8;
     }
+    [this.#held, this.#heldBits, this.#length] = [held, heldBits, length];
   }
 
   write32(value: number): void {
@@ -38,31 +43,41 @@ export class BitWriter {
 
   /** Everything written, filled up with zeros to whole bytes. Ends the writing. */
   finish(): Uint8Array<ArrayBuffer> {
-    if (this.#heldBits > 0) this.#push(this.#held & 0xff);
+    if (this.#heldBits > 0) this.write(0, 8 - this.#heldBits);
     return this.#bytes.slice(0, this.#length);
   }
 
-  #push(byte: number): void {
-    if (this.#length === this.#bytes.length) {
-      const longer = new Uint8Array(2 * this.#length);
-      longer.set(this.#bytes);
-      this.#bytes = longer;
-    }
-    this.#bytes[this.#length++] = byte;
+  #grow(): void {
+    const longer = new Uint8Array(2 * this.#bytes.length);
+    longer.set(this.#bytes);
+    this.#bytes = longer;
   }
 }
 
 export class BitReader {
   readonly #bytes: Uint8Array; // shorter than 2^28
+  readonly #words: DataView; // the same
   #at = 0; // bits
 
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
+    this.#words = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
-  /** At most 24 bits. */
+  /** The next `mostAtOnce` bits and perhaps one more, not yet read. */
+  look(): number {
+    const first = this.#at >>> 3;
+    const word = first + 4 <= this.#bytes.length ? this.#words.getInt32(first, true) : this.#lastWord(first);
+    return word >>> (this.#at & 7) & 0x1ff_ffff;
+  }
+
+  skip(bits: number): void {
+    this.#at += bits;
+  }
+
+  /** At most `mostAtOnce` bits. */
   read(bits: number): number {
-    const value = this.#next() & ((1 << bits) - 1);
+    const value = this.look() & ((1 << bits) - 1);
     this.#at += bits;
     return value;
   }
@@ -76,9 +91,9 @@ export class BitReader {
   readUnary(most: number): number {
     let zeros = 0;
     while (zeros <= most) {
-      const next = this.#next() & 0xff_ffff;
+      const next = this.look();
       if (next !== 0) {
-        const here = 31 - Math.clz32(next & -next);
+        const here = lowestOne(next);
         this.#at += here + 1;
         return zeros + here;
       }
@@ -96,20 +111,16 @@ export class BitReader {
   /** Whether everything was read: what is left is less than a byte, and zero. */
   get isAtEnd(): boolean {
     const left = 8 * this.#bytes.length - this.#at;
-    return left >= 0 && left < 8 && this.#next() === 0;
+    return left >= 0 && left < 8 && this.look() === 0;
   }
 
-  /** At least 25 bits, then zeros. */
-  #next(): number {
-    const bytes = this.#bytes;
-    const first = this.#at >>> 3;
-    const { length } = bytes;
-    if (first + 4 <= length) {
-      const word = bytes[first]! | (bytes[first + 1]! << 8) | (bytes[first + 2]! << 16) | (bytes[first + 3]! << 24);
-      return word >>> (this.#at & 7);
-    }
+  /** The word at this byte, of which the last bytes may be missing. */
+  #lastWord(first: number): number {
     let word = 0;
-    for (let i = 0; first + i < length; i++) word |= bytes[first + i]! << (8 * i);
-    return word >>> (this.#at & 7);
+    for (let i = 0; i < 4 && first + i < this.#bytes.length; i++) word |= this.#bytes[first + i]! << (8 * i);
+    return word;
   }
 }
+
+/** The place of the lowest bit that is set; -1: none is. The minus is written in integers: -0 would make the engine slow. */
+export const lowestOne = (word: number): number => 31 - Math.clz32(word & (~word + 1));

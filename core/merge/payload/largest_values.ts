@@ -2,45 +2,68 @@
  * The places of a chunk's largest magnitudes, exactly: the lower place wins a tie, so every machine chooses the same.
  *
  * Without their sign, float32 patterns sort like the magnitudes, so the least chosen one is found digit by digit (11, 10 and 10
- * bits) in counts of digits: a few passes whatever the number wanted. Non-finite values count as the largest. Zeros are never
- * chosen.
+ * bits) in counts of digits: of all values the first digit, of the few that this leaves in question the others. Non-finite
+ * values count as the largest. Zeros are never chosen.
  */
 
+const firstShift = 20;
+const laterShifts = [10, 0];
+const digitMask = 2 ** 10 - 1;
 const counts = new Uint32Array(2 ** 11); // scratch
-const digits = [{ shift: 20, bits: 11 }, { shift: 10, bits: 10 }, { shift: 0, bits: 10 }];
 const magnitude = 0x7fff_ffff;
 
-/** Writes them to `places`, ascending. Returns how many: `wanted`, or fewer if the rest is zero. */
+/**
+ * Writes them to `places`, ascending; it has room for a place of every value. Returns how many: `wanted`, or fewer if the rest
+ * is zero.
+ */
 export function chooseLargest(values: Float32Array, wanted: number, places: Uint16Array): number {
   const patterns = new Uint32Array(values.buffer, values.byteOffset, values.length);
-  const { threshold, ties } = leastChosen(patterns, wanted);
-  let tiesLeft = ties;
+  counts.fill(0);
+  for (let i = 0; i < patterns.length; i++) counts[(patterns[i]! & magnitude) >>> firstShift]! += 1;
+  const first = digitOf(wanted);
+  const least = Math.max(1, first.digit * 2 ** firstShift);
   let count = 0;
   for (let i = 0; i < patterns.length; i++) {
-    const pattern = patterns[i]! & magnitude;
-    if (pattern < threshold || pattern === 0) continue;
-    if (pattern === threshold && tiesLeft-- <= 0) continue;
-    places[count++] = i;
+    if ((patterns[i]! & magnitude) >= least) places[count++] = i;
   }
-  return count;
+  return count <= wanted ? count : keepLargest(patterns, { places, count, ...first });
 }
 
-/** The pattern of the least magnitude that is chosen, and how many of those equal to it are. */
-function leastChosen(patterns: Uint32Array, wanted: number): { threshold: number; ties: number } {
-  if (wanted >= patterns.length) return { threshold: 0, ties: patterns.length };
-  let prefix = 0; // the digits found so far
-  let left = wanted; // to be chosen among the magnitudes with this prefix
-  let above = 31;
-  for (const { shift, bits } of digits) {
+/** The digit of the `wanted`-th largest magnitude, and how many with that digit are wanted: all if there are fewer. */
+function digitOf(wanted: number): { digit: number; left: number } {
+  let [digit, left] = [counts.length - 1, wanted];
+  for (; digit > 0 && counts[digit]! < left; digit--) left -= counts[digit]!;
+  return { digit, left };
+}
+
+interface Candidates {
+  readonly places: Uint16Array;
+  readonly count: number;
+  readonly digit: number; // the first one of those in question
+  readonly left: number; // how many of those are wanted
+}
+
+/** Drops the candidates beyond those wanted. Returns how many stay. */
+function keepLargest(patterns: Uint32Array, { places, count, digit, left }: Candidates): number {
+  let threshold = digit; // the digits found so far of the least magnitude that stays
+  let ties = left; // of those with these digits
+  let above = firstShift;
+  for (const shift of laterShifts) {
     counts.fill(0);
-    for (let i = 0; i < patterns.length; i++) {
-      const pattern = patterns[i]! & magnitude;
-      if (above === 31 || pattern >>> above === prefix) counts[(pattern >>> shift) & ((1 << bits) - 1)]! += 1;
+    for (let i = 0; i < count; i++) {
+      const pattern = patterns[places[i]!]! & magnitude;
+      if (pattern >>> above === threshold) counts[(pattern >>> shift) & digitMask]! += 1;
     }
-    let digit = (1 << bits) - 1;
-    for (; digit > 0 && counts[digit]! < left; digit--) left -= counts[digit]!;
-    prefix = (prefix << bits) | digit;
+    const found = digitOf(ties);
+    threshold = (threshold << 10) | found.digit;
+    ties = found.left;
     above = shift;
   }
-  return { threshold: prefix, ties: left };
+  let kept = 0;
+  for (let i = 0; i < count; i++) {
+    const pattern = patterns[places[i]!]! & magnitude;
+    if (pattern < threshold || (pattern === threshold && ties-- <= 0)) continue;
+    places[kept++] = places[i]!;
+  }
+  return kept;
 }

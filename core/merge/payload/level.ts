@@ -1,12 +1,12 @@
 /**
- * One non-negative bfloat16 number, the form of the levels and scales in payloads: two bytes for the whole range of float32.
- * Its rounding costs 0.4 % at most, and what a residual keeps includes it.
+ * One non-negative bfloat16 number, the form of the levels and scales in payloads: 15 bits for the whole range of float32, as
+ * the sign is left out. Its rounding costs 0.4 % at most, and what a residual keeps includes it.
  */
 
 const one = new Float32Array(1); // scratch: a number and its pattern
 const pattern = new Uint32Array(one.buffer);
 
-export const levelBits = 16;
+export const levelBits = 15;
 export const largestFloat = 2 ** 128 - 2 ** 104; // of float32
 const firstNonFinite = 0x7f80; // also of a set sign bit: larger
 

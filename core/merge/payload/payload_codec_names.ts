@@ -7,7 +7,7 @@ export const payloadCodecDocs = {
   float32: "4 bytes a value",
   bf16: "2 bytes",
   int8: "1 byte",
-  sparse: "few values in 2 bits",
+  sparse: "few values by their signs",
 } as const;
 
 export type PayloadCodecName = keyof typeof payloadCodecDocs;

@@ -1,13 +1,16 @@
 /**
  * Sparse payloads with error feedback, after SparseLoCo (Sarfi et al. 2025, arXiv 2508.15706): of every 4096 values the few with
- * the largest magnitudes, each as a sign and one of two levels, which are the means of a chunk's smaller and larger magnitudes.
- * What is left out, by omission or rounding, is added to the next payload at 0.95 of its size.
+ * the largest magnitudes, each as its sign, with one level a chunk, the mean of their magnitudes. What is left out, by omission
+ * or rounding, is added to the next payload at 0.95 of its size.
  *
  *     m <- 0.95 r + g          payload: Q(top(m))          r <- m - Q(top(m))          g: pseudo-gradient, r: residual
  *
- * Payload: the number of values (u32), then for every chunk its kept values (kept_values.ts) with two levels and 2-bit codes: bit
- * 0 the sign, bit 1 the larger level. Result: sparse_result.ts. A chunk may keep twice the density, as chunks of embeddings do;
- * a payload says how many it kept. Invariant: one value of a payload is at most 1 / (1 - 0.95) rounds' worth.
+ * One level, not the paper's four: with error feedback the values above a threshold have just passed it, so they differ little,
+ * and a bit for each of them buys more as further values (tests/bench/LOG.md).
+ *
+ * Payload: the number of values (u32), then for every chunk its kept values (kept_values.ts) with one level and a code of one
+ * bit, 1 for negative. Result: sparse_result.ts. A chunk may keep twice the density, as chunks of embeddings do; a payload says
+ * how many it kept. Invariant: one value of a payload is at most 1 / (1 - 0.95) rounds' worth.
  */
 
 import { present } from "../../assert.ts";
@@ -16,9 +19,10 @@ import { noValues, type PayloadStats, unreadable } from "../payload_stats.ts";
 import { BitReader, BitWriter } from "./bit_stream.ts";
 import {
   type ChunkLayout,
+  chunksBytes,
   chunkValues,
-  emptyChunkBits,
   KeptValues,
+  type LayoutOf,
   mostBits,
   readHead,
   readKept,
@@ -34,17 +38,16 @@ const feedback = 0.95; // of the residual in the next payload
 const embeddingFactor = 2; // times the density
 const headBytes = 4;
 const chunksInUnit = 64; // a few milliseconds
-const lloydSteps = 4; // after that the split of 64 values rarely moves
 
 export const sparse = sparseCodec(densities.default);
 
 /** `density`: the share of values that a payload keeps. */
 function sparseCodec(density: number): PayloadCodec {
   const layoutOf = chunkLayouts(density);
-  const boundsOf = (values: number) => payloadBytes(values, layoutOf);
+  const boundsOf = (values: number) => chunksBytes(values, { layoutOf, headBytes });
   return {
     name: "sparse",
-    version: 1,
+    version: 2,
     tuned: ({ density: wanted = densities.default }) => wanted === densities.default ? sparse : sparseCodec(wanted),
     payloadBytes: boundsOf,
     resultBytes: sparseResultBytes,
@@ -52,22 +55,19 @@ function sparseCodec(density: number): PayloadCodec {
     isOwnAverage: false,
     keepsResidual: true,
     mostRounds: Math.round(1 / (1 - feedback)),
-    encode: (input) => encode(input, density),
+    encode: (input) => encode(input, { density, layoutOf }),
     inspect: (payload, values) => inspect(payload, { values, bounds: boundsOf(values), layoutOf }),
-    average: (slices) => averageSparse(slices, { layoutOf, boundsOf, levelsOf }),
+    average: (slices) => averageSparse(slices, { layoutOf, boundsOf, levelOf }),
     decodeResult: decodeSparseResult,
   };
 }
-
-/** The limits of a chunk's payload by its number of values. */
-type LayoutOf = (values: number) => ChunkLayout;
 
 function chunkLayouts(density: number): LayoutOf {
   const layout = (values: number): ChunkLayout => ({
     values,
     mostKept: wantedOf(density, { values, embeddings: values }),
-    codeBits: 2,
-    levels: 2,
+    codeBits: 1,
+    levels: 1,
   });
   const whole = layout(chunkValues);
   return (values) => values === chunkValues ? whole : layout(values);
@@ -78,14 +78,10 @@ function wantedOf(density: number, { values, embeddings }: { values: number; emb
   return Math.min(values, Math.max(1, Math.round(density * counted)));
 }
 
-function payloadBytes(values: number, layoutOf: LayoutOf): ByteBounds {
-  const [whole, rest] = [Math.floor(values / chunkValues), values % chunkValues];
-  const chunks = whole + (rest > 0 ? 1 : 0);
-  const bits = whole * mostBits(layoutOf(chunkValues)) + (rest > 0 ? mostBits(layoutOf(rest)) : 0);
-  return { least: headBytes + Math.ceil(chunks * emptyChunkBits / 8), most: headBytes + Math.ceil(bits / 8) };
-}
-
-function* encode({ values, residual, embeddings }: EncodeInput, density: number): LongWork<Uint8Array> {
+function* encode(
+  { values, residual, embeddings }: EncodeInput,
+  { density, layoutOf }: { density: number; layoutOf: LayoutOf },
+): LongWork<Uint8Array> {
   const left = present(residual, "a residual is kept for a sparse payload");
   const writer = new BitWriter();
   const kept = new KeptValues();
@@ -97,9 +93,9 @@ function* encode({ values, residual, embeddings }: EncodeInput, density: number)
       const [wanted, rest] = [values.subarray(start, end), left.subarray(start, end)];
       for (let i = 0; i < wanted.length; i++) wanted[i] = wanted[i]! + feedback * rest[i]!;
       kept.count = chooseLargest(wanted, wantedOf(density, ofChunk), kept.places);
-      const levels = quantize(wanted, kept);
-      writeKept(writer, { kept, levels, codeBits: 2 });
-      leaveRest(wanted, { kept, levels, rest });
+      const level = quantize(wanted, kept);
+      writeKept(writer, { kept, levels: [level], layout: layoutOf(end - start) });
+      leaveRest(wanted, { kept, level, rest });
     }
   });
   return writer.finish();
@@ -109,39 +105,31 @@ function overlap(ranges: readonly ValueRange[], { start, end }: ValueRange): num
   return ranges.reduce((sum, range) => sum + Math.max(0, Math.min(end, range.end) - Math.max(start, range.start)), 0);
 }
 
-/** Sets the codes and returns the two levels, by Lloyd's method: the means of both sides of a split halfway between them. */
-function quantize(values: Float32Array, { places, codes, count }: KeptValues): [low: number, high: number] {
-  let split = 0;
-  for (let i = 0; i < count; i++) split += Math.abs(values[places[i]!]!) / count;
-  let [low, high] = [split, split];
-  for (let step = 0; step < lloydSteps; step++) {
-    let lowSum = 0, highSum = 0, highCount = 0;
-    for (let i = 0; i < count; i++) {
-      const magnitude = Math.abs(values[places[i]!]!);
-      const isHigh = magnitude > split;
-      codes[i] = (values[places[i]!]! < 0 ? 1 : 0) | (isHigh ? 2 : 0);
-      if (isHigh) [highSum, highCount] = [highSum + magnitude, highCount + 1];
-      else lowSum += magnitude;
-    }
-    low = highCount === count ? highSum / count : lowSum / (count - highCount);
-    high = highCount === 0 ? low : highSum / highCount;
-    split = (low + high) / 2;
+/** Sets the codes and returns the level, the mean magnitude: no other is closer to the values. */
+function quantize(values: Float32Array, { places, codes, count }: KeptValues): number {
+  let sum = 0;
+  for (let i = 0; i < count; i++) {
+    const each = values[places[i]!]!;
+    sum += Math.abs(each);
+    codes[i] = each < 0 ? 1 : 0;
   }
-  return [nearestLevel(low), nearestLevel(high)];
+  return count === 0 ? 0 : nearestLevel(sum / count);
 }
 
-/** A non-finite value leaves nothing: the payload it spoils is refused, and the next one must not be. */
+/** Non-finite values leave nothing: the payload they spoil is refused, and the next one must not be. */
 function leaveRest(
   values: Float32Array,
-  { kept, levels, rest }: { kept: KeptValues; levels: readonly [number, number]; rest: Float32Array },
+  { kept: { places, codes, count }, level, rest }: { kept: KeptValues; level: number; rest: Float32Array },
 ): void {
   rest.set(values);
-  const [low, high] = [valueOfLevel(levels[0]), valueOfLevel(levels[1])];
-  for (let i = 0; i < kept.count; i++) {
-    const [place, code] = [kept.places[i]!, kept.codes[i]!];
-    const level = (code & 2) === 0 ? low : high;
-    const unsent = values[place]! - ((code & 1) === 0 ? level : -level);
-    rest[place] = Number.isFinite(unsent) ? unsent : 0;
+  const sent = valueOfLevel(level);
+  for (let i = 0; i < count; i++) {
+    const place = places[i]!;
+    rest[place] = values[place]! - (codes[i] === 0 ? sent : -sent);
+  }
+  if (isLevel(level)) return;
+  for (let i = 0; i < rest.length; i++) {
+    if (!Number.isFinite(rest[i])) rest[i] = 0;
   }
 }
 
@@ -160,32 +148,19 @@ function* inspect(payload: Uint8Array, { values, bounds, layoutOf }: Inspection)
   let isPayload = true;
   yield* inUnits({ total: Math.ceil(values / chunkValues), unit: chunksInUnit }, (first, last) => {
     for (let chunk = first; isPayload && chunk < last; chunk++) {
-      const levels = readChunk(reader, { layout: layoutOf(Math.min(chunkValues, values - chunk * chunkValues)), kept });
-      if (levels === null) {
-        isPayload = false;
-        continue;
-      }
-      const [low, high] = levels;
-      let highs = 0;
-      for (let i = 0; i < kept.count; i++) highs += kept.codes[i]! >>> 1;
-      squareSum += (kept.count - highs) * low * low + highs * high * high;
-      if (kept.count > 0) largest = Math.max(largest, highs > 0 ? high : low);
+      const layout = layoutOf(Math.min(chunkValues, values - chunk * chunkValues));
+      const head = readHead(reader, layout);
+      const level = head === null ? null : levelOf(head.levels);
+      isPayload = head !== null && level !== null && readKept(reader, { head, layout, kept });
+      if (!isPayload || level === null) continue;
+      squareSum += kept.count * level * level;
+      if (level > largest) largest = level;
     }
   });
   return isPayload && reader.isAtEnd ? { isFinite: true, squareSum, largest } : unreadable;
 }
 
-/** Reads a chunk's values into `kept` and returns its levels, zeros if it has none. Null: no chunk of a payload. */
-function readChunk(
-  reader: BitReader,
-  { layout, kept }: { layout: ChunkLayout; kept: KeptValues },
-): readonly [low: number, high: number] | null {
-  const head = readHead(reader, layout);
-  const levels = head === null ? null : levelsOf(head.levels);
-  return head !== null && levels !== null && readKept(reader, { head, layout, kept }) ? levels : null;
-}
-
-/** The two levels of a table; null unless both are finite and in order. */
-function levelsOf([low = 0, high = 0]: readonly number[]): readonly [low: number, high: number] | null {
-  return isLevel(high) && low <= high ? [valueOfLevel(low), valueOfLevel(high)] : null;
+/** The level of a chunk's table, zero of an empty one; null unless it is finite. */
+function levelOf([level = 0]: readonly number[]): number | null {
+  return isLevel(level) ? valueOfLevel(level) : null;
 }

@@ -14,9 +14,10 @@ import { type Shares, sharesOf, stepFor, termBits, toInteger } from "./integer_s
 import {
   type ChunkHead,
   type ChunkLayout,
+  chunksBytes,
   chunkValues,
-  emptyChunkBits,
   KeptValues,
+  type LayoutOf,
   readHead,
   readKept,
   writeKept,
@@ -28,23 +29,17 @@ const headBytes = 4;
 const largestCode = 127;
 const zeroCode = 128;
 const chunksInUnit = 64; // a few milliseconds
-const densest = 17 + 16; // bits of a chunk's head; each value then takes at most 9
 
 const layoutOfResult = (values: number): ChunkLayout => ({ values, mostKept: values, codeBits: 8, levels: 1 });
 
-export function sparseResultBytes(values: number): ByteBounds {
-  const chunks = Math.ceil(values / chunkValues);
-  return {
-    least: headBytes + Math.ceil(chunks * emptyChunkBits / 8),
-    most: headBytes + Math.ceil((chunks * densest + 9 * values) / 8),
-  };
-}
+export const sparseResultBytes = (values: number): ByteBounds =>
+  chunksBytes(values, { layoutOf: layoutOfResult, headBytes });
 
 /** A payload's own limits. */
 interface PayloadForm {
-  readonly layoutOf: (values: number) => ChunkLayout;
+  readonly layoutOf: LayoutOf;
   readonly boundsOf: (values: number) => ByteBounds;
-  readonly levelsOf: (table: readonly number[]) => readonly [low: number, high: number] | null;
+  readonly levelOf: (table: readonly number[]) => number | null;
 }
 
 export function* averageSparse(
@@ -100,33 +95,32 @@ class ChunkSum {
 
   /** Reads the next chunk of every payload. Returns the place of one that is none; null: all are. */
   add(values: number): number | null {
-    const { factors, layoutOf, levelsOf } = this.#options;
+    const { factors, layoutOf, levelOf } = this.#options;
     const layout = layoutOf(values);
     this.#values = values;
     const heads: ChunkHead[] = [];
-    const levels: (readonly [number, number])[] = [];
+    const terms: number[] = [];
     let largest = 0;
     for (const [place, reader] of this.#readers.entries()) {
       const head = readHead(reader, layout);
-      const table = head === null ? null : levelsOf(head.levels);
-      if (head === null || table === null) return place;
+      const level = head === null ? null : levelOf(head.levels);
+      if (head === null || level === null) return place;
       heads.push(head);
-      levels.push(table);
-      largest = Math.max(largest, factors[place]! * table[1]);
+      terms.push(factors[place]! * level);
+      largest = Math.max(largest, terms[place]!);
     }
     this.#step = stepFor(largest, termBits);
     for (const [place, reader] of this.#readers.entries()) {
       if (!readKept(reader, { head: heads[place]!, layout, kept: this.#kept })) return place;
-      const [low, high] = levels[place]!;
-      this.#addKept(toInteger(factors[place]! * low / this.#step), toInteger(factors[place]! * high / this.#step));
+      this.#addKept(toInteger(terms[place]! / this.#step));
     }
     return null;
   }
 
-  #addKept(low: number, high: number): void {
+  #addKept(term: number): void {
     const { places, codes, count } = this.#kept;
-    const terms = [low, -low, high, -high];
-    for (let i = 0; i < count; i++) this.#sums[places[i]!]! += terms[codes[i]!]!;
+    const sums = this.#sums;
+    for (let i = 0; i < count; i++) sums[places[i]!]! += codes[i] === 0 ? term : -term;
   }
 
   /** Writes the chunk and clears the sums. */
@@ -147,7 +141,7 @@ class ChunkSum {
       kept.codes[kept.count++] = code + zeroCode;
     }
     sums.fill(0, 0, this.#values);
-    writeKept(writer, { kept, levels: [scale], codeBits: 8 });
+    writeKept(writer, { kept, levels: [scale], layout: layoutOfResult(this.#values) });
   }
 }
 

@@ -14,6 +14,7 @@ import { assert, present } from "../../assert.ts";
 import { type Before, heapPop, heapPush } from "../../heap.ts";
 import type { NodeId, StageIndex } from "../../ids.ts";
 import { placeValidator } from "../audit/validator_places.ts";
+import { placesFor } from "./places.ts";
 import { countPace, forwardMsOf, noteMedian, recountPace } from "./pace.ts";
 import type { Member, MemberStatus, OrchestratorState, ReadyPlace, StageRoster } from "../state.ts";
 import { forwardsOf, isEmpty } from "../step/step_state.ts";
@@ -41,6 +42,7 @@ export function activate(state: OrchestratorState, member: Member): void {
   const roster = rosterOf(state, present(member.stage, "an active member has a stage"));
   assert(member.status !== "active", `Cannot activate ${member.node} as it must not be active`);
   member.status = "active";
+  member.places = placesFor(state.config, member);
   let at = roster.members.length;
   while (at > 0 && roster.members[at - 1]!.assignment > member.assignment) at -= 1;
   roster.members.splice(at, 0, member);
@@ -106,14 +108,13 @@ export function setBack(state: OrchestratorState, member: Member): void {
 const inTurn: Before<ReadyPlace> = (a, b) =>
   a.busyMs < b.busyMs || (a.busyMs === b.busyMs && a.member.assignment < b.member.assignment);
 
-export function hasFreePlace(state: OrchestratorState, member: Member): boolean {
-  return member.status === "active" && member.graceUntilMs === null &&
-    member.leases.size < state.config.limits.leasesPerMiner;
+export function hasFreePlace({ status, graceUntilMs, leases, places }: Member): boolean {
+  return status === "active" && graceUntilMs === null && leases.size < places;
 }
 
 /** Gives the member its place in the order, if it can take work. */
 export function markReady(state: OrchestratorState, member: Member): void {
-  if (!hasFreePlace(state, member)) return;
+  if (!hasFreePlace(member)) return;
   const roster = rosterOf(state, present(member.stage, "an active member has a stage"));
   if (!isEmpty(member.own)) roster.due.add(member);
   if (member.isReady) return;
@@ -147,6 +148,7 @@ export function levelReplicas(state: OrchestratorState): void {
       member.ahead = Math.min(member.ahead - least, mostAhead);
       member.busyMs = member.ahead > 0 ? handicap * fastestMs : 0;
       member.isReady = false;
+      member.places = placesFor(state.config, member);
       markReady(state, member);
     }
   }

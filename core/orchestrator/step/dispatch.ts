@@ -39,7 +39,7 @@ interface Turn {
 function leaseOwn(state: OrchestratorState, { roster, nowMs, effects }: Turn): void {
   for (const member of [...roster.due]) {
     roster.due.delete(member);
-    while (hasFreePlace(state, member)) {
+    while (hasFreePlace(member)) {
       const item = takeOwn(state, { roster, member });
       if (item === null) break;
       effects.push(lease(state, { item, member, nowMs }));

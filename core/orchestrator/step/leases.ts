@@ -50,14 +50,16 @@ export function lease(
   const forwards = forwardsOf(direction);
   const deadlineMs = nowMs + state.config.limits.leaseMs;
   item.attempts += 1;
-  if (item.status === "queued") countWaiting(work, { stage, change: -1 });
+  if (item.status === "queued") countWaiting(work, item, -1);
   item.status = "leased";
-  item.leases.push({ task, node: member.node, leasedMs: nowMs, deadlineMs });
+  item.leases.push({ task, node: member.node, leasedMs: nowMs, deadlineMs, isAlone: member.leases.size === 0 });
   work.leased.set(task, item);
   if (direction !== "forward") {
     work.touched.add(member.node);
+    work.handed.add(member.node);
     work.sealed.delete(member.node); // its accumulator will hold more than it confirmed
     work.asked.delete(member.node);
+    work.askedAhead.delete(member.node);
   }
   roster.clockMs = Math.max(roster.clockMs, member.busyMs);
   work.idle[stage]?.delete(member.node);
@@ -197,6 +199,8 @@ export function acceptResult(
     work.credited.set(held.task, item);
     work.contributors.add(member.node);
     noteIdle(state, member);
+  } else {
+    work.forwards.set(member.node, (work.forwards.get(member.node) ?? 0) + 1);
   }
   const unused = keepOutput(state, { flow, item, held, member, output });
   if (losses !== null && unused.length === 0) flow.losses = losses; // those of the maker of what is kept
@@ -270,5 +274,6 @@ export function reissueWorkOf(state: OrchestratorState, member: Member): number 
   const returned = returnLeases(state, member) + reissueCredited(state, { member, tasks: [...member.stepTasks] });
   openOwnQueue(state, member);
   state.work.touched.delete(member.node);
+  state.work.forwards.delete(member.node);
   return returned;
 }

@@ -25,8 +25,14 @@ import type { Flow, SealRequest, StepWork, WorkItem } from "./step_state.ts";
 import { flowOf } from "./wiring.ts";
 
 export interface DeliveredWork {
-  readonly tasks: readonly TaskId[];
-  readonly leaves: readonly string[]; // their hashes
+  readonly tasks: TaskId[];
+  readonly leaves: string[]; // their hashes
+}
+
+/** A gradient task that the member holds. */
+export interface ExpectedTask {
+  readonly task: TaskId;
+  readonly item: WorkItem;
 }
 
 /** The results that the member is to sign for. */
@@ -46,6 +52,20 @@ export function deliveredBy(state: OrchestratorState, member: Member): Delivered
     }
   }
   return { tasks, leaves };
+}
+
+/** What its results will be named once these tasks are done, as far as can be foreseen. */
+export function deliveredAhead(state: OrchestratorState, member: Member, expected: readonly ExpectedTask[]): TaskId[] {
+  const { tasks } = deliveredBy(state, member);
+  for (const { task, item } of expected) {
+    const flow = flowOf(state, item);
+    if (flow.isRemade) continue;
+    const [forward] = itemsOf(flow, item);
+    const done = forward === undefined || forward === item ? null : doneBy(member, { flow, item: forward });
+    tasks.push(...(done === null ? [] : [done.task]));
+    if (item.madeBy === null) tasks.push(task);
+  }
+  return tasks;
 }
 
 /** The gradient task's forward, if it is not a turnaround, and the task itself. */

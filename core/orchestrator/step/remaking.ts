@@ -144,7 +144,7 @@ function reset(
   if (item.status === "queued") unqueue(state, item);
   item.status = "blocked";
   if (!isLeased || state.work === null) return [];
-  countWaiting(state.work, { stage: item.stage, change: 1 });
+  countWaiting(state.work, item, 1);
   return cancelLeases(state, item);
 }
 

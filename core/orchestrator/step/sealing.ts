@@ -1,9 +1,10 @@
 /**
  * Sealing: each contributor of the open step confirms a gradient over exactly its accepted tasks.
  *
- * A contributor is asked as soon as little more can come: it has no lease, and its stage has few or no waiting items. So the
- * stages past the last gradient confirm while the others still work. With thousands of miners some are always being lost; a few
- * then redo the lost work while the others have long confirmed. A contributor that gets another gradient task is asked again.
+ * A contributor is asked as soon as little more can come: with the last gradient task it is likely to get (asking_ahead.ts), or
+ * when it has no lease and its stage has few or no waiting items. So the stages past the last gradient confirm while the others
+ * still work. With thousands of miners some are always being lost; a few then redo the lost work while the others have long
+ * confirmed. A contributor that gets another gradient task is asked again.
  *
  * A miner lost after its confirmation is treated as lost right after the step header: its share of the step is lost, like its
  * shares of the round's earlier steps, and the tasks stay counted. This does not apply to a stage's last contributor. A miner
@@ -24,6 +25,7 @@ import { hasComeBackOften } from "../members/returns.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 import { rootOf } from "../../statements/work_tree.ts";
 import { mostSquareSum } from "../../score/gradient_verdict.ts";
+import { askAhead, takeAskedAhead } from "./asking_ahead.ts";
 import { deliveredBy, receiptOf } from "./receipts.ts";
 import { forwardsOf, noteFault, type StepWork } from "./step_state.ts";
 import { isTail } from "./wiring.ts";
@@ -31,17 +33,27 @@ import { isTail } from "./wiring.ts";
 const leastPatienceMs = 5000;
 const returnMs = 10_000; // extra time for one without a link: it may be on its way back
 
+/** Asks whoever is likely to have all it will get in this step, or has it. Called when nothing more can be handed out. */
+export function requestSeals(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+  return [...askAhead(state), ...sealIdle(state, nowMs)];
+}
+
 /** Asks every contributor whose part can now change only through a loss. */
-export function sealIdle(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+function sealIdle(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const { work } = state;
   if (work === null) return [];
   const effects: OrchestratorEffect[] = [];
   for (const [stage, nodes] of work.idle.entries()) {
-    if (nodes.size === 0 || !isTail(state, stageIndex(stage))) continue;
-    for (const node of nodes) {
-      effects.push(askForSeal(state, { member: present(state.members.get(node), "a contributor"), nowMs }));
+    if (nodes.size === 0) continue;
+    const isOver = isTail(state, stageIndex(stage));
+    for (const node of [...nodes]) {
+      const member = present(state.members.get(node), "a contributor");
+      const request = takeAskedAhead(state, member);
+      if (request === null && !isOver) continue;
+      nodes.delete(node);
+      if (request === null) effects.push(askForSeal(state, { member, nowMs }));
+      else awaitSeal(state, { member, request, nowMs });
     }
-    nodes.clear();
   }
   return effects;
 }
@@ -51,17 +63,25 @@ export function askForSeal(
   state: OrchestratorState,
   { member, nowMs }: { member: Member; nowMs: number },
 ): OrchestratorEffect {
-  const { node, stepTasks } = member;
+  const request = ++present(state.work, "an open step").seals;
+  const { tasks: delivered } = deliveredBy(state, member);
+  awaitSeal(state, { member, request, nowMs });
+  const { round, step } = state;
+  return send(member.node, { type: "sealStep", round, step, request, tasks: [...member.stepTasks], delivered });
+}
+
+/** Everything that the request names is here: from now on its answer is due, and counts. */
+function awaitSeal(
+  state: OrchestratorState,
+  { member, request, nowMs }: { member: Member; request: number; nowMs: number },
+): void {
+  const { node } = member;
   const work = present(state.work, "an open step");
   const before = hasComeBackOften(state, member) ? work.asked.get(node) : undefined;
   const lookMs = before?.lookMs ?? nowMs + patienceMs(state, member);
-  const request = ++work.seals;
-  const { tasks: delivered, leaves } = deliveredBy(state, member);
   const deadlineMs = before?.deadlineMs ?? nowMs + state.config.limits.leaseMs;
-  work.asked.set(node, { request, root: rootOf(leaves), lookMs, deadlineMs });
+  work.asked.set(node, { request, root: rootOf(deliveredBy(state, member).leaves), lookMs, deadlineMs });
   setAlarm(state, { type: "seal", node, atMs: lookMs });
-  const { round, step } = state;
-  return send(node, { type: "sealStep", round, step, request, tasks: [...stepTasks], delivered });
 }
 
 /** The member's link was broken: the request may only just have reached it. */

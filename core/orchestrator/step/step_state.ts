@@ -18,6 +18,7 @@ export interface Lease {
   readonly node: NodeId;
   readonly leasedMs: number;
   readonly deadlineMs: number;
+  readonly isAlone: boolean; // its miner held no other then
 }
 
 /** What is implausible about a result. */
@@ -121,6 +122,13 @@ export interface SealRequest {
   readonly deadlineMs: number; // after this the contributor counts as lost
 }
 
+/** A request that went out behind the tasks it names, before their results: asking_ahead.ts. */
+export interface SealAhead {
+  readonly request: number;
+  readonly tasks: readonly TaskId[]; // that the gradient is to be of
+  readonly delivered: readonly TaskId[]; // that its answer signs for
+}
+
 export interface DepartedGradient extends SealedGradient {
   readonly node: NodeId;
   readonly stage: StageIndex;
@@ -136,7 +144,11 @@ export interface StepWork {
   readonly touched: Set<NodeId>; // nodes handed a gradient task: their accumulators may be non-empty
   left: number; // items not done
   readonly waiting: number[]; // one per stage: its blocked or queued items
+  readonly unowned: number[]; // one per stage: of these, the forwards and turnarounds, which any replica may get
+  readonly forwards: Map<NodeId, number>; // accepted from each
   readonly idle: Set<NodeId>[]; // one per stage: contributors without a lease, not yet asked to confirm
+  readonly handed: Set<NodeId>; // handed a gradient task in this turn
+  readonly askedAhead: Map<NodeId, SealAhead>; // to confirm what they are still computing
   readonly asked: Map<NodeId, SealRequest>; // to confirm what they have
   seals: number; // requests so far
   readonly returns: Map<NodeId, number>; // how often each has returned in this step
@@ -158,8 +170,10 @@ export function noteFault(work: StepWork, fault: StepFault): void {
 /** Every wire that the step has accepted so far. */
 export const refsOfWork = ({ flows }: StepWork): BlobRef[] => flows.flatMap(wiresOfFlow);
 
-export function countWaiting(work: StepWork, { stage, change }: { stage: StageIndex; change: number }): void {
+/** The item begins (1) or ceases (-1) to wait. */
+export function countWaiting(work: StepWork, { stage, direction }: WorkItem, change: 1 | -1): void {
   work.waiting[stage] = (work.waiting[stage] ?? 0) + change;
+  if (direction !== "backward") work.unowned[stage] = (work.unowned[stage] ?? 0) + change;
 }
 
 /**

@@ -15,6 +15,7 @@ import { drawGradients } from "../audit/gradient_audits.ts";
 import { awaitStates, drawMiners } from "../audit/shown_states.ts";
 import { noteFirstLoss } from "../audit/evaluated_rounds.ts";
 import { blame, noteFulfilled } from "../members/blame.ts";
+import { noteTrip } from "../members/places.ts";
 import { type OrchestratorEffect, record, reject, send } from "../event.ts";
 import { reach } from "../marks.ts";
 import { gradientNorm } from "./gradient_norm.ts";
@@ -94,6 +95,9 @@ export function onTaskDone(
   const wire = { node: member.node, scale };
   if (output !== null) noteWire(present(state.scales.stages[stage], "every stage has scales"), { direction, wire });
   noteFulfilled(state, { node: member.node, duty: "tasks" });
+  if (held.isAlone && item.direction !== "backward") {
+    noteTrip(member, { tookMs: nowMs - held.leasedMs, computeMs: message.computeMs });
+  }
   const compared = output === null || unused.length > 0 ? [] : compareMakings(state, { item, last: output });
   return [
     finished(state, { item, held, computeMs: message.computeMs, nowMs }),

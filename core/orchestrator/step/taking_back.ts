@@ -59,7 +59,7 @@ function reopen(state: OrchestratorState, items: readonly WorkItem[], avoid: Nod
   const work = openWork(state);
   for (const item of items) {
     if (item.direction !== "forward") work.credited.delete(present(item.task, "a done item has a task"));
-    countWaiting(work, { stage: item.stage, change: 1 });
+    countWaiting(work, item, 1);
     work.left += 1;
     item.status = "blocked";
     item.doneBy = null;
@@ -83,6 +83,7 @@ export function reissueCredited(
   if (member.stepTasks.length === 0) dropContributor(state, member);
   work.sealed.delete(member.node);
   work.asked.delete(member.node);
+  work.askedAhead.delete(member.node);
   noteIdle(state, member);
   state.counters.reLeases += gone.size;
   reopen(state, items, avoid);

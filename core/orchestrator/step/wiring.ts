@@ -76,7 +76,11 @@ export function openStep(state: OrchestratorState, nowMs: number): OrchestratorE
     faults: [],
     faultsLeftOut: 0,
     waiting: state.stages.map(({ index }) => flows.length * (index === state.stages.length - 1 ? 1 : 2)),
+    unowned: state.stages.map(() => flows.length),
+    forwards: new Map(),
     idle: state.stages.map(() => new Set()),
+    handed: new Set(),
+    askedAhead: new Map(),
     asked: new Map(),
     seals: 0,
     returns: new Map(),
@@ -104,7 +108,7 @@ export function isTail(state: OrchestratorState, stage: StageIndex): boolean {
 
 export function queueItem(state: OrchestratorState, item: WorkItem): void {
   const work = present(state.work, "an open step");
-  if (item.status === "leased" || item.status === "done") countWaiting(work, { stage: item.stage, change: 1 });
+  if (item.status === "leased" || item.status === "done") countWaiting(work, item, 1);
   item.status = "queued";
   const owner = ownerOf(state, item);
   if (owner === null) return pushItem(present(work.queues[item.stage], "every stage has a queue"), item);

@@ -106,7 +106,7 @@ export class PacedSwarm {
   /** A node asked more than once answers each time: only the last answer counts. */
   #seal(): void {
     for (const node of [...this.hub.state.work?.contributors ?? []]) {
-      while (this.hub.inbox(node).some((message) => message.type === "sealStep")) this.hub.seal(node);
+      while (this.hub.maySeal(node)) this.hub.seal(node);
     }
   }
 

@@ -82,7 +82,7 @@ export class ScriptedOrchestrator {
     this.watch(event, effects);
     for (const effect of effects) {
       if (effect.type === "record") this.records.push(effect.record);
-      else if (effect.type === "send") this.inbox(effect.to).push(effect.message);
+      else if (effect.type === "send") this.#deliver(effect.to, effect.message);
       else this.effects.push(effect);
       if (effect.type === "checkPayload" && this.checksPayloads) {
         const { round, stage, node, signed } = effect;
@@ -128,6 +128,14 @@ export class ScriptedOrchestrator {
     const messages = this.#inboxes.get(node) ?? [];
     this.#inboxes.set(node, messages);
     return messages;
+  }
+
+  /** A new request to confirm voids the one before. */
+  #deliver(node: NodeId, message: HubMessage): void {
+    const inbox = this.inbox(node);
+    const before = message.type === "sealStep" ? inbox.findIndex(({ type }) => type === "sealStep") : -1;
+    if (before !== -1) inbox.splice(before, 1);
+    inbox.push(message);
   }
 
   /** Takes the oldest message of this type out of the node's inbox. */
@@ -189,12 +197,12 @@ export class ScriptedOrchestrator {
   }
 
   /** Answers a task as an honest miner does. */
-  finish(node: NodeId, task: Sent<"runTask">): void {
+  finish(node: NodeId, task: Sent<"runTask">, computeMs = 1): void {
     const wire = taskOutput(this.stages[task.stage]!, task.direction);
     const { sequencesPerMicrobatch } = this.state.config.train;
     const losses = task.direction === "turnaround" ? new Array<number>(sequencesPerMicrobatch).fill(this.loss) : null;
     const segments = wire === null ? [] : [this.blob(wireBytes(wire))];
-    this.tell(node, { type: "taskDone", task: task.task, losses, computeMs: 1 }, segments);
+    this.tell(node, { type: "taskDone", task: task.task, losses, computeMs }, segments);
   }
 
   tasksOf(node: NodeId): Sent<"runTask">[] {
@@ -215,7 +223,14 @@ export class ScriptedOrchestrator {
     }
   }
 
+  /** Whether the node has been asked to confirm and has done all that the request names. */
+  maySeal(node: NodeId): boolean {
+    const asked = this.inbox(node).find((message) => message.type === "sealStep");
+    return asked !== undefined && !this.tasksOf(node).some(({ task }) => asked.tasks.includes(task));
+  }
+
   seal(node: NodeId): readonly TaskId[] {
+    if (!this.maySeal(node)) throw new Error(`${node} has nothing to confirm yet`);
     const { step, request, tasks } = this.take(node, "sealStep");
     this.tell(node, { type: "stepSealed", step, request, tasks: tasks.length, gradientSquareSum: 1 });
     return tasks;

@@ -1,6 +1,7 @@
 /** What the fault scenarios share: a small run, its records by type, and everything that must hold when it went well. */
 
 import { assertEquals } from "@std/assert";
+import type { RunConfig } from "../../../core/config/config.ts";
 import { orchestrator } from "../../../core/orchestrator/machine.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
 import type { LocalSwarm } from "./local_swarm.ts";
@@ -22,6 +23,15 @@ export function configOf(overrides: TinyOverrides = {}) {
 
 export function recordsOf<T extends RunRecord["type"]>(swarm: LocalSwarm, type: T): Extract<RunRecord, { type: T }>[] {
   return swarm.records.all.filter((record): record is Extract<RunRecord, { type: T }> => record.type === type);
+}
+
+/**
+ * By how much an honest task may be off: not at all in a round's first step, which is repeated with the round's parameters; by
+ * their rounding where the miner showed them (core/merge/shown_change.ts).
+ */
+export function honestError({ train }: RunConfig, { task, round }: { task: string; round: number }): number {
+  const later = (round * train.stepsPerRound + 1) * train.microbatchesPerStep;
+  return Number(task.split(".")[0]) < later ? 0 : 1e-3;
 }
 
 /** Everything that must hold when a run went well. */

@@ -4,7 +4,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { parse } from "smol-toml";
 import type { RunConfig } from "../../../core/config/config.ts";
 import { describeConfig } from "../../../core/config/describe.ts";
-import type { NumberKnob } from "../../../core/config/knob.ts";
+import type { KnobValue, NumberKnob } from "../../../core/config/knob.ts";
 import { knobAt, knobGroups, knobPaths } from "../../../core/config/knobs.ts";
 import { parseRunConfig, resolveConfig, type ResolvedConfig, valueFromText } from "../../../core/config/parse.ts";
 import { didYouMean, editDistance } from "../../../core/config/suggest.ts";
@@ -76,6 +76,18 @@ Deno.test("Configuration: rounds of a size are measured, except where a run must
   assert(config.train.stepsPerRound > 0);
   const both = texts(resolveConfig({ overrides: { deterministic: true, "train.stepsPerRound": 0 } }));
   assertStringIncludes(both.join("\n"), "train.stepsPerRound must be 1 or more");
+});
+
+Deno.test("Configuration: sparse payloads take no outer momentum, and twice the step where others average plainly", () => {
+  const outerOf = (size: string, overrides: Record<string, KnobValue> = {}) => {
+    const { outer } = resolved(resolveConfig({ size, overrides: { "outer.payload": "sparse", ...overrides } })).config;
+    return [outer.learningRate, outer.momentum];
+  };
+  assertEquals(outerOf("tiny"), [2, 0]);
+  assertEquals(outerOf("tiny", { "outer.learningRate": 1 }), [1, 0]);
+  assertEquals(outerOf("tiny", { "outer.momentum": 0.9 }), [1, 0.9]);
+  assertEquals(outerOf("100m"), [1, 0]);
+  assertEquals(outerOf("100m", { "outer.payload": "int8" }), [0.7, 0.9]);
 });
 
 Deno.test("Configuration: frames, queues and blobs grow with what a run sends", () => {

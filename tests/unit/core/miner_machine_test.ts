@@ -10,15 +10,18 @@ import { tinyConfig } from "../../support/tiny_model.ts";
 
 const ref = (letter: string): BlobRef => ({ hash: blobHash(letter.repeat(64)), bytes: 64 });
 
-Deno.test("Miner: it leaves rather than take a step with another gradient than the one that was counted", () => {
+type Result = Extract<Parameters<typeof miner.step>[1], { type: "workDone" }>["result"];
+
+const stage = stageIndex(0);
+const backward = (index: number) =>
+  taskId({ microbatch: microbatchId(index), stage, direction: "backward", attempt: 0 });
+
+/** A miner with its stage loaded. */
+function loaded() {
   const state = openMiner({ adapter: "none", previousStage: null });
-  const stage = stageIndex(0);
   const hear = (message: HubMessage, segments: BlobRef[] = []): MinerEffect[] =>
     miner.step(state, { type: "messageReceived", message, segments }, 0);
-  const finish = (
-    effects: MinerEffect[],
-    result: Extract<Parameters<typeof miner.step>[1], { type: "workDone" }>["result"],
-  ) => {
+  const finish = (effects: MinerEffect[], result: Result) => {
     const work = effects.find((effect) => effect.type === "perform");
     return work === undefined ? [] : miner.step(state, { type: "workDone", job: work.job, result }, 0);
   };
@@ -29,14 +32,19 @@ Deno.test("Miner: it leaves rather than take a step with another gradient than t
     parameters: ref("a"),
     localSteps: 0,
   });
-  const task = taskId({ microbatch: microbatchId(0), stage, direction: "backward", attempt: 0 });
-  finish(
-    hear({ type: "runTask", task, microbatch: microbatchId(0), stage, direction: "backward", step: 0 }, [
-      ref("b"),
-      ref("c"),
-    ]),
-    { type: "runTask", output: null, losses: null, computeMs: 1 },
-  );
+  const handed = (index: number) =>
+    hear({
+      ...{ type: "runTask", task: backward(index), microbatch: microbatchId(index), stage },
+      ...{ direction: "backward", step: 0 },
+    }, [ref("b"), ref("c")]);
+  return { hear, finish, handed };
+}
+
+const computed: Result = { type: "runTask", output: null, losses: null, computeMs: 1 };
+
+Deno.test("Miner: it leaves rather than take a step with another gradient than the one that was counted", () => {
+  const { hear, finish, handed } = loaded();
+  finish(handed(0), computed);
   const effects = hear({ type: "applyStep", step: 0, tasks: 2, learningRate: 1e-3, clipFactor: 1, shows: false });
   assertEquals(effects.map((effect) => effect.type === "send" ? effect.message.type : effect.type), [
     "leaving",
@@ -45,4 +53,20 @@ Deno.test("Miner: it leaves rather than take a step with another gradient than t
   ]);
   const [leaving] = effects;
   assertStringIncludes(JSON.stringify(leaving), "must count the 1 tasks of the gradient: its header counts 2");
+});
+
+Deno.test("Miner: asked to confirm ahead, it answers behind the last result, and repeats nothing for a task that was cancelled", () => {
+  const { hear, finish, handed } = loaded();
+  const running = handed(0);
+  handed(1);
+  const tasks = [backward(0), backward(1)];
+  hear({ type: "sealStep", round: 0, step: 0, request: 1, tasks, delivered: tasks });
+  hear({ type: "cancelTasks", tasks: [backward(1)] });
+  const effects = finish(running, computed);
+  assertEquals(effects.flatMap((effect) => effect.type === "send" ? [effect.message.type] : []), ["taskDone"]);
+  assertEquals(effects.flatMap((effect) => effect.type === "perform" ? [effect.work] : []), [
+    { type: "sealGradients", replay: null },
+  ]);
+  const answer = finish(effects, { type: "sealGradients", squareSum: 4 })[0];
+  assertEquals(answer?.type === "send" && answer.message.type === "stepSealed" && answer.message.tasks, 1);
 });

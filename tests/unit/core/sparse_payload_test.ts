@@ -22,8 +22,8 @@ import { gaussOf } from "../../support/small_gauss.ts";
 import { prngOf } from "../../support/small_prng.ts";
 import { tinyConfig } from "../../support/tiny_model.ts";
 
-const headBits = 13 + 4 + 2 * 16;
-const levels = [0x3f80, 0x4000];
+const headBits = 8 + 4 + 15; // count, Rice parameter, level
+const levels = [0x3f80];
 
 /** Distinct places, ascending. */
 function drawKept(draw: (below: number) => number, { values, count }: { values: number; count: number }): KeptValues {
@@ -32,13 +32,13 @@ function drawKept(draw: (below: number) => number, { values, count }: { values: 
   while (places.size < count) places.add(draw(values));
   kept.places.set([...places].sort((a, b) => a - b));
   kept.count = count;
-  for (let i = 0; i < count; i++) kept.codes[i] = draw(4);
+  for (let i = 0; i < count; i++) kept.codes[i] = draw(2);
   return kept;
 }
 
-function written(kept: KeptValues): Uint8Array {
+function written(kept: KeptValues, layout: ChunkLayout): Uint8Array {
   const writer = new BitWriter();
-  writeKept(writer, { kept, levels, codeBits: 2 });
+  writeKept(writer, { kept, levels, layout });
   return writer.finish();
 }
 
@@ -48,8 +48,8 @@ Deno.test("Sparse payload: 10,000 random chunks are read back exactly, within th
     const values = 1 + draw(4096);
     const mostKept = 1 + draw(Math.min(values, 160));
     const sent = drawKept(draw, { values, count: draw(mostKept + 1) });
-    const bytes = written(sent);
-    const layout: ChunkLayout = { values, mostKept, codeBits: 2, levels: 2 };
+    const layout: ChunkLayout = { values, mostKept, codeBits: draw(2) === 0 ? 1 : 8, levels: 1 };
+    const bytes = written(sent, layout);
     assert(8 * (bytes.length - 1) < mostBits(layout), `${bytes.length} bytes`);
     const reader = new BitReader(bytes);
     const head = readHead(reader, layout)!;
@@ -61,16 +61,26 @@ Deno.test("Sparse payload: 10,000 random chunks are read back exactly, within th
   }
 });
 
-Deno.test("Sparse payload: gap and code take at most 9.6 bits at the default density", () => {
+Deno.test("Sparse payload: a gap and a sign take at most 8.6 bits at the default density", () => {
   const draw = prngOf(2);
   const chunks = 2000;
   const writer = new BitWriter();
+  const layout: ChunkLayout = { values: 4096, mostKept: 128, codeBits: 1, levels: 1 };
   for (let chunk = 0; chunk < chunks; chunk++) {
-    writeKept(writer, { kept: drawKept(draw, { values: 4096, count: 64 }), levels, codeBits: 2 });
+    writeKept(writer, { kept: drawKept(draw, { values: 4096, count: 64 }), levels, layout });
   }
   const bits = (8 * writer.finish().length - chunks * headBits) / (chunks * 64);
-  assert(bits <= 9.6, `${bits} bits`);
-  assert(bits > 7.36 + 2, `${bits} bits, fewer than random places have`);
+  assert(bits <= 8.6, `${bits} bits`);
+  assert(bits > 7.36 + 1, `${bits} bits, fewer than random places have`);
+});
+
+Deno.test("Sparse payload: at the default density it takes at most 0.018 bytes a value, heads and levels included", () => {
+  const values = gaussian(12, 64 * 4096);
+  for (const [name, each] of [["a bell curve", values], ["its cube", values.map((value) => value ** 3)]] as const) {
+    const bytes = encode(each).length / values.length;
+    assert(bytes <= 0.018, `${name}: ${bytes}`); // the bar of a merge's upload: 0.02
+    assert(bytes > 64 * (7.36 + 1) / 8 / 4096, `${name}: ${bytes}, fewer than random places and signs need`);
+  }
 });
 
 Deno.test("Sparse payload: the largest magnitudes are chosen, the lower place first where they are equal", () => {
@@ -136,17 +146,26 @@ Deno.test("Sparse payload: what is sent and what is left are the values and 0.95
   assertLess(residual.reduce((sum, each) => Math.max(sum, Math.abs(each)), 0), 1e-3 * size);
 });
 
-Deno.test("Sparse payload: what is sent is 64 values of two levels, and what is left is the rest", () => {
+Deno.test("Sparse payload: what is sent is 64 values of one level with signs, and what is left is the rest", () => {
   const values = gaussian(7, 4096);
   const residual = new Float32Array(4096);
   const { squareSum, largest } = atOnce(sparse.inspect(encode(values, { residual }), 4096));
   const sent = values.map((value, i) => value - residual[i]!);
   const kept = sent.filter((value) => value !== 0);
   assertEquals(kept.length, 64);
-  const magnitudes = new Set(kept.map((value) => Number(Math.abs(value).toPrecision(5))));
-  assertEquals(magnitudes.size, 2, "two levels");
+  const magnitudes = new Set(kept.map((value) => Number(Math.abs(value).toPrecision(4))));
+  assertEquals(magnitudes.size, 1, "one level");
+  assert(sent.every((value, i) => value * values[i]! >= 0), "signs");
   assert(Math.abs(squareSum / sent.reduce((sum, value) => sum + value * value, 0) - 1) < 1e-5);
-  assert(Math.abs(largest / Math.max(...magnitudes) - 1) < 1e-4);
+  assert(Math.abs(largest / Math.max(...magnitudes) - 1) < 1e-3);
+});
+
+Deno.test("Sparse payload: spoilt beyond what it keeps, it still leaves nothing that is not finite", () => {
+  const values = gaussian(8, 3 * 4096);
+  for (let i = 0; i < values.length; i += 2) values[i] = NaN;
+  const residual = new Float32Array(values.length);
+  assertEquals(atOnce(sparse.inspect(encode(values, { residual }), values.length)), unreadable);
+  assert(residual.every(Number.isFinite) && residual.some((value) => value !== 0));
 });
 
 Deno.test("Sparse payload: a non-finite value spoils one payload, not the next ones", () => {
@@ -160,16 +179,16 @@ Deno.test("Sparse payload: a non-finite value spoils one payload, not the next o
 
 Deno.test("Sparse payload: embeddings keep twice as many values, and the density is the run's", () => {
   const values = gaussian(10, 3 * 4096);
-  const countOf = (payload: Uint8Array) =>
-    meanOfOne(payload, values.length, dense).filter((value) => value !== 0).length;
+  const countOf = (payload: Uint8Array, codec = sparse) =>
+    meanOfOne(payload, values.length, codec).filter((value) => value !== 0).length;
   const { outer } = tinyConfig();
   const dense = payloadCodecOf({ outer: { ...outer, payload: "sparse", density: 1 / 16 } });
   assertEquals(countOf(encode(values)), 3 * 64);
   assertEquals(countOf(encode(values, { embeddings: [{ start: 0, end: 4096 }] })), 4 * 64);
   assertEquals(countOf(encode(values, { embeddings: [{ start: 2048, end: 3 * 4096 }] })), 96 + 4 * 64);
-  assertEquals(countOf(encode(values, { codec: dense })), 3 * 256);
+  assertEquals(countOf(encode(values, { codec: dense }), dense), 3 * 256);
   const all = encode(values, { codec: dense, embeddings: [{ start: 0, end: values.length }] });
-  assertEquals(countOf(all), 6 * 256);
+  assertEquals(countOf(all, dense), 6 * 256);
   assert(isWithin(dense.payloadBytes(values.length), all.length));
   assertEquals(atOnce(sparse.inspect(all, values.length)), unreadable, "more than the run's density allows");
 });
@@ -197,38 +216,48 @@ function crafted(parts: readonly (readonly [value: number, bits: number])[], val
 }
 
 Deno.test("Sparse payload: no count, table, place or padding that an encoder does not write is read", () => {
-  const one = (level: readonly [number, number], tail: readonly (readonly [number, number])[] = [[1, 1], [0, 2]]) =>
-    crafted([[1, 13], [0, 4], [level[0], 16], [level[1], 16], ...tail]);
-  assert(atOnce(sparse.inspect(one([0x3f80, 0x4000]), 4096)).isFinite, "the one beside all wrong ones");
+  const one = (level: number, tail: readonly (readonly [number, number])[] = [[1, 1], [0, 1]]) =>
+    crafted([[1, 8], [0, 4], [level, 15], ...tail]);
+  assert(atOnce(sparse.inspect(one(0x3f80), 4096)).isFinite, "the one beside all wrong ones");
   const wrong: Record<string, Uint8Array> = {
-    "more values than the density allows": crafted([[129, 13], ...Array(60).fill([0, 24])]),
-    "a giant count": crafted([[8191, 13], ...Array(60).fill([0, 24])]),
-    "a Rice parameter beyond a chunk": crafted([[1, 13], [13, 4], [1, 16], [1, 16], [1, 1], [0, 15]]),
-    "an infinite level": one([0x3f80, 0x7f80]),
-    "a NaN": one([0x3f80, 0x7fc0]),
-    "a NaN in the lower level": one([0x7fc0, 0x4000]),
-    "a negative level": one([0x8000, 0xbf80]),
-    "levels in the wrong order": one([0x4000, 0x3f80]),
-    "a place beyond the chunk": crafted([[1, 13], [12, 4], [1, 16], [1, 16], [2, 2], [0, 12], [0, 2]]),
-    "no end of a gap": one([1, 1], [[0, 3]]),
-    "padding": one([1, 1], [[1, 1], [0, 2], [7, 3]]),
-    "bytes after the end": one([1, 1], [[1, 1], [0, 2], [0, 24]]),
-    "a giant number of values": crafted([[0, 13]], 2 ** 32 - 1),
+    "more values than the density allows": crafted([[129, 8], ...Array(60).fill([0, 24])]),
+    "the largest count": crafted([[255, 8], ...Array(60).fill([0, 24])]),
+    "a Rice parameter beyond a chunk": crafted([[1, 8], [13, 4], [1, 15], [1, 1], [0, 14]]),
+    "an infinite level": one(0x7f80),
+    "a NaN": one(0x7fc0),
+    "a place beyond the chunk": crafted([[1, 8], [12, 4], [1, 15], [2, 2], [0, 12], [0, 1]]),
+    "no end of a gap": one(1, [[0, 3]]),
+    "padding": one(1, [[1, 1], [0, 1], [7, 3]]),
+    "bytes after the end": one(1, [[1, 1], [0, 1], [0, 24]]),
+    "a giant number of values": crafted([[0, 8]], 2 ** 32 - 1),
   };
   for (const [name, payload] of Object.entries(wrong)) {
     const values = name.includes("number of values") ? 2 ** 32 - 1 : 4096;
     assertEquals(atOnce(sparse.inspect(payload, values)), unreadable, name);
     const mean = atOnce(sparse.average([{ payload, weight: 1, scale: 1 }]));
     assert(!mean.ok && mean.fault.code === "badNumbers", name);
-    assertEquals(atOnce(sparse.decodeResult(payload, 4096)), null, name);
   }
 });
 
-Deno.test("Sparse result: codes of nothing, of no value and of more than float32 holds are not read", () => {
-  const one = (scale: number, code: number) => crafted([[1, 13], [0, 4], [scale, 16], [1, 1], [code, 8]]);
+Deno.test("Sparse result: no count, code, place or padding that an encoder does not write is read", () => {
+  const one = (scale: number, code: number, tail: readonly (readonly [number, number])[] = []) =>
+    crafted([[1, 13], [0, 4], [scale, 15], [1, 1], [code, 8], ...tail]);
   assertEquals(atOnce(sparse.decodeResult(one(0x3f80, 255), 4096))?.[0], 127);
-  assertEquals(atOnce(sparse.decodeResult(one(0x3f80, 255), 4095)), null, "more values than wanted");
-  for (const [scale, code] of [[0x3f80, 128], [0x3f80, 0], [0x7f00, 255], [0x7fc0, 255], [0xbf80, 255]] as const) {
-    assertEquals(atOnce(sparse.decodeResult(one(scale, code), 4096)), null, `${scale} ${code}`);
+  const wrong: Record<string, Uint8Array> = {
+    "no code": one(0x3f80, 128),
+    "a code whose negative does not exist": one(0x3f80, 0),
+    "more than float32 holds": one(0x7f00, 255),
+    "a NaN": one(0x7fc0, 255),
+    "more values than the chunk has": crafted([[4097, 13], ...Array(60).fill([0, 24])]),
+    "a Rice parameter beyond a chunk": crafted([[1, 13], [13, 4], [0x3f80, 15], [1, 1], [0, 21]]),
+    "a place beyond the chunk": crafted([[1, 13], [12, 4], [0x3f80, 15], [2, 2], [0, 12], [255, 8]]),
+    "no end of a gap": crafted([[1, 13], [0, 4], [0x3f80, 15], [0, 16]]),
+    "padding": one(0x3f80, 255, [[7, 3]]),
+    "bytes after the end": one(0x3f80, 255, [[0, 24]]),
+    "a giant number of values": crafted([[0, 13]], 2 ** 32 - 1),
+  };
+  for (const [name, result] of Object.entries(wrong)) {
+    assertEquals(atOnce(sparse.decodeResult(result, 2 ** 32 - 1)), null, name);
   }
+  assertEquals(atOnce(sparse.decodeResult(one(0x3f80, 255), 4095)), null, "more values than wanted");
 });

@@ -173,7 +173,7 @@ for (
     ["a boundary before the first stage", "0=none", "boundaries with a codec each"],
     ["a boundary behind the last stage", "3=none", "there is no 3"],
     ["two codecs", "1=none, 1=iota", "1 has two"],
-    ["an odd width", "1=iota:12", "multiple of 8"],
+    ["an odd width", "1=iota:10", "multiple of 4"],
     ["more values than the model is wide", "1=iota:4096", "at most model.width"],
     ["a width where none is", "1=none:8", "leave out"],
     ["an unknown codec", "1=zip", "boundaries with a codec each"],

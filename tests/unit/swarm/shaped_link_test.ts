@@ -1,7 +1,7 @@
 /** Lines of nodes: their words, when bytes arrive, and a proxy that loses, reorders and keeps nothing. */
 
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import { Direction, mostInFlight, parseLinks } from "../../../cli/chaos/link_shape.ts";
+import { Direction, linksText, mostInFlight, parseLinks } from "../../../cli/chaos/link_shape.ts";
 import { ShapedLink } from "../../../cli/swarm/shaped_link.ts";
 import { systemRandom, systemTimers } from "../../../net/timers.ts";
 
@@ -33,6 +33,13 @@ Deno.test("Link shape: words are a delay, a rate, jitter and resets, in this ord
     ]
   ) {
     assertEquals(parseLinks(wrong), null, wrong);
+  }
+});
+
+Deno.test("Link shape: its text is read as the same shape", () => {
+  for (const words of ["7ms", "40ms 20mbit", "150ms 5mbit jitter 20ms reset 5min", "0.5ms 3kbit"]) {
+    const shape = parseLinks(words)!;
+    assertEquals(parseLinks(linksText(shape)), shape, words);
   }
 });
 

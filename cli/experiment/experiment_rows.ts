@@ -1,0 +1,65 @@
+/**
+ * The rows of an experiment's answer, from the results of its runs, and its table.
+ *
+ * A gap is the mean over seeds of (row's loss - control's loss with the same seed), and its standard error is that of this mean.
+ * Where a row's wires say nothing, the utility of another is its share of the way from there to the control.
+ */
+
+import { present } from "../../core/assert.ts";
+import { alignedRows } from "../lab/aligned_rows.ts";
+import type { LabResult } from "../lab/lab_swarm.ts";
+import type { Row } from "./experiments.ts";
+import { meanOf, standardErrorOf } from "./sample_moments.ts";
+
+export interface ExperimentRow {
+  readonly name: string;
+  readonly bytesForward: number;
+  readonly bytesBackward: number;
+  readonly mergeBytesPerParameter: number;
+  readonly tokensPerSecond: number; // of virtual time
+  readonly loss: number; // mean over seeds
+  readonly gap: number;
+  readonly standardError: number | null; // of the gap; null: one seed
+  readonly utility: number | null; // of its wires; null: no row's wires say nothing
+  readonly seeds: number;
+}
+
+export interface RowResults {
+  readonly row: Row;
+  readonly ofSeeds: LabResult[];
+}
+
+export function rowsOf(results: readonly RowResults[]): ExperimentRow[] {
+  const lossOf = ({ ofSeeds }: RowResults) => meanOf(ofSeeds.map(({ loss }) => loss));
+  const control = present(results[0], "an experiment has a control");
+  const zero = results.find(({ row }) => row.wires === "zero");
+  return results.map((result) => {
+    const { row: { name }, ofSeeds } = result;
+    const gaps = ofSeeds.map(({ loss }, i) => loss - control.ofSeeds[i]!.loss);
+    const { bytesForward, bytesBackward } = ofSeeds[0]!;
+    return {
+      ...{ name, bytesForward, bytesBackward },
+      mergeBytesPerParameter: meanOf(ofSeeds.map((run) => run.mergeBytesPerParameter)),
+      tokensPerSecond: meanOf(ofSeeds.map((run) => run.tokensPerSecond)),
+      loss: lossOf(result),
+      gap: meanOf(gaps),
+      standardError: standardErrorOf(gaps),
+      utility: zero === undefined ? null : (lossOf(zero) - lossOf(result)) / (lossOf(zero) - lossOf(control)),
+      seeds: ofSeeds.length,
+    };
+  });
+}
+
+export function tableOf(rows: readonly ExperimentRow[]): string[] {
+  const heading = [
+    ...["", "bytes forward", "back", "merge bytes/parameter", "tokens/s, virtual"],
+    ...["loss", "gap", "standard error", "utility"],
+  ];
+  const cells = rows.map(({ name, bytesForward, bytesBackward, standardError, utility, ...row }) => [
+    ...[name, bytesForward.toFixed(1), bytesBackward.toFixed(1), row.mergeBytesPerParameter.toFixed(4)],
+    ...[row.tokensPerSecond.toFixed(0), row.loss.toFixed(3), row.gap.toFixed(3)],
+    standardError === null ? "-" : standardError.toFixed(3),
+    utility === null ? "-" : utility.toFixed(3),
+  ]);
+  return alignedRows([heading, ...cells]);
+}
