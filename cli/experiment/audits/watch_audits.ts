@@ -33,7 +33,7 @@ export interface WatchedRun {
 const plenty = 1e8; // steps, so that the run does not end by itself
 const roundsAfter = 2; // until parameters of the last round have been shown and looked at
 const forwardMs = 100;
-const line = { latencyMs: 1, bytesPerMs: 12_500 };
+const links = { delayMs: 1, bytesPerMs: 12_500, jitterMs: 0, resetMs: Infinity };
 const mostMs = 1e12;
 
 /** Watches so many rounds. Between rounds the process handles signals. */
@@ -52,7 +52,7 @@ export async function watchAudits(
       return effects;
     },
   };
-  const equal = { ...line, stagePaces: new Array<number>(stages).fill(1) };
+  const equal = { links, stagePaces: new Array<number>(stages).fill(1) };
   const shape = { ...shapeFrom(config), forwardMs, equal };
   const world = new World({ seed, miners: stages * replicas, shape, machine, keepsJournal: false });
   let steps = 0;
