@@ -2,7 +2,11 @@
  * A whole run end to end (E20): four stages of three replicas as processes on loopback, one miner lazy, one with the wrong sign in
  * merges, one miner killed every round, beside one honest process that trains as many tokens.
  *
- *   deno run -A tests/bench/end_to_end_bench.ts [--json] [--seeds 3] [--seed 1] [--rounds 10] [--size toy] [--steps-per-round 8]
+ *   deno run -A tests/bench/end_to_end_bench.ts [--json] [--seeds 3] [--seed 1] [--rounds 10] [--steps-per-round 8]
+ *            [--size toy] [--codec none] [--calm]
+ *
+ * --codec is of the swarm's wires, the size's own by default; the one process has none. With --calm the same swarm trains once
+ * more with nobody hostile or killed, which says how much of the gap is their doing.
  *
  * Asked are: a held-out loss at most 5 % above the one process's, hostile miners below 20 % of an honest miner's pay, nobody
  * honest expelled. Exit code 1 if one of them is missed. The payload attack is one of float32, so the run's payload is.
@@ -17,6 +21,8 @@ const mostPay = 0.2;
 const iota = new URL("../../iota", import.meta.url).pathname;
 
 const isJson = Deno.args.includes("--json");
+const codec = valueOf("--codec");
+const withCalm = Deno.args.includes("--calm");
 const size = valueOf("--size") ?? "toy";
 const seeds = Number(valueOf("--seeds") ?? 3);
 const firstSeed = Number(valueOf("--seed") ?? 1);
@@ -48,13 +54,14 @@ interface Row {
   readonly loss: number;
   readonly lossOfOne: number; // of the one process
   readonly gap: number; // share
+  readonly calmGap: number | null; // of the swarm without attackers and kills; null: not asked for
   readonly attackers: readonly Attacker[];
   readonly honestEjected: number;
   readonly minersKilled: number;
   readonly stageHashesAgree: boolean | null;
   readonly microbatchesLost: number | null;
   readonly tokens: number;
-  readonly wallMs: number; // both runs
+  readonly wallMs: number; // all runs
 }
 
 const common = (seed: number) => ({
@@ -86,10 +93,16 @@ async function trained(settings: Readonly<Record<string, string | number>>, word
 }
 
 async function measure(seed: number): Promise<Row> {
-  const attacked = await trained(
-    { ...common(seed), "pipeline.stages": stages, "swarm.replicas": replicas, "swarm.validators": 2 },
-    ["--attackers", "lazy:1,flip-payload:1", "--chaos", "kill-miner every 1 rounds"],
-  );
+  const swarm = {
+    ...common(seed),
+    "pipeline.stages": stages,
+    "swarm.replicas": replicas,
+    "swarm.validators": 2,
+    ...(codec === null ? {} : { "pipeline.codec": codec }),
+  };
+  const trouble = ["--attackers", "lazy:1,flip-payload:1", "--chaos", "kill-miner every 1 rounds"];
+  const attacked = await trained(swarm, trouble);
+  const calm = withCalm ? await trained(swarm, []) : null;
   const one = await trained(
     { ...common(seed), "pipeline.stages": 1, "swarm.replicas": 1, "swarm.validators": 1, "pipeline.codec": "none" },
     [],
@@ -100,7 +113,9 @@ async function measure(seed: number): Promise<Row> {
   const { attackers, honestEjected, minersKilled, stageHashesAgree, microbatchesLost, tokens } = attacked;
   return {
     ...{ seed, loss, lossOfOne, gap: loss / lossOfOne - 1, attackers, honestEjected, minersKilled },
-    ...{ stageHashesAgree, microbatchesLost, tokens, wallMs: attacked.wallMs + one.wallMs },
+    calmGap: calm === null ? null : lossOf(calm) / lossOfOne - 1,
+    ...{ stageHashesAgree, microbatchesLost, tokens },
+    wallMs: attacked.wallMs + one.wallMs + (calm?.wallMs ?? 0),
   };
 }
 

@@ -14,7 +14,7 @@
 import { present } from "../../assert.ts";
 import { type OrchestratorEffect, send } from "../event.ts";
 import type { Member, OrchestratorState } from "../state.ts";
-import { deliveredAhead, deliveredBy, type ExpectedTask } from "./receipts.ts";
+import { type ExpectedTask, tasksDelivered, tasksDeliveredAhead } from "./receipts.ts";
 import type { StepWork } from "./step_state.ts";
 
 /** Called when nothing more can be handed out in this turn. */
@@ -28,7 +28,7 @@ export function askAhead(state: OrchestratorState): OrchestratorEffect[] {
     if (member === undefined || expected === null) continue;
     const request = ++work.seals;
     const tasks = [...member.stepTasks, ...expected.map(({ task }) => task)];
-    const delivered = deliveredAhead(state, member, expected);
+    const delivered = tasksDeliveredAhead(state, member, expected);
     work.askedAhead.set(node, { request, tasks, delivered });
     effects.push(send(node, { type: "sealStep", round, step, request, tasks, delivered }));
   }
@@ -60,6 +60,6 @@ export function takeAskedAhead(state: OrchestratorState, member: Member): number
   work.askedAhead.delete(member.node);
   const isSame = (a: readonly string[], b: readonly string[]) =>
     a.length === b.length && a.every((each, i) => each === b[i]);
-  const isAsNamed = isSame(ahead.tasks, member.stepTasks) && isSame(ahead.delivered, deliveredBy(state, member).tasks);
+  const isAsNamed = isSame(ahead.tasks, member.stepTasks) && isSame(ahead.delivered, tasksDelivered(state, member));
   return isAsNamed ? ahead.request : null;
 }

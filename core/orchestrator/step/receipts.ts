@@ -24,9 +24,9 @@ import type { Member, OrchestratorState } from "../state.ts";
 import type { Flow, SealRequest, StepWork, WorkItem } from "./step_state.ts";
 import { flowOf } from "./wiring.ts";
 
-export interface DeliveredWork {
-  readonly tasks: TaskId[];
-  readonly leaves: string[]; // their hashes
+interface DeliveredWork {
+  readonly tasks: readonly TaskId[];
+  readonly leaves: readonly string[]; // their hashes
 }
 
 /** A gradient task that the member holds. */
@@ -36,33 +36,44 @@ export interface ExpectedTask {
 }
 
 /** The results that the member is to sign for. */
-export function deliveredBy(state: OrchestratorState, member: Member): DeliveredWork {
+function resultsOf(state: OrchestratorState, member: Member): DoneWork[] {
   const work = present(state.work, "an open step");
-  const tasks: TaskId[] = [];
-  const leaves: string[] = [];
-  for (const task of member.stepTasks) {
+  return member.stepTasks.flatMap((task) => {
     const item = present(work.credited.get(task), "a credited task is in the table");
     const flow = flowOf(state, item);
-    if (flow.isRemade) continue;
-    for (const each of itemsOf(flow, item)) {
-      const done = doneBy(member, { flow, item: each });
-      if (done === null) continue;
-      tasks.push(done.task);
-      leaves.push(workHash(done));
-    }
-  }
-  return { tasks, leaves };
+    if (flow.isRemade) return [];
+    return itemsOf(flow, item).flatMap((each) => doneBy(member, { flow, item: each }) ?? []);
+  });
 }
 
-/** What its results will be named once these tasks are done, as far as can be foreseen. */
-export function deliveredAhead(state: OrchestratorState, member: Member, expected: readonly ExpectedTask[]): TaskId[] {
-  const { tasks } = deliveredBy(state, member);
+function deliveredBy(state: OrchestratorState, member: Member): DeliveredWork {
+  const results = resultsOf(state, member);
+  return { tasks: results.map(({ task }) => task), leaves: results.map(workHash) };
+}
+
+/** The tasks behind these results. */
+export function tasksDelivered(state: OrchestratorState, member: Member): TaskId[] {
+  return resultsOf(state, member).map(({ task }) => task);
+}
+
+/** What its answer must sign. */
+export function rootDelivered(state: OrchestratorState, member: Member): string {
+  return rootOf(deliveredBy(state, member).leaves);
+}
+
+/** The tasks behind its results once these tasks are done as well, as far as can be foreseen. */
+export function tasksDeliveredAhead(
+  state: OrchestratorState,
+  member: Member,
+  expected: readonly ExpectedTask[],
+): TaskId[] {
+  const tasks = tasksDelivered(state, member);
   for (const { task, item } of expected) {
     const flow = flowOf(state, item);
     if (flow.isRemade) continue;
     const [forward] = itemsOf(flow, item);
     const done = forward === undefined || forward === item ? null : doneBy(member, { flow, item: forward });
-    tasks.push(...(done === null ? [] : [done.task]));
+    if (done !== null) tasks.push(done.task);
     if (item.madeBy === null) tasks.push(task);
   }
   return tasks;

@@ -23,10 +23,9 @@ import { awaitedForwardMs } from "../members/pace.ts";
 import { rosterOf } from "../members/replicas.ts";
 import { hasComeBackOften } from "../members/returns.ts";
 import type { Member, OrchestratorState } from "../state.ts";
-import { rootOf } from "../../statements/work_tree.ts";
 import { mostSquareSum } from "../../score/gradient_verdict.ts";
 import { askAhead, takeAskedAhead } from "./asking_ahead.ts";
-import { deliveredBy, receiptOf } from "./receipts.ts";
+import { receiptOf, rootDelivered, tasksDelivered } from "./receipts.ts";
 import { forwardsOf, noteFault, type StepWork } from "./step_state.ts";
 import { isTail } from "./wiring.ts";
 
@@ -64,7 +63,7 @@ export function askForSeal(
   { member, nowMs }: { member: Member; nowMs: number },
 ): OrchestratorEffect {
   const request = ++present(state.work, "an open step").seals;
-  const { tasks: delivered } = deliveredBy(state, member);
+  const delivered = tasksDelivered(state, member);
   awaitSeal(state, { member, request, nowMs });
   const { round, step } = state;
   return send(member.node, { type: "sealStep", round, step, request, tasks: [...member.stepTasks], delivered });
@@ -80,7 +79,7 @@ function awaitSeal(
   const before = hasComeBackOften(state, member) ? work.asked.get(node) : undefined;
   const lookMs = before?.lookMs ?? nowMs + patienceMs(state, member);
   const deadlineMs = before?.deadlineMs ?? nowMs + state.config.limits.leaseMs;
-  work.asked.set(node, { request, root: rootOf(deliveredBy(state, member).leaves), lookMs, deadlineMs });
+  work.asked.set(node, { request, root: rootDelivered(state, member), lookMs, deadlineMs });
   setAlarm(state, { type: "seal", node, atMs: lookMs });
 }
 
