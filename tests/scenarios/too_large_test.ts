@@ -33,8 +33,8 @@ Deno.test("Too large: a miner that cannot hold its stage says so once and gets a
   await swarm.startAll();
   await swarm.runThrough(patience);
   assertWhole(swarm);
-  const faults = recordsOf(swarm, "faultSeen").map(({ node, code }) => [node, code]);
-  assertEquals(faults, [[small.address, "tooLarge"]]);
+  const faults = recordsOf(swarm, "faultSeen").filter(({ node }) => node === small.address);
+  assertEquals(faults.map(({ code }) => code), ["tooLarge"]);
   const ready = recordsOf(swarm, "nodeReady").filter(({ node }) => node === small.address);
   assertEquals(ready.some(({ stage }) => stage !== 0), true);
   assertEquals(recordsOf(swarm, "stageRestored"), []);
