@@ -21,7 +21,6 @@ const mostPay = 0.2;
 const iota = new URL("../../iota", import.meta.url).pathname;
 
 const isJson = Deno.args.includes("--json");
-const codec = valueOf("--codec");
 const withCalm = Deno.args.includes("--calm");
 const size = valueOf("--size") ?? "toy";
 const seeds = Number(valueOf("--seeds") ?? 3);
@@ -98,7 +97,7 @@ async function measure(seed: number): Promise<Row> {
     "pipeline.stages": stages,
     "swarm.replicas": replicas,
     "swarm.validators": 2,
-    ...(codec === null ? {} : { "pipeline.codec": codec }),
+    ...givenSetting("--codec", "pipeline.codec"),
   };
   const trouble = ["--attackers", "lazy:1,flip-payload:1", "--chaos", "kill-miner every 1 rounds"];
   const attacked = await trained(swarm, trouble);
@@ -128,6 +127,11 @@ function lossOf({ validationLossLast }: Ended): number {
 function valueOf(flag: string): string | null {
   const at = Deno.args.indexOf(flag);
   return at === -1 ? null : Deno.args[at + 1] ?? null;
+}
+
+function givenSetting(flag: string, path: string): Record<string, string> {
+  const value = valueOf(flag);
+  return value === null ? {} : { [path]: value };
 }
 
 /** The mean of shares of pay; null, which meets no bar: the chain paid nobody in these runs. */
