@@ -14,6 +14,7 @@ const ownRunners: Readonly<Record<string, () => Promise<Run>>> = {
   payloads: async () => (await import("../experiment/payloads/run_payloads.ts")).runPayloads,
   byzantine: async () => (await import("../experiment/byzantine/run_byzantine.ts")).runByzantine,
   replays: async () => (await import("../experiment/replays/run_replays.ts")).runReplays,
+  audits: async () => (await import("../experiment/audits/run_audits.ts")).runAudits,
 };
 
 const training = async (): Promise<Run> => (await import("../experiment/run_experiment.ts")).runExperiment;
@@ -44,7 +45,8 @@ export const command: Command = {
     "lines. Clasp measures on a trained model what cheating miners do to the loss, and how many samples each form of attribution needs to find them. Zoo has a trained stage audited " +
     "while it cheats in many ways, by this program's rule and by a cosine. Payloads compares what a merge is without each " +
     "payload with cheaper values of payloads. Byzantine has replicas of a stage commit lies, and merges with and without this " +
-    "program's rules. Replays computes the same tasks again and again on every device here and counts what differs.",
+    "program's rules. Replays computes the same tasks again and again on every device here and counts what differs. Audits " +
+    "simulates swarms without computing, and tells in how many rounds validators meet miners that cheat in some of their tasks.",
   examples: [
     "iota experiment codecs --seeds 3",
     "iota experiment codecs --rows zero,resbm,q5block --steps 100",
@@ -52,6 +54,7 @@ export const command: Command = {
     "iota experiment merge --steps 100 --json",
     "iota experiment clasp --seeds 5",
     "iota experiment byzantine --size toy",
+    "iota experiment audits --seeds 10 --json",
   ],
   options: [
     {

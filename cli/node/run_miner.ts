@@ -174,11 +174,11 @@ function mustBeOwnRun({ options }: CommandContext): void {
 /** What a miner has of its own when it attacks; the code of attacks is loaded only then. */
 async function attackOf(
   name: string | undefined,
-  { device }: OpenNode,
-): Promise<Partial<Pick<MinerRoleOptions, "device" | "machine">>> {
+  node: OpenNode,
+): Promise<Partial<Pick<MinerRoleOptions, "device" | "machine" | "blobs">>> {
   if (name === undefined) return {};
   const { hostileProcess } = await import("../redteam/hostile_process.ts");
-  return hostileProcess(name, device);
+  return hostileProcess(name, node);
 }
 
 /** SIGUSR2 pauses the miner, another one resumes it. Windows has no such signal. Returns a function that stops listening. */

@@ -17,10 +17,11 @@ export const attackNames = [
   ...["accuser", "churner", "sybils", "rubber-stamp", "false-verdicts"] as const,
 ] as const;
 
-/** Those that need nothing but the attacker's own device and words, so that a process can be told to attack. */
+/** Those that need nothing but the attacker's own device, words and uploads, so that a process can be told to attack. */
 export const processAttackNames = [
   ...["nan", "zero", "constant", "random", "flip", "scaled", "biased", "delayed", "replayed", "lazy", "half"] as const,
-  ...["wrong-page", "label-flip", "forged-loss", "forged-norm", "uncomputed", "withheld", "accuser"] as const,
+  ...["wrong-page", "label-flip", "forged-loss", "forged-norm", "uncomputed"] as const,
+  ...["flip-payload", "withheld", "accuser"] as const,
 ] as const satisfies readonly AttackName[];
 
 export type AttackName = typeof attackNames[number];

@@ -103,7 +103,8 @@ export function pipelineShape(options: {
   return { ...shapeFrom(config), forwardMs, equal };
 }
 
-function shapeFrom(config: RunConfig): Omit<SwarmShape, "forwardMs"> {
+/** Sizes of what a run of this configuration moves. */
+export function shapeFrom(config: RunConfig): Omit<SwarmShape, "forwardMs"> {
   const layersOfStages = splitLayers(config);
   const stages = stageSpecs(config, layersOfStages);
   return { config, layersOfStages, stages, stageFloats: stages.map((spec) => parameterTable(spec).length) };

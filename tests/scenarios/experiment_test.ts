@@ -165,3 +165,22 @@ Deno.test("Experiment: an unknown name or a wrong setting is refused before anyt
   assertEquals(await main(["experiment", "codecs", "--set", "train.learningRate=-1"], wrong, commandTable), 2);
   assertStringIncludes(wrong.written.stderr, "train.learningRate");
 });
+
+Deno.test("Experiment: audits meet cheats as often as arithmetic says, whatever the share and the stage", async () => {
+  const host = new FakeHost();
+  const words = "experiment audits --size toy --seeds 1 --steps 240 --set train.stepsPerRound=6 --json".split(" ");
+  assertEquals(await main(words, host, commandTable), 0, host.written.stderr);
+  const lines = host.written.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
+  const { type, experiment, rows, costs } = lines.at(-1);
+  assertEquals([type, experiment, rows.length, costs.length], ["summary", "audits", 3 * 4, 1]);
+  assertEquals(lines.filter((line) => line.type === "row").map(({ type: _, ...row }) => row), rows);
+  for (const { stepsPerRound, place, share, rounds, tens } of rows) {
+    assertEquals([stepsPerRound, rounds.of, tens.of], [6, 3 * 40, 3 * 4], "three miners of each stage, 40 rounds");
+    assertEquals([rounds.isWithin, tens.isWithin], [true, true], `${place}, ${share}`);
+    if (share === 1) assertEquals(rounds.met, rounds.of);
+  }
+  const [{ validatorShare, parts }] = costs;
+  const sum: number = parts.replays + parts.gradients + parts.evaluations + parts.trials;
+  assertAlmostEquals(sum, validatorShare, 1e-12);
+  for (const part of Object.values<number>(parts)) assert(part > 0 && part < 0.2, JSON.stringify(parts));
+});
