@@ -46,7 +46,7 @@ export interface DataConfig {
 
 export interface ValidateConfig {
   heldOutSequences: number; // per evaluation
-  replaysPerMiner: number; // of a round's first step, and of each step whose parameters it shows; of a head, and of a tail in the first step, twice as many
+  replaysPerMiner: number; // of a round's first step, and of each step whose parameters it shows; of a head twice as many
   statesPerRound: number; // steps whose parameters a miner shows, on average
   gradientsPerRound: number; // steps whose gradient norm is recomputed, of each miner on average
   trialsPerRound: number; // stages whose payloads are tried on held-out text, at most

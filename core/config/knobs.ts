@@ -208,7 +208,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   "validate.heldOutSequences": int({ min: 1, max: 65536, unit: "sequences" }, "Held-out sequences in an evaluation."),
   "validate.replaysPerMiner": int(
     { min: 0, max: 1000, unit: "per step", default: 1, mayChange: true },
-    "Microbatches of a miner repeated of an audited step; of a head two for one, of a tail in a round's first.",
+    "Microbatches of a miner repeated of an audited step; of a head two for one.",
   ),
   "validate.statesPerRound": float(
     { min: 0, max: 1000, unit: "steps per round", default: 1, mayChange: true },
