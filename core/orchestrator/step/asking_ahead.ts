@@ -4,8 +4,8 @@
  * step over slow links is two trips shorter.
  *
  * The request names tasks whose results are still to come. Its answer counts if exactly these are then credited and delivered;
- * otherwise, and if the contributor gets another gradient task after all, the request is void and a new one follows. So a wrong
- * guess costs a request, and the answer's root is checked against the results as they came. Its patience (sealing.ts) begins with
+ * otherwise, and if the contributor gets another gradient task after all, the request is void and a new one follows. Whose device
+ * may hold a gradient that does not count is asked once, at the end, as it has to repeat the others then. So a wrong guess costs a request, and the answer's root is checked against the results as they came. Its patience (sealing.ts) begins with
  * the last result; until then the lease has its own.
  *
  * Out of scope: who is asked without this, and what becomes of answers (sealing.ts).
@@ -24,7 +24,7 @@ export function askAhead(state: OrchestratorState): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
   for (const node of work.handed) {
     const member = state.members.get(node);
-    const expected = member === undefined ? null : lastTasks(work, member);
+    const expected = member === undefined || work.uncounted.has(node) ? null : lastTasks(work, member);
     if (member === undefined || expected === null) continue;
     const request = ++work.seals;
     const tasks = [...member.stepTasks, ...expected.map(({ task }) => task)];

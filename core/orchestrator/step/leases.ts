@@ -140,10 +140,16 @@ function endLease(state: OrchestratorState, { item, held }: { item: WorkItem; he
   noteIdle(state, member);
 }
 
+/** Its task does not count, though its miner may have computed it. */
+function endInVain(state: OrchestratorState, { item, held }: { item: WorkItem; held: Lease }): void {
+  if (item.direction !== "forward") openWork(state).uncounted.add(held.node);
+  endLease(state, { item, held });
+}
+
 /** Ends every lease of an item whose input is about to change; its miners stop computing. */
 export function cancelLeases(state: OrchestratorState, item: WorkItem): OrchestratorEffect[] {
   const cancelled = item.leases;
-  for (const held of cancelled) endLease(state, { item, held });
+  for (const held of cancelled) endInVain(state, { item, held });
   return cancelled.map(({ node, task }) => send(node, { type: "cancelTasks", tasks: [task] }));
 }
 
@@ -158,7 +164,7 @@ export function releaseLease(
   const { leasedMs } = held;
   const member = present(state.members.get(held.node), "a lease's node is a member");
   if (!isInDoubt) distrustPace(state, member, { forwards: forwardsOf(item.direction), leasedMs, nowMs });
-  endLease(state, { item, held });
+  endInVain(state, { item, held });
   item.avoid = held.node;
   state.counters.reLeases += 1;
   if (item.leases.length === 0) queueItem(state, item);
@@ -183,7 +189,8 @@ export function acceptResult(
   const flow = flowOf(state, item);
   const rivals = item.leases.filter((each) => each !== held);
   measure(state, member, { forwards: forwardsOf(item.direction), leasedMs: held.leasedMs, nowMs });
-  for (const each of [held, ...rivals]) endLease(state, { item, held: each });
+  endLease(state, { item, held });
+  for (const rival of rivals) endInVain(state, { item, held: rival });
   for (const { node, leasedMs } of rivals) {
     const rival = state.members.get(node);
     if (rival !== undefined) noteOvertaken(state, rival, { forwards: forwardsOf(item.direction), leasedMs, nowMs });

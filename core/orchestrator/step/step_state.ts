@@ -147,6 +147,7 @@ export interface StepWork {
   readonly unowned: number[]; // one per stage: of these, the forwards and turnarounds, which any replica may get
   readonly forwards: Map<NodeId, number>; // accepted from each
   readonly idle: Set<NodeId>[]; // one per stage: contributors without a lease, not yet asked to confirm
+  readonly uncounted: Set<NodeId>; // whose devices may hold gradients of tasks that do not count: asked, they repeat the others
   readonly handed: Set<NodeId>; // handed a gradient task in this turn
   readonly askedAhead: Map<NodeId, SealAhead>; // to confirm what they are still computing
   readonly asked: Map<NodeId, SealRequest>; // to confirm what they have

@@ -84,6 +84,7 @@ export function reissueCredited(
   work.sealed.delete(member.node);
   work.asked.delete(member.node);
   work.askedAhead.delete(member.node);
+  work.uncounted.add(member.node);
   noteIdle(state, member);
   state.counters.reLeases += gone.size;
   reopen(state, items, avoid);

@@ -79,6 +79,7 @@ export function openStep(state: OrchestratorState, nowMs: number): OrchestratorE
     unowned: state.stages.map(() => flows.length),
     forwards: new Map(),
     idle: state.stages.map(() => new Set()),
+    uncounted: new Set(),
     handed: new Set(),
     askedAhead: new Map(),
     asked: new Map(),
