@@ -109,6 +109,20 @@ Deno.test("Full disk: what miners upload finds no room; they wait with the run, 
     assertEquals(world.errors, []);
   }));
 
+Deno.test("Full disk: the outer step that the hub takes for a small stage finds no room; it is taken later, with the same hashes", () =>
+  withScratchFolder(async (folder) => {
+    const world = await pausedWorld(folder, {
+      when: (record) => record.type === "mergePhase" && record.phase === "applying",
+    });
+    const { swarm } = world;
+    assertEquals(recordsOf(swarm, "roundMerged"), []);
+    await goOn(world);
+    await world.run();
+    assertWhole(swarm, 4);
+    assertPausedOnce(swarm, { atLeastMs: hour, what: "a stage that the orchestrator merges" });
+    assertEquals(mergedHashes(swarm), await expectedOfPatient());
+  }));
+
 Deno.test("Full disk: the hub's own merge finds no room; it is done later, with the agreed hash", () =>
   withScratchFolder(async (folder) => {
     const paused = Promise.withResolvers<void>();
@@ -116,7 +130,7 @@ Deno.test("Full disk: the hub's own merge finds no room; it is done later, with 
     let killed: string | null = null;
     const world: StoredSwarm = await StoredSwarm.open({
       folder,
-      config: patient,
+      config: { ...patient, outer: { ...patient.outer, reducers: "replicas" } }, // else it has merged before it is agreed
       hold: () => killed !== null && world.swarm.members.length === 3 ? replaced.promise : null,
       watch: (record, own) => {
         if (record.type === "runPaused") paused.resolve();
