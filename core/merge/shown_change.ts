@@ -3,7 +3,7 @@
  * repeat its tasks, in half the bytes that the parameters take.
  *
  * The difference (start minus parameters, as in a payload) is cut into blocks of 64 values, each with a scale (payload/level.ts)
- * and a code of 16 bits for every value: off by at most 1/65,534 of the block's largest change. Codes of 8 bits would halve it
+ * and a code of 16 bits for every value: off by at most 1/65,000 of the block's largest change. Codes of 8 bits would halve it
  * again, but tasks repeated with them are off by up to half of what audits tolerate (tests/bench/LOG.md). All functions are
  * pure and give the same bytes on every machine.
  */

@@ -40,6 +40,10 @@ export function usedBlobs(state: OrchestratorState): Set<string> {
   for (const stage of state.merge?.stages ?? []) {
     for (const { hashes } of stage.payloads.values()) for (const hash of hashes) used.add(hash);
     for (const slice of stage.slices) use([...slice.results.values()]);
+    const { refereed } = stage; // the hub's own result
+    if (refereed !== null) {
+      use(refereed.momentum === null ? [refereed.parameters] : [refereed.parameters, refereed.momentum]);
+    }
   }
   return used;
 }

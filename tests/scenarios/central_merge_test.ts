@@ -2,6 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { type BlobRef, type NodeId, stageIndex } from "../../core/ids.ts";
+import { usedBlobs } from "../../core/orchestrator/stored_blobs.ts";
 import { assertReached } from "../support/swarm/reached.ts";
 import type { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 import { commit, merging, type ScriptedMerge, stageOf } from "../support/swarm/scripted_merge.ts";
@@ -83,4 +84,47 @@ Deno.test("Central merge: results that the store loses again and again end in th
   }
   assertReached(hub.state, "mend: slices are lost again and again");
   for (const node of nodes) assertEquals(hub.take(node, "applyMerge").slices, []);
+});
+
+Deno.test("Central merge: slices lost after the hub had its result leave nobody blamed for going back to the round's start", () => {
+  const { hub, nodes } = applying(2);
+  for (let time = 0; time < 5; time++) {
+    const [lost] = nodes.map((node) => hub.take(node, "applyMerge").slices);
+    decide(hub, hub.blob(64));
+    for (const node of nodes) {
+      hub.tell(node, { type: "mergeFailed", round: 0, fault: { code: "badBlob", detail: "it is gone" } });
+    }
+    hub.step({ type: "blobsChecked", round: 0, stage, phase: "applying", lost: lost! });
+    if (stageOf(hub).phase === "applying") break;
+    const { edition } = stageOf(hub);
+    hub.step({ type: "sliceRefereed", round: 0, edition, stage, slice: 0, result: hub.blob(64) });
+  }
+  const start = hub.blob(64);
+  for (const node of nodes) {
+    assertEquals(hub.take(node, "applyMerge").slices, []);
+    show(hub, node, start);
+  }
+  decide(hub, start);
+  assertEquals([hub.state.round, hub.records.filter(({ type }) => type === "blamed").length], [1, 0]);
+});
+
+for (const shown of [0, 1, 2]) {
+  Deno.test(`Central merge: a stage restored while the hub merges is not replaced, as replicas have it (${shown} have shown it)`, () => {
+    const { hub, nodes } = applying(2);
+    hub.state.restoring.set(stage, "looking");
+    const parameters = hub.blob(64);
+    for (const node of nodes.slice(0, shown)) show(hub, node, parameters);
+    hub.step({ type: "stageRestored", round: 0, stage, source: { type: "initial" }, from: "initial" });
+    decide(hub, hub.blob(64)); // of something else, asked before
+    for (const node of nodes.slice(shown)) show(hub, node, parameters);
+    assertEquals([hub.state.round, hub.state.upload?.stages[0]?.merged.parameters], [1, parameters]);
+    assertEquals(hub.records.filter(({ type }) => type === "blamed").length, 0);
+  });
+}
+
+Deno.test("Central merge: what the hub has made is kept through a restart that comes before the last answer", () => {
+  const { hub } = applying(2);
+  const parameters = hub.blob(64);
+  decide(hub, parameters);
+  assert(usedBlobs(hub.state).has(parameters.hash));
 });

@@ -153,6 +153,7 @@ export function onMergeRefereed(
 ): OrchestratorEffect[] {
   const merge = state.merge?.stages[options.stage];
   if (merge === undefined || options.round !== state.round || merge.phase !== "applying") return [];
+  if (!merge.isHubAsked) return []; // replicas decide, as the store had lost what the hub needed
   merge.refereed = options.merged;
   return [];
 }

@@ -164,6 +164,8 @@ export function skipMerge(
 ): OrchestratorEffect[] {
   const { merge } = options;
   keepStart(merge);
+  merge.refereed = null; // of slices that are gone
+  merge.isHubAsked = false;
   const text = `Stage ${merge.stage} keeps the parameters of round ${state.round} as its payloads could not be merged`;
   return [record({ type: "warning", text }), ...apply(state, options)];
 }

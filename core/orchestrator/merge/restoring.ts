@@ -82,6 +82,10 @@ export function onStageRestored(
     return [...restored, ...hubMergesAgain(state, { round, stage, isReplaced: false })];
   }
   const merge = mergeOfHub(state, { round, stage });
+  if (merge?.isCentral && merge.participants.size > 0) {
+    leaveToReplicas(state, merge); // they have what the store lost: nothing takes its place
+    return askHolder(state, stage);
+  }
   if (merge?.applied.size === 1) {
     state.restoring.delete(stage);
     return believeOne(state, { merge, lost: { round, stage, lost: "start" } });
@@ -156,9 +160,7 @@ export function onMergeUnavailable(
   const { round, stage, lost } = options;
   const merge = mergeOfHub(state, { round, stage });
   if (merge?.isCentral) {
-    reach(state, "restore: replicas decide what the hub cannot make");
-    merge.isCentral = false;
-    merge.isHubAsked = false;
+    leaveToReplicas(state, merge);
     return [lostText(options, "the replicas' results decide")];
   }
   if (merge !== null) {
@@ -182,6 +184,13 @@ export function onMergeUnavailable(
   upload.slices = [];
   const again = repeatMerge(state, { upload: present(state.upload, "an upload is under way"), stage: upload });
   return [lostText(options, `the stage keeps the parameters of round ${round}`), again];
+}
+
+/** The hub was to take the outer step in any case, and cannot: the merge goes on as in a large stage. */
+function leaveToReplicas(state: OrchestratorState, merge: StageMerge): void {
+  reach(state, "restore: replicas decide what the hub cannot make");
+  merge.isCentral = false;
+  merge.isHubAsked = false;
 }
 
 /** One replica's result of the merge cannot be checked, but is worth more than any replacement. */

@@ -5,8 +5,9 @@
  *
  * The request names tasks whose results are still to come. Its answer counts if exactly these are then credited and delivered;
  * otherwise, and if the contributor gets another gradient task after all, the request is void and a new one follows. Whose device
- * may hold a gradient that does not count is asked once, at the end, as it has to repeat the others then. So a wrong guess costs a request, and the answer's root is checked against the results as they came. Its patience (sealing.ts) begins with
- * the last result; until then the lease has its own.
+ * may hold a gradient that does not count is asked once, at the end, as it has to repeat the others then. So a wrong guess costs a
+ * request, and the answer's root is checked against the results as they came. Its patience (sealing.ts) begins with the last
+ * result; until then the lease has its own.
  *
  * Out of scope: who is asked without this, and what becomes of answers (sealing.ts).
  */

@@ -94,12 +94,16 @@ export function renewPatience(state: OrchestratorState, { member, nowMs }: { mem
   work.asked.set(member.node, { ...request, lookMs, deadlineMs });
 }
 
-/** The time it would need to repeat all its tasks: by then others could have done them as well. */
+/**
+ * The time it would need to repeat all its tasks: by then others could have done them as well. A device with a gradient that does
+ * not count may still be computing it.
+ */
 function patienceMs(state: OrchestratorState, member: Member): number {
   const { deterministic, limits } = state.config;
   if (deterministic) return limits.leaseMs;
   const roster = rosterOf(state, present(member.stage, "a contributor has a stage"));
-  const forwards = forwardsOf("backward") * member.stepTasks.length;
+  const inVain = state.work?.uncounted.has(member.node) === true ? 1 : 0;
+  const forwards = forwardsOf("backward") * (member.stepTasks.length + inVain);
   return Math.min(limits.leaseMs, Math.max(leastPatienceMs, forwards * awaitedForwardMs(roster, member)));
 }
 
