@@ -7,7 +7,7 @@
 
 import type { PayloadCodecName } from "../merge/payload/payload_codec_names.ts";
 import type { ModelShape, PipelineShape } from "../model/shape.ts";
-import type { Reducers } from "../merge/reducer_names.ts";
+import type { Reducers } from "../merge/payload/payload_codec_names.ts";
 import type { OptimizerName } from "../train/optimizer_names.ts";
 
 export interface TrainConfig {

@@ -29,7 +29,7 @@ import {
   payloadCodecDocs,
   payloadCodecNames,
 } from "../merge/payload/payload_codec_names.ts";
-import { defaultReducers, reducerNames } from "../merge/reducer_names.ts";
+import { defaultReducers, reducerNames } from "../merge/payload/payload_codec_names.ts";
 import { defaultSize, sizeNames } from "./size.ts";
 
 interface NumberLimits {

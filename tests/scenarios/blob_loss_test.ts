@@ -5,7 +5,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import type { RunRecord } from "../../core/protocol/record.ts";
-import type { Reducers } from "../../core/merge/reducer_names.ts";
+import type { Reducers } from "../../core/merge/payload/payload_codec_names.ts";
 import type { MergePhase } from "../../core/orchestrator/merge/merge_state.ts";
 import { hubBlobs } from "../../cli/roles/blob_access.ts";
 import { HubJournal, type StateJournal } from "../../cli/hub/journal/hub_journal.ts";

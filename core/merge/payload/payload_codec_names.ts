@@ -1,5 +1,5 @@
 /**
- * The names of payload codecs, which people type and a run's configuration carries, with what each is. They stand apart from
+ * The names of payload codecs and of who averages payloads, which people type and a run's configuration carries. They stand apart from
  * the records (payload_codecs.ts), because the configuration and the command line need the names alone.
  */
 
@@ -22,3 +22,15 @@ export const defaultPayloadCodec: PayloadCodecName = "float32";
  * average, so a run of few rounds needs more (tests/bench/LOG.md).
  */
 export const densities = { least: 1 / 4096, most: 1 / 4, default: 1 / 64 } as const;
+
+/**
+ * Who averages the payloads of a stage's merge, as people type it. The hub's result decides in any case
+ * (orchestrator/merge/reducing.ts). `hub`: it averages alone, which halves what a merge sends; `replicas`: pairs of replicas share
+ * the work and the hub repeats it; `auto`: the hub where it has little to read.
+ */
+export const reducerNames = ["auto", "hub", "replicas"] as const;
+
+export type Reducers = typeof reducerNames[number];
+
+/** Also of a configuration that names none. */
+export const defaultReducers: Reducers = "auto";

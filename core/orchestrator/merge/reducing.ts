@@ -11,7 +11,7 @@
 import { present } from "../../assert.ts";
 import type { BlobRef, NodeId, StageIndex } from "../../ids.ts";
 import { assignReducers } from "../../merge/butterfly.ts";
-import { defaultReducers } from "../../merge/reducer_names.ts";
+import { defaultReducers } from "../../merge/payload/payload_codec_names.ts";
 import { payloadCodecOf } from "../../merge/payload/payload_codecs.ts";
 import { shuffle } from "../../prng.ts";
 import { convict } from "../members/blame.ts";

@@ -9,7 +9,7 @@
 import { present } from "../../../core/assert.ts";
 import { stageIndex } from "../../../core/ids.ts";
 import type { RunConfig } from "../../../core/config/config.ts";
-import type { Reducers } from "../../../core/merge/reducer_names.ts";
+import type { Reducers } from "../../../core/merge/payload/payload_codec_names.ts";
 import type { MinerRecord } from "../../../core/miner/event.ts";
 import type { OrchestratorState } from "../../../core/orchestrator/state.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
