@@ -22,6 +22,18 @@ function applying(replicas: number): ScriptedMerge {
   return { hub, nodes };
 }
 
+/** The store has lost the results; false: the hub has reduced them again. */
+function isGivenUp({ hub, nodes }: ScriptedMerge, lost: readonly BlobRef[]): boolean {
+  for (const node of nodes) {
+    hub.tell(node, { type: "mergeFailed", round: 0, fault: { code: "badBlob", detail: "it is gone" } });
+  }
+  hub.step({ type: "blobsChecked", round: 0, stage, phase: "applying", lost });
+  if (stageOf(hub).phase === "applying") return true;
+  const { edition } = stageOf(hub);
+  hub.step({ type: "sliceRefereed", round: 0, edition, stage, slice: 0, result: hub.blob(64) });
+  return false;
+}
+
 const show = (hub: ScriptedOrchestrator, node: NodeId, parameters: BlobRef) =>
   hub.tell(node, { type: "mergeApplied", round: 1, parameters, momentum: null });
 
@@ -74,13 +86,7 @@ Deno.test("Central merge: results that the store loses again and again end in th
     const [lost] = nodes.map((node) => hub.take(node, "applyMerge").slices);
     assertEquals(lost?.length, 1);
     hub.step({ type: "mergeUnavailable", round: 0, stage, lost: "slices" });
-    for (const node of nodes) {
-      hub.tell(node, { type: "mergeFailed", round: 0, fault: { code: "badBlob", detail: "it is gone" } });
-    }
-    hub.step({ type: "blobsChecked", round: 0, stage, phase: "applying", lost: lost! });
-    if (stageOf(hub).phase === "applying") break;
-    const { edition } = stageOf(hub);
-    hub.step({ type: "sliceRefereed", round: 0, edition, stage, slice: 0, result: hub.blob(64) });
+    if (isGivenUp({ hub, nodes }, lost!)) break;
   }
   assertReached(hub.state, "mend: slices are lost again and again");
   for (const node of nodes) assertEquals(hub.take(node, "applyMerge").slices, []);
@@ -91,13 +97,7 @@ Deno.test("Central merge: slices lost after the hub had its result leave nobody 
   for (let time = 0; time < 5; time++) {
     const [lost] = nodes.map((node) => hub.take(node, "applyMerge").slices);
     decide(hub, hub.blob(64));
-    for (const node of nodes) {
-      hub.tell(node, { type: "mergeFailed", round: 0, fault: { code: "badBlob", detail: "it is gone" } });
-    }
-    hub.step({ type: "blobsChecked", round: 0, stage, phase: "applying", lost: lost! });
-    if (stageOf(hub).phase === "applying") break;
-    const { edition } = stageOf(hub);
-    hub.step({ type: "sliceRefereed", round: 0, edition, stage, slice: 0, result: hub.blob(64) });
+    if (isGivenUp({ hub, nodes }, lost!)) break;
   }
   const start = hub.blob(64);
   for (const node of nodes) {
