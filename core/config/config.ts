@@ -46,10 +46,11 @@ export interface DataConfig {
 
 export interface ValidateConfig {
   heldOutSequences: number; // per evaluation
-  replaysPerMiner: number; // of a round's first step, and of each step whose parameters it shows; of a head twice as many
+  replaysPerMiner: number; // of a round's first step, and of each step whose parameters it shows; of a head, and of a tail in the first step, twice as many
   statesPerRound: number; // steps whose parameters a miner shows, on average
   gradientsPerRound: number; // steps whose gradient norm is recomputed, of each miner on average
   trialsPerRound: number; // stages whose payloads are tried on held-out text, at most
+  evaluationShare?: number; // the most that evaluations take, of what the miners compute; left out: 0.0075
   trialShare: number; // the most that trials take, of what the miners compute, on average
   tolerance: number; // innovation error above which a replay fails
 }

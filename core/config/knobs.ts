@@ -59,6 +59,7 @@ const choice = (choices: readonly string[], initial: string, doc: string): Choic
 const flag = (initial: boolean, doc: string): BooleanKnob => ({ kind: "boolean", unit: "", default: initial, doc });
 
 export const mergeShareDefault = 0.1;
+export const evaluationShareDefault = 0.0075;
 export const mostStepsDefault = 30;
 /** The prompt suits the built-in text; samples of different rounds are compared, so it stays the same. */
 export const samplingDefaults = { prompt: "The people", tokens: 48 };
@@ -206,9 +207,13 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   "data.maxBytes": int({ min: 0, max: 1e12, unit: "bytes" }, "How much of the text is used; 0 uses all of it."),
 
   "validate.heldOutSequences": int({ min: 1, max: 65536, unit: "sequences" }, "Held-out sequences in an evaluation."),
+  "validate.evaluationShare": float(
+    { min: 0, max: 1000, unit: "of the FLOPs", default: evaluationShareDefault, mayChange: true, omitsDefault: true },
+    "Share of the miners' FLOPs that evaluations may take: short rounds are not all evaluated.",
+  ),
   "validate.replaysPerMiner": int(
     { min: 0, max: 1000, unit: "per step", default: 1, mayChange: true },
-    "Microbatches of a miner repeated of an audited step; of a head two for one.",
+    "Microbatches of a miner repeated of an audited step; of a head two for one, of a tail in a round's first.",
   ),
   "validate.statesPerRound": float(
     { min: 0, max: 1000, unit: "steps per round", default: 1, mayChange: true },
@@ -223,7 +228,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
     "Most stages per round whose payloads are tried on held-out text.",
   ),
   "validate.trialShare": float(
-    { min: 0, max: 1000, unit: "of the FLOPs", default: 0.02, mayChange: true },
+    { min: 0, max: 1000, unit: "of the FLOPs", default: 0.0075, mayChange: true },
     "Share of the miners' FLOPs that trials may take, on average.",
   ),
   "validate.tolerance": float(

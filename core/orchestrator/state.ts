@@ -112,7 +112,7 @@ export interface RoundReport {
  * Of the state's shape and of what the machine makes of an event: a journal of another one cannot be replayed. A test fails when
  * the shape changes without it.
  */
-export const stateVersion = 14;
+export const stateVersion = 15;
 
 export type Phase = "gathering" | "training" | "merging" | "closing" | "finished";
 
@@ -212,7 +212,7 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
   const sources = options.from?.sources ?? initial;
   const step = options.from?.step ?? 0;
   const secret = secretKeyOf(options.secret);
-  const audit = newAuditWork();
+  const audit = newAuditWork({ round: sources.round, step });
   addRequest(audit, evaluationOf(sources.round));
   return {
     config,
@@ -273,10 +273,11 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
   };
 }
 
-const newAuditWork = (): AuditWork => ({
+const newAuditWork = (evaluated: AuditWork["evaluated"]): AuditWork => ({
   queue: newAuditQueue(),
   running: new Map(),
   runningOf: new Map(),
+  evaluated,
   places: { heard: new Set(), unheard: new Set(), silent: new Set(), answering: new Set() },
   silent: new Map(),
   proven: new Set(),

@@ -154,7 +154,7 @@ Deno.test("Attack, validators: a false loss that comes too late for another vali
   const liar = evaluatesLate({
     loss: 0.001,
     timers: () => swarm?.timers ?? null,
-    pauseMs: () => swarm?.orchestrator.state.phase === "closing" ? 4250 : 450, // four of them; the slowest answer sets the patience
+    pauseMs: () => swarm?.orchestrator.state.phase === "closing" ? 4650 : 500, // four of them: 18.6 s, so that 1.4 are left for the honest one; the slowest answer sets the patience
   });
   const { state, records, validators } = await runAttack({
     validators: [liar, "honest"],

@@ -64,11 +64,12 @@ Deno.test("Audited pass: whoever has repeated a forward is asked for its backwar
     "forward",
     "forward",
     "turnaround",
+    "turnaround",
   ]);
   const [forward, backward] = passOf(all, miner) as [Asked, Asked];
   assertEquals([forward.direction, backward.direction], ["forward", "backward"]);
   assertEquals([backward.judge, microbatchOf(backward)], [forward.judge, microbatchOf(forward)]);
-  assertEquals(hub.records.filter(({ type }) => type === "verdict").length, 5);
+  assertEquals(hub.records.filter(({ type }) => type === "verdict").length, 6);
   assertEquals(hub.state.audit.open.size, 0);
 });
 
@@ -78,7 +79,7 @@ Deno.test("Audited pass: many quick answers leave the time for an evaluation, wh
   const before = hub.state.audit.slowestMs.get("evaluate");
   assert(before !== undefined && before >= 0.9 * evaluationMs, `${before} ms`);
   const all = answerAll(hub, { judges, find: () => right });
-  assertEquals([all.length, hub.state.audit.slowestMs.get("evaluate")], [5, before]);
+  assertEquals([all.length, hub.state.audit.slowestMs.get("evaluate")], [6, before]);
   assert(hub.state.audit.slowestMs.get("replay")! < evaluationMs);
 });
 
@@ -88,6 +89,14 @@ Deno.test("Audited pass: of a head, whose backward makes nothing to compare, two
   const ofHead = passOf(answerAll(hub, { judges, find: () => right }), head);
   assertEquals(ofHead.map(({ direction }) => direction), ["forward", "forward"]);
   assertEquals(new Set(ofHead.map(microbatchOf)).size, 2, "of two microbatches");
+});
+
+Deno.test("Audited pass: of a tail, whose pass is one task, two are repeated of the round's first step", () => {
+  const { hub, judges } = audited();
+  const tail = [...hub.state.members.values()].find(({ stage }) => stage === 2)!.node;
+  const ofTail = passOf(answerAll(hub, { judges, find: () => right }), tail);
+  assertEquals(ofTail.map(({ direction }) => direction), ["turnaround", "turnaround"]);
+  assertEquals(new Set(ofTail.map(microbatchOf)).size, 2, "of two microbatches");
 });
 
 Deno.test("Audited pass: a cheat in one direction is found in it, and the second validator repeats only that task", () => {

@@ -33,8 +33,8 @@ Deno.test("Swarm: three stages of two replicas train to the end, agree on every 
   const ofFirstSteps = verdicts.filter(({ task, round }) => Number(task.split(".")[0]) < (3 * round + 1) * perStep);
   assertEquals(
     ofFirstSteps.length,
-    2 * (6 + 2 + 2),
-    "a verdict for each miner and round, two where a pass is two tasks, and two for heads",
+    2 * (6 + 2 + 2 + 2),
+    "a verdict for each miner and round, two where a pass is two tasks, and two for heads and tails",
   );
   assert(verdicts.length > ofFirstSteps.length, "later steps are audited too");
   for (const verdict of verdicts) {

@@ -92,6 +92,7 @@ export function tinyConfig(overrides: TinyOverrides = {}): RunConfig {
     validate: {
       ...{
         heldOutSequences: 4,
+        evaluationShare: 1000, // every round
         replaysPerMiner: 1,
         statesPerRound: 1,
         gradientsPerRound: 0.25,

@@ -4,20 +4,25 @@ import type { RunConfig } from "../../../core/config/config.ts";
 import { mostStates } from "../../../core/merge/allowance.ts";
 import type { Place } from "./watch_audits.ts";
 
-/** Tasks repeated of an audited step; a miner is taken to do as many. */
-export const repeatedTasks: Readonly<Record<Place, number>> = { head: 2, body: 2, tail: 1 };
+/** Tasks repeated of an audited step, a round's first one or a later one; a miner is taken to do as many. */
+const repeatedTasks: Readonly<Record<Place, { readonly first: number; readonly later: number }>> = {
+  head: { first: 2, later: 2 },
+  body: { first: 2, later: 2 },
+  tail: { first: 2, later: 1 },
+};
 
 /**
  * That a round meets a miner that cheats in this share of its tasks. The first step is audited for sure; half of
  * `statesPerRound` is the chance of the last one, and half of it that of all between together, up to a number of draws.
  */
 export function chanceToMeet({ validate, train }: RunConfig, place: Place, share: number): number {
-  const missed = (1 - share) ** (validate.replaysPerMiner * repeatedTasks[place]); // of an audited step
+  const missedOf = (tasks: number) => (1 - share) ** (validate.replaysPerMiner * tasks);
+  const missed = missedOf(repeatedTasks[place].later);
   const later = train.stepsPerRound - 1;
   const half = validate.statesPerRound / 2;
   const most = mostStates(validate);
   let unmet = new Array<number>(most + 1).fill(0); // by steps drawn so far
-  unmet[0] = missed;
+  unmet[0] = missedOf(repeatedTasks[place].first);
   for (let step = 1; step <= later; step++) {
     const wanted = later === 1 ? 2 * half : step === later ? half : half / (later - 1);
     const chance = Math.min(1, wanted);

@@ -34,6 +34,12 @@ export function addRequest(audit: AuditWork, request: AuditRequest): void {
   enter(audit.queue, { place: audit.queue.back++, request });
 }
 
+/** Queues a new request ahead of all others. */
+export function addFirst(audit: AuditWork, request: AuditRequest): void {
+  openOne(audit.open, roundOf(request));
+  requeueAudit(audit.queue, request);
+}
+
 /** Queues a request ahead of all others: it has already waited. */
 export function requeueAudit(queue: AuditQueue, request: AuditRequest): void {
   enter(queue, { place: --queue.front, request });

@@ -220,6 +220,7 @@ export interface AuditWork {
   readonly held: Map<number, HeldForAudits>; // by round
   readonly shownWays: Map<NodeId, SketchedWay[]>; // that wait for a payload: shown_ends.ts
   readonly payloadWays: Map<NodeId, SketchedWay>; // that wait for parameters to be shown
+  evaluated: { readonly round: number; readonly step: number }; // the last round asked for: evaluation_pace.ts
   trials: PayloadTrial[]; // open ones
   readonly open: Map<number, number>; // by round
   requests: number;

@@ -30,7 +30,7 @@ export function drawTasks(
   for (const [node, replays] of replayable(state, { outcome, isLater: of !== null })) {
     if (of?.has(node) === false) continue;
     const candidates = inPasses(replays);
-    const count = Math.min(replaysPerMiner * drawsOf(candidates), candidates.length);
+    const count = Math.min(replaysPerMiner * drawsOf(candidates, { isFirst: of === null }), candidates.length);
     const take = () => candidates.splice(nextBelow(state.stream, candidates.length), 1);
     const taken = Array.from({ length: count }, take).flat();
     const tasks = taken.flatMap(({ task, then }) => then === null ? [task] : [task, then.task]);
@@ -47,13 +47,15 @@ export function drawTasks(
 
 /**
  * A head's backward has nothing to compare, so two of its forwards are repeated where others have a forward and a backward: one
- * in ten that are wrong is met as soon. Two forwards cost less than one pass.
+ * in ten that are wrong is met as soon. Two forwards cost less than one pass. A tail's pass is one task as well, which costs a
+ * whole pass: two are repeated of a round's first step only, enough to meet one in ten within ten rounds at 95 %.
  */
-function drawsOf(candidates: readonly ReplayTask[]): number {
+function drawsOf(candidates: readonly ReplayTask[], { isFirst }: { isFirst: boolean }): number {
   const isHead = candidates.every(({ stage, direction, then }) =>
     stage === 0 && direction === "forward" && then === null
   );
-  return isHead ? 2 : 1;
+  const isTail = candidates.every(({ direction }) => direction === "turnaround");
+  return isHead || (isTail && isFirst) ? 2 : 1;
 }
 
 /** Of one miner: each backward follows its forward. In the order of a step's wires, where forwards come first. */

@@ -13,7 +13,7 @@ const leastJump = 0.5; // nats; honest training moves less between two rounds
 const jumpShare = 0.1; // of the loss
 const lossesKept = 8; // rounds
 
-const isFarAbove = (loss: number, base: number): boolean => loss > base + Math.max(leastJump, jumpShare * base);
+export const isFarAbove = (loss: number, base: number): boolean => loss > base + Math.max(leastJump, jumpShare * base);
 
 /** At the end of a round's first step. */
 export function noteFirstLoss({ round, firstLosses }: OrchestratorState, losses: readonly number[]): void {

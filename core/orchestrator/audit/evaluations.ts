@@ -18,7 +18,7 @@ import { onTried } from "./payload_trials.ts";
 import { isDoubtful, noteEvaluation, trainedLoss } from "./evaluated_rounds.ts";
 import type { OrchestratorState } from "../state.ts";
 
-const wanted = 2;
+export const wanted = 2; // answers
 const mostAnswers = 3;
 const tolerance = 0.01; // of the larger loss; adapters differ by less than a thousandth
 

@@ -13,9 +13,8 @@ import type { NodeId, StageIndex } from "../../ids.ts";
 import type { ParameterSource, ParametersUploaded } from "../../protocol/message.ts";
 import { mostFollowed } from "../../protocol/stored_source.ts";
 import { sourceName } from "../../statements/statement.ts";
-import { addRequest } from "../audit/audit_queue.ts";
-import { evaluationOf } from "../audit/audit_state.ts";
-import { dropReplays, isAudited } from "../audit/auditing.ts";
+import { evaluatePublished } from "../audit/evaluation_pace.ts";
+import { dropReplays } from "../audit/auditing.ts";
 import { isUnreliable, noteAbsence, noteWithheld } from "../members/blame.ts";
 import { type OrchestratorEffect, record, reject, send } from "../event.ts";
 import { isSameStage, type MergedStage, type Reducer, type StageUpload, type UploadWork } from "./merge_state.ts";
@@ -162,7 +161,7 @@ function publishSources(
   state.sources = { round: upload.round, stages: followableSources(state, upload) };
   state.upload = null;
   state.restoring.clear();
-  if (isAudited(state)) addRequest(state.audit, evaluationOf(upload.round));
+  evaluatePublished(state, upload.round);
   for (const member of state.members.values()) awaitAssign(state, member);
 }
 

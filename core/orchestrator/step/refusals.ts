@@ -10,6 +10,7 @@
 
 import { fault } from "../../fault.ts";
 import type { NodeId } from "../../ids.ts";
+import { evaluateIfWorse } from "../audit/evaluation_pace.ts";
 import { blame, isSuspect, lastVainClaim, roundsRemembered } from "../members/blame.ts";
 import { type OrchestratorEffect, record, reject } from "../event.ts";
 import { reach } from "../marks.ts";
@@ -182,6 +183,7 @@ export function reloadStage(state: OrchestratorState, item: WorkItem): Orchestra
   } else {
     const reloads = (state.reloads.get(stage) ?? 0) + 1;
     state.reloads.set(stage, reloads);
+    evaluateIfWorse(state);
     if (reloads > mostReloads) {
       reach(state, "refusal: training has diverged");
       const reason = `training has diverged: no replica of stage ${stage} computes finite values; ` +

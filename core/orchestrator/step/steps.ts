@@ -14,6 +14,7 @@ import { drawTasks } from "../audit/drawn_tasks.ts";
 import { drawGradients } from "../audit/gradient_audits.ts";
 import { awaitStates, drawMiners } from "../audit/shown_states.ts";
 import { noteFirstLoss } from "../audit/evaluated_rounds.ts";
+import { evaluateIfWorse } from "../audit/evaluation_pace.ts";
 import { blame, noteFulfilled } from "../members/blame.ts";
 import { noteTrip } from "../members/places.ts";
 import { type OrchestratorEffect, record, reject, send } from "../event.ts";
@@ -180,6 +181,7 @@ export function closeStep(state: OrchestratorState, nowMs: number): Orchestrator
   ];
   for (const node of work.contributors) present(state.members.get(node), "a contributor").stepTasks = [];
   state.work = null;
+  if (isFirst) evaluateIfWorse(state);
   state.step += 1;
   if (!isFirst) outcome.wires = null; // those that an audit needs are held by it
   const unused = keepOutcome(state, { outcome, work });

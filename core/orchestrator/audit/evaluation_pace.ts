@@ -1,0 +1,52 @@
+/**
+ * Which rounds' parameters validators evaluate on held-out text.
+ *
+ * Evaluations take a share of all computing (`validate.evaluationShare`), so rounds that are short for it are not all evaluated:
+ * the first and the last ones are, and whichever training finds much worse than the round before it, or impossible to compute
+ * with. That costs nothing to see, and a merge that did harm is found as soon as if every round were evaluated. Out of scope: how
+ * the run decides among answers (evaluations.ts), and what they mean for it (evaluated_rounds.ts).
+ */
+
+import { evaluationShareDefault } from "../../config/knobs.ts";
+import type { OrchestratorState } from "../state.ts";
+import { addFirst, addRequest } from "./audit_queue.ts";
+import { evaluationOf } from "./audit_state.ts";
+import { isAudited } from "./auditing.ts";
+import { isFarAbove, trainedLoss } from "./evaluated_rounds.ts";
+import { wanted } from "./evaluations.ts";
+
+/** The round's parameters can be fetched now. */
+export function evaluatePublished(state: OrchestratorState, round: number): void {
+  if (!isAudited(state)) return;
+  const isLast = state.phase === "closing" || state.step >= state.config.train.steps;
+  if (isLast || isDue(state) || state.good?.isRetaken === true) ask(state, { round, isUrgent: isLast });
+}
+
+/** The open round's first step, or that nobody can compute with its parameters, tells of a merge that did harm. */
+export function evaluateIfWorse(state: OrchestratorState): void {
+  const { round } = state;
+  const loss = trainedLoss(state, round);
+  const before = trainedLoss(state, round - 1) ?? state.good?.loss ?? null;
+  if (round === 0 || loss === null || before === null || !isFarAbove(loss, before)) return;
+  if (isAudited(state)) ask(state, { round, isUrgent: true });
+}
+
+/** Each round once. An urgent one waits behind nothing. */
+function ask(state: OrchestratorState, { round, isUrgent }: { round: number; isUrgent: boolean }): void {
+  const { audit } = state;
+  if (audit.evaluated.round === round) return;
+  audit.evaluated = { round, step: state.step };
+  if (isUrgent) addFirst(audit, evaluationOf(round));
+  else addRequest(audit, evaluationOf(round));
+}
+
+/**
+ * Whether the miners have computed enough since the last evaluation. Both sides are counted in forwards of the whole model over a
+ * microbatch, of which a microbatch of training is worth three.
+ */
+function isDue({ audit, step, validators, config: { train, validate } }: OrchestratorState): boolean {
+  const share = validate.evaluationShare ?? evaluationShareDefault;
+  const trained = 3 * train.microbatchesPerStep * Math.abs(step - audit.evaluated.step); // the run may have gone back
+  const answers = Math.min(wanted, Math.max(1, validators.size));
+  return share * trained >= answers * Math.ceil(validate.heldOutSequences / train.sequencesPerMicrobatch);
+}
