@@ -200,5 +200,5 @@ async function refereeMerge(work: Effect<"refereeMerge">, place: HubWorkplace): 
   const put = (values: Float32Array): Promise<BlobRef> => blobs.put(bytesOfFloats(values));
   const parameters = await put(merged.parameters);
   const momentum = merged.momentum === null ? null : await put(merged.momentum);
-  return { type: "mergeRefereed", round, stage, parameters, momentum };
+  return { type: "mergeRefereed", round, stage, slices, parameters, momentum };
 }

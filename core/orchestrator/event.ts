@@ -102,6 +102,7 @@ export type OrchestratorEvent =
     readonly type: "mergeRefereed";
     readonly round: number;
     readonly stage: StageIndex;
+    readonly slices: readonly BlobRef[]; // that the outer step was taken with
     readonly parameters: BlobRef;
     readonly momentum: BlobRef | null;
   }

@@ -123,9 +123,12 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
     case "mergeUnavailable":
       return onMergeUnavailable(state, event);
     case "mergeRefereed": {
-      const { round, stage, parameters, momentum } = event;
+      const { round, stage, slices, parameters, momentum } = event;
       const merged = { parameters, momentum };
-      return [...onMergeRepeated(state, { round, stage, merged }), ...onMergeRefereed(state, { round, stage, merged })];
+      return [
+        ...onMergeRepeated(state, { round, stage, merged }),
+        ...onMergeRefereed(state, { round, stage, slices, merged }),
+      ];
     }
     case "stageRestored":
       return onStageRestored(state, event);

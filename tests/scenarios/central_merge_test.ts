@@ -5,7 +5,7 @@ import { type BlobRef, type NodeId, stageIndex } from "../../core/ids.ts";
 import { usedBlobs } from "../../core/orchestrator/stored_blobs.ts";
 import { assertReached } from "../support/swarm/reached.ts";
 import type { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
-import { commit, merging, type ScriptedMerge, stageOf } from "../support/swarm/scripted_merge.ts";
+import { commit, hubMerges, merging, type ScriptedMerge, stageOf } from "../support/swarm/scripted_merge.ts";
 
 const stage = stageIndex(0);
 
@@ -37,9 +37,6 @@ function isGivenUp({ hub, nodes }: ScriptedMerge, lost: readonly BlobRef[]): boo
 const show = (hub: ScriptedOrchestrator, node: NodeId, parameters: BlobRef) =>
   hub.tell(node, { type: "mergeApplied", round: 1, parameters, momentum: null });
 
-const decide = (hub: ScriptedOrchestrator, parameters: BlobRef) =>
-  hub.step({ type: "mergeRefereed", round: 0, stage, parameters, momentum: null });
-
 const asksOfHub = (hub: ScriptedOrchestrator) => hub.effects.filter(({ type }) => type === "refereeMerge").length;
 
 const wasAsked = (hub: ScriptedOrchestrator, nodes: readonly NodeId[], type: "reduceSlice" | "uploadParameters") =>
@@ -51,7 +48,7 @@ Deno.test("Central merge: replicas send a payload and read one slice; the checkp
   const parameters = hub.blob(64);
   for (const node of nodes) show(hub, node, parameters);
   assertEquals(stageOf(hub).phase, "applying", "three replicas alone do not decide");
-  decide(hub, parameters);
+  hubMerges(hub, parameters);
   assertEquals([hub.state.round, hub.state.upload?.writing], [1, true]);
   assertEquals(wasAsked(hub, nodes, "reduceSlice") || wasAsked(hub, nodes, "uploadParameters"), false);
 });
@@ -59,7 +56,7 @@ Deno.test("Central merge: replicas send a payload and read one slice; the checkp
 Deno.test("Central merge: the hub's result stands against all replicas, who load it and are blamed", () => {
   const { hub, nodes } = applying(2);
   const parameters = hub.blob(64);
-  decide(hub, parameters);
+  hubMerges(hub, parameters);
   const other = hub.blob(64);
   for (const node of nodes) show(hub, node, other);
   assertEquals([hub.state.round, hub.state.upload?.stages[0]?.merged.parameters], [1, parameters]);
@@ -67,6 +64,18 @@ Deno.test("Central merge: the hub's result stands against all replicas, who load
     assertEquals(hub.state.members.get(node)?.status, "waiting");
     assert(hub.records.some((record) => record.type === "blamed" && record.node === node));
   }
+});
+
+Deno.test("Central merge: an outer step with slices that were lost meanwhile does not decide", () => {
+  const { hub, nodes } = applying(2);
+  const { slices } = hub.effects.find((effect) => effect.type === "refereeMerge")!;
+  const lost = stageOf(hub).slices.map(({ accepted }) => accepted!);
+  assertEquals([slices, isGivenUp({ hub, nodes }, lost), asksOfHub(hub)], [lost, false, 2]);
+  hub.step({ type: "mergeRefereed", round: 0, stage, slices, parameters: hub.blob(64), momentum: null });
+  assertEquals(stageOf(hub).refereed, null);
+  const parameters = hub.blob(64);
+  hubMerges(hub, parameters);
+  assertEquals(stageOf(hub).refereed?.parameters, parameters);
 });
 
 Deno.test("Central merge: a hub that lost the round's start believes replicas that show the same, and asks one to upload", () => {
@@ -96,7 +105,7 @@ Deno.test("Central merge: slices lost after the hub had its result leave nobody 
   const { hub, nodes } = applying(2);
   for (let time = 0; time < 5; time++) {
     const [lost] = nodes.map((node) => hub.take(node, "applyMerge").slices);
-    decide(hub, hub.blob(64));
+    hubMerges(hub, hub.blob(64));
     if (isGivenUp({ hub, nodes }, lost!)) break;
   }
   const start = hub.blob(64);
@@ -104,7 +113,7 @@ Deno.test("Central merge: slices lost after the hub had its result leave nobody 
     assertEquals(hub.take(node, "applyMerge").slices, []);
     show(hub, node, start);
   }
-  decide(hub, start);
+  hubMerges(hub, start);
   assertEquals([hub.state.round, hub.records.filter(({ type }) => type === "blamed").length], [1, 0]);
 });
 
@@ -115,7 +124,7 @@ for (const shown of [0, 1, 2]) {
     const parameters = hub.blob(64);
     for (const node of nodes.slice(0, shown)) show(hub, node, parameters);
     hub.step({ type: "stageRestored", round: 0, stage, source: { type: "initial" }, from: "initial" });
-    decide(hub, hub.blob(64)); // of something else, asked before
+    hubMerges(hub, hub.blob(64)); // of something else, asked before
     for (const node of nodes.slice(shown)) show(hub, node, parameters);
     assertEquals([hub.state.round, hub.state.upload?.stages[0]?.merged.parameters], [1, parameters]);
     assertEquals(hub.records.filter(({ type }) => type === "blamed").length, 0);
@@ -125,6 +134,6 @@ for (const shown of [0, 1, 2]) {
 Deno.test("Central merge: what the hub has made is kept through a restart that comes before the last answer", () => {
   const { hub } = applying(2);
   const parameters = hub.blob(64);
-  decide(hub, parameters);
+  hubMerges(hub, parameters);
   assert(usedBlobs(hub.state).has(parameters.hash));
 });

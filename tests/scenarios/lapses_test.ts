@@ -4,7 +4,7 @@ import { assertEquals } from "@std/assert";
 import { fault } from "../../core/fault.ts";
 import type { NodeId } from "../../core/ids.ts";
 import { isResting, isUnreliable } from "../../core/orchestrator/members/blame.ts";
-import { commit, merging, reduceAll } from "../support/swarm/scripted_merge.ts";
+import { commit, hubMerges, merging, reduceAll } from "../support/swarm/scripted_merge.ts";
 import type { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 
 const waitsFor = (hub: ScriptedOrchestrator, node: NodeId): boolean =>
@@ -21,9 +21,7 @@ function goOn(hub: ScriptedOrchestrator, others: readonly NodeId[], all: readonl
   const merged = { parameters: hub.blob(64), momentum: null };
   const round = hub.state.round + 1;
   for (const node of others) hub.tell(node, { type: "mergeApplied", round, ...merged });
-  if (hub.state.merge !== null) {
-    hub.step({ type: "mergeRefereed", round: round - 1, stage: hub.state.stages[0]!.index, ...merged });
-  }
+  if (hub.state.merge !== null) hubMerges(hub, merged.parameters);
   const uploader = hub.state.upload!.stages[0]!.asked;
   if (uploader !== null && uploader !== "hub") hub.tell(uploader, { type: "parametersUploaded", round, ...merged });
   hub.step({ type: "checkpointWritten", round, folder: "" });

@@ -3,7 +3,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { type BlobRef, type NodeId, stageIndex } from "../../core/ids.ts";
 import type { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
-import { applying, commit, merging, reduceAll, type ScriptedMerge, stageOf } from "../support/swarm/scripted_merge.ts";
+import { applying, commit, hubMerges, merging, reduceAll, type ScriptedMerge, stageOf } from "../support/swarm/scripted_merge.ts";
 
 const stage = stageIndex(0);
 
@@ -30,7 +30,7 @@ Deno.test("Merge: a liar whose partner is late does not decide for it, the hub t
   const { hub, nodes } = oneWord((hub) => hub.blob(64));
   assertEquals([stageOf(hub).phase, checks(hub)], ["applying", 1]);
   const parameters = hub.blob(64);
-  hub.step({ type: "mergeRefereed", round: 0, stage, parameters, momentum: null });
+  hubMerges(hub, parameters);
   assertEquals([hub.state.round, agreedOn(hub)], [1, parameters]);
   assertEquals(hub.state.members.get(nodes[0]!)!.status, "waiting", "it loads what was agreed");
 });
@@ -42,7 +42,7 @@ Deno.test("Merge: a liar whose partner leaves after it has shown its parameters 
   hub.tell(nodes[1]!, { type: "leaving", reason: "laptop closes" });
   show(hub, nodes[0]!, hub.blob(64));
   assertEquals(checks(hub), 1);
-  hub.step({ type: "mergeRefereed", round: 0, stage, parameters: honest, momentum: null });
+  hubMerges(hub, honest);
   assertEquals(agreedOn(hub), honest);
 });
 
@@ -55,7 +55,7 @@ Deno.test("Merge: when one of two that differ leaves while the hub checks them, 
 
 Deno.test("Merge: an honest replica that is left alone stays one, and need not upload what the hub has made", () => {
   const { hub, nodes, parameters } = oneWord((hub) => hub.blob(64));
-  hub.step({ type: "mergeRefereed", round: 0, stage, parameters, momentum: null });
+  hubMerges(hub, parameters);
   assertEquals([hub.state.members.get(nodes[0]!)!.status, agreedOn(hub)], ["active", parameters]);
   assertEquals(hub.inbox(nodes[0]!).some((message) => message.type === "uploadParameters"), false);
 });
@@ -75,7 +75,7 @@ Deno.test("Merge: two that show the same while the third is late do not decide, 
   for (const node of nodes.slice(0, 2)) show(hub, node, lie);
   hub.wait(61_000);
   assertEquals([stageOf(hub).phase, checks(hub)], ["applying", 1]);
-  hub.step({ type: "mergeRefereed", round: 0, stage, parameters: right, momentum: null });
+  hubMerges(hub, right);
   assertEquals([agreedOn(hub), hub.count("blamed")], [right, 2]);
 });
 
@@ -90,7 +90,7 @@ Deno.test("Merge: two that show the same when the third was lost before it could
   const [lie, right] = [hub.blob(64), hub.blob(64)];
   for (const node of nodes.slice(0, 2)) show(hub, node, lie);
   assertEquals([stageOf(hub).phase, checks(hub)], ["applying", 1]);
-  hub.step({ type: "mergeRefereed", round: 0, stage, parameters: right, momentum: null });
+  hubMerges(hub, right);
   assertEquals([agreedOn(hub), hub.count("blamed")], [right, 2]);
 });
 
@@ -100,7 +100,7 @@ Deno.test("Merge: two of three that collude on false parameters do not rule the 
   for (const node of nodes.slice(0, 2)) show(hub, node, lie);
   show(hub, nodes[2]!, right);
   assertEquals([stageOf(hub).phase, checks(hub)], ["applying", 1]);
-  hub.step({ type: "mergeRefereed", round: 0, stage, parameters: right, momentum: null });
+  hubMerges(hub, right);
   assertEquals(agreedOn(hub), right);
   const blamed = hub.records.flatMap((record) => record.type === "blamed" ? [record.node] : []);
   assertEquals([blamed, hub.state.members.get(nodes[2]!)!.status], [nodes.slice(0, 2), "active"]);
@@ -121,7 +121,7 @@ Deno.test("Merge: parameters that were taken on one word are looked at before ot
     const { round } = hub.take(nodes[0]!, "uploadParameters");
     hub.tell(nodes[0]!, { type: "parametersUploaded", round, parameters, momentum: null });
     const start = hub.blob(64);
-    if (!isFinite) hub.step({ type: "mergeRefereed", round: 0, stage, parameters: start, momentum: null });
+    if (!isFinite) hubMerges(hub, start);
     hub.step({ type: "checkpointWritten", round, folder: "" });
     const [source] = hub.state.sources.stages;
     assertEquals(source?.type === "blobs" && source.parameters, isFinite ? parameters : start);
@@ -161,7 +161,7 @@ Deno.test("Merge: a liar that is the first to show right parameters but a false 
     show(hub, nodes[0]!, parameters, shown[kind]);
     for (const node of nodes.slice(1)) show(hub, node, parameters, momentum);
     assertEquals([stageOf(hub).phase, checks(hub)], ["applying", 1]);
-    hub.step({ type: "mergeRefereed", round: 0, stage, parameters, momentum });
+    hubMerges(hub, parameters, momentum);
     assertEquals(hub.state.upload?.stages[0]?.merged.momentum, momentum);
     assertEquals(hub.state.members.get(nodes[0]!)!.status, "waiting", "it loads what was agreed");
     assertEquals([hub.state.upload?.writing, hub.count("faultSeen")], [true, 0], "what the hub has made is stored");
@@ -174,7 +174,7 @@ Deno.test("Merge: two that show the same parameters and differ in the momentum a
   show(hub, nodes[0]!, parameters, hub.blob(64));
   show(hub, nodes[1]!, parameters, momentum);
   assertEquals([stageOf(hub).phase, checks(hub)], ["applying", 1]);
-  hub.step({ type: "mergeRefereed", round: 0, stage, parameters, momentum });
+  hubMerges(hub, parameters, momentum);
   assertEquals(nodes.map((node) => hub.state.members.get(node)!.status), ["waiting", "active"]);
   assertEquals(hub.state.upload?.stages[0]?.merged, { parameters, momentum });
   assertEquals(hub.count("roundMerged"), 1);

@@ -111,7 +111,7 @@ export class SymbolicHubWork {
     const parameters = symbolicVector(shape, { hash: merged.parameters, stage });
     const momentum = merged.momentum === null ? null : symbolicVector(shape, { hash: merged.momentum, stage });
     blobs.put(momentum === null ? [parameters] : [parameters, momentum]);
-    return { type: "mergeRefereed", round, stage, parameters, momentum };
+    return { type: "mergeRefereed", round, stage, slices, parameters, momentum };
   }
 
   #restored(

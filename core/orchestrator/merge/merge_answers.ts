@@ -149,11 +149,15 @@ export function onMergeApplied(
 
 export function onMergeRefereed(
   state: OrchestratorState,
-  options: { round: number; stage: StageIndex; merged: MergedStage },
+  options: { round: number; stage: StageIndex; slices: readonly BlobRef[]; merged: MergedStage },
 ): OrchestratorEffect[] {
   const merge = state.merge?.stages[options.stage];
   if (merge === undefined || options.round !== state.round || merge.phase !== "applying") return [];
   if (!merge.isHubAsked) return []; // replicas decide, as the store had lost what the hub needed
+  const { slices } = merge;
+  const isOfThese = slices.length === options.slices.length &&
+    slices.every(({ accepted }, index) => accepted?.hash === options.slices[index]?.hash);
+  if (!isOfThese) return []; // they were reduced again while the hub was at it
   merge.refereed = options.merged;
   return [];
 }

@@ -4,7 +4,7 @@
  * Owns made-up payloads and a hash that all reducers agree on; the test decides what replicas show.
  */
 
-import type { NodeId } from "../../../core/ids.ts";
+import type { BlobRef, NodeId } from "../../../core/ids.ts";
 import type { StageMerge } from "../../../core/orchestrator/merge/merge_state.ts";
 import type { TinyOverrides } from "../tiny_model.ts";
 import { ScriptedOrchestrator } from "./scripted_orchestrator.ts";
@@ -62,6 +62,14 @@ export function reduceAll(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): 
     }
   }
   hub.reduced = null; // the next round's is another
+}
+
+/** The hub has taken the outer step that it was asked for last. */
+export function hubMerges(hub: ScriptedOrchestrator, parameters: BlobRef, momentum: BlobRef | null = null): void {
+  const asked = hub.effects.findLast((effect) => effect.type === "refereeMerge");
+  if (asked === undefined) throw new Error("The hub was not asked to take the outer step");
+  const { round, stage, slices } = asked;
+  hub.step({ type: "mergeRefereed", round, stage, slices, parameters, momentum });
 }
 
 /** Until the merge waits no longer for its round's audits. */

@@ -74,8 +74,8 @@ function actingOn(verdict: Verdict): ScriptedOrchestrator {
   for (const node of left) hub.tell(node, { type: "mergeApplied", round: 1, ...merged });
   for (const effect of [...hub.effects]) { // two of three are no majority, so the hub takes the step itself
     if (effect.type !== "refereeMerge") continue;
-    const { round, stage } = effect;
-    hub.step({ type: "mergeRefereed", round, stage, ...merged });
+    const { round, stage, slices } = effect;
+    hub.step({ type: "mergeRefereed", round, stage, slices, ...merged });
   }
   return hub;
 }
