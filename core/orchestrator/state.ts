@@ -278,6 +278,7 @@ const newAuditWork = (evaluated: AuditWork["evaluated"]): AuditWork => ({
   running: new Map(),
   runningOf: new Map(),
   evaluated,
+  recomputed: new Map(),
   places: { heard: new Set(), unheard: new Set(), silent: new Set(), answering: new Set() },
   silent: new Map(),
   proven: new Set(),

@@ -3,6 +3,7 @@
 import { changeBytes } from "../../core/merge/shown_change.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
+import { chanceInRound } from "../../core/orchestrator/audit/gradient_audits.ts";
 import type { GradientReplay } from "../../core/orchestrator/audit/audit_state.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
@@ -10,8 +11,9 @@ import type { TinyOverrides } from "../support/tiny_model.ts";
 
 const always = { gradientsPerRound: 1000, statesPerRound: 0, replaysPerMiner: 0, tolerance: 0.05 };
 
-/** Two stages of two replicas and two validators; every gradient is drawn. */
-function swarm({ microbatchesPerStep = 8, validate = {}, limits = {} }: {
+/** Two stages, of two replicas unless given, and two validators; every gradient is drawn. */
+function swarm({ replicas = 2, microbatchesPerStep = 4 * replicas, validate = {}, limits = {} }: {
+  replicas?: number;
   microbatchesPerStep?: number;
   validate?: TinyOverrides["validate"];
   limits?: TinyOverrides["limits"];
@@ -19,11 +21,11 @@ function swarm({ microbatchesPerStep = 8, validate = {}, limits = {} }: {
   const hub = new ScriptedOrchestrator({
     validate: { ...always, ...validate },
     train: { microbatchesPerStep, steps: 9, stepsPerRound: 3 },
-    swarm: { replicas: 2, validators: 2 },
+    swarm: { replicas, validators: 2 },
     limits: { leaseMs: 600_000, mergePhaseMs: 600_000, ...limits },
   });
   const judges = [hub.validator("validator-0"), hub.validator("validator-1")] as const;
-  const nodes = [0, 1, 2, 3].map((i) => hub.ready(`miner-${i}`));
+  const nodes = Array.from({ length: 2 * replicas }, (_, i) => hub.ready(`miner-${i}`));
   for (const judge of judges) {
     const { request } = hub.take(judge, "evaluate");
     hub.tell(judge, { type: "evaluated", request, loss: 5, tokens: 64, signature: "" });
@@ -257,4 +259,52 @@ Deno.test("Gradient audits: none where the setting is 0", () => {
   const { hub, nodes } = swarm({ validate: { gradientsPerRound: 0 } });
   trainStep(hub, nodes);
   assertEquals(waiting(hub), []);
+});
+
+Deno.test("Gradient audits: a miner's turn comes on average as often as is set, and never much later", () => {
+  for (const gradientsPerRound of [0.1, 0.25, 0.5]) {
+    let [waited, isWaiting, longest] = [0, 1, 0]; // rounds, chance to wait longer
+    for (let round = 1; isWaiting > 1e-3; round++) {
+      waited += isWaiting;
+      isWaiting *= 1 - chanceInRound({ gradientsPerRound, round, last: 0 });
+      longest = round;
+    }
+    assert(waited * gradientsPerRound > 0.75 && waited * gradientsPerRound < 1.05, `${waited} rounds`);
+    assert(longest * gradientsPerRound < 3.1, `${longest} rounds`); // one in a thousand
+  }
+  assertEquals(chanceInRound({ gradientsPerRound: 0.25, round: 9, last: null }), 0.25, "of a newcomer");
+});
+
+Deno.test("Gradient audits: whose gradient is being repeated in this round is not drawn again in it, and later more and more", () => {
+  const { hub, nodes } = swarm({ validate: { gradientsPerRound: 0.99, statesPerRound: 1000, replaysPerMiner: 1 } });
+  hub.state.audit.recomputed.clear();
+  for (const node of nodes) hub.state.audit.recomputed.set(node, -4); // long ago
+  trainStep(hub, nodes);
+  const drawn = new Set(waiting(hub).map(({ miner }) => miner));
+  for (const node of nodes) assertEquals(hub.state.audit.recomputed.get(node), drawn.has(node) ? 0 : -4);
+  trainStep(hub, nodes);
+  const again = [...hub.state.audit.awaited].flatMap(([node, states]) =>
+    states.some(({ gradient }) => gradient !== null) && drawn.has(node) ? [node] : []
+  );
+  assertEquals(again, []);
+});
+
+Deno.test("Gradient audits: a norm unlike its peers' has the gradient repeated at once", () => {
+  const neverByChance = { gradientsPerRound: 1e-9, statesPerRound: 0, replaysPerMiner: 0 };
+  for (const [factor, isOdd] of [[1e6, true], [1 / 16, true], [0, true], [2, false], [1 / 2, false]] as const) {
+    const { hub, nodes } = swarm({ replicas: 3, validate: neverByChance });
+    hub.work(nodes);
+    const [liar] = nodes as [NodeId];
+    for (const node of [...hub.state.work!.contributors]) hub.seal(node, node === liar ? factor : 1);
+    assertEquals(waiting(hub).map(({ miner }) => miner), isOdd ? [liar] : [], `${factor} times`);
+  }
+});
+
+Deno.test("Gradient audits: of two replicas whose norms differ both are repeated, as either may be wrong", () => {
+  const { hub, nodes } = swarm({ validate: { gradientsPerRound: 1e-9, statesPerRound: 0, replaysPerMiner: 0 } });
+  hub.work(nodes);
+  const [liar] = nodes as [NodeId];
+  for (const node of [...hub.state.work!.contributors]) hub.seal(node, node === liar ? 1 / 16 : 1);
+  const { stage } = hub.state.members.get(liar)!;
+  assertEquals(waiting(hub).map((replay) => replay.stage), [stage, stage]);
 });

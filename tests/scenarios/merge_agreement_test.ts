@@ -3,7 +3,15 @@
 import { assert, assertEquals } from "@std/assert";
 import { type BlobRef, type NodeId, stageIndex } from "../../core/ids.ts";
 import type { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
-import { applying, commit, hubMerges, merging, reduceAll, type ScriptedMerge, stageOf } from "../support/swarm/scripted_merge.ts";
+import {
+  applying,
+  commit,
+  hubMerges,
+  merging,
+  reduceAll,
+  type ScriptedMerge,
+  stageOf,
+} from "../support/swarm/scripted_merge.ts";
 
 const stage = stageIndex(0);
 

@@ -221,6 +221,7 @@ export interface AuditWork {
   readonly shownWays: Map<NodeId, SketchedWay[]>; // that wait for a payload: shown_ends.ts
   readonly payloadWays: Map<NodeId, SketchedWay>; // that wait for parameters to be shown
   evaluated: { readonly round: number; readonly step: number }; // the last round asked for: evaluation_pace.ts
+  readonly recomputed: Map<NodeId, number>; // by miner: the last round of which its gradient was drawn to be repeated
   trials: PayloadTrial[]; // open ones
   readonly open: Map<number, number>; // by round
   requests: number;

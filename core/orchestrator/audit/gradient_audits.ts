@@ -39,27 +39,44 @@ import { actOnVerdict, type ValidatorsWord } from "./verdict_actions.ts";
 
 const fineness = 2 ** 24; // of the draw
 const mostTasks = 256; // of a gradient: what one repetition costs the hub
+const longAway = 64; // rounds
 
-/** Gradients of the closing step that validators recompute, of some of these miners. */
+/** Gradients of the closing step that validators recompute, of some of these miners, and of the odd ones among them for sure. */
 export function drawGradients(
   state: OrchestratorState,
-  { work, of }: { work: StepWork; of: Iterable<NodeId> },
+  { work, of, odd }: { work: StepWork; of: Iterable<NodeId>; odd: ReadonlySet<NodeId> },
 ): Map<NodeId, GradientReplay> {
   const drawn = new Map<NodeId, GradientReplay>();
-  const chance = chanceToRecompute(state);
-  if (chance === 0) return drawn;
+  const { round, stream, config: { validate: { gradientsPerRound, statesPerRound } }, audit: { recomputed } } = state;
+  if (gradientsPerRound === 0) return drawn;
+  const steps = 1 + Math.min(statesPerRound, stepsOfRound(state) - 1); // audited of a round, on average
   for (const node of of) {
-    if (nextBelow(state.stream, fineness) >= chance * fineness) continue;
+    const chance = chanceInRound({ gradientsPerRound, round, last: recomputed.get(node) ?? null }) / steps;
+    const isDrawn = nextBelow(stream, fineness) < chance * fineness;
+    if (!isDrawn && (!odd.has(node) || recomputed.get(node) === round)) continue;
     const replay = confirmedGradient(state, { work, node });
-    if (replay !== null) drawn.set(node, replay);
+    if (replay === null) continue;
+    drawn.set(node, replay);
+    recomputed.set(node, round);
   }
   return drawn;
 }
 
-/** Of each audited step: the round's first one and, on average, `statesPerRound` later ones. */
-function chanceToRecompute(state: OrchestratorState): number {
-  const { gradientsPerRound, statesPerRound } = state.config.validate;
-  return gradientsPerRound / (1 + Math.min(statesPerRound, stepsOfRound(state) - 1));
+/**
+ * Grows with the rounds since the miner's gradient was last repeated, so that nobody is spared for long: with a chance that
+ * rises by `a` every round, the mean wait is that of a Rayleigh distribution, sqrt(pi / 2a) rounds, here 1 / `gradientsPerRound`.
+ * Whoever is new, or long away, has the mean chance.
+ */
+export function chanceInRound(
+  { gradientsPerRound, round, last }: { gradientsPerRound: number; round: number; last: number | null },
+): number {
+  if (gradientsPerRound >= 1 || last === null) return gradientsPerRound;
+  return Math.min(1, Math.PI / 2 * gradientsPerRound ** 2 * (round - last));
+}
+
+/** Called as a round begins. */
+export function forgetRecomputed({ audit: { recomputed }, members, round }: OrchestratorState): void {
+  for (const [node, last] of recomputed) if (round - last > longAway && !members.has(node)) recomputed.delete(node);
 }
 
 /** What the member confirmed, if it can be repeated exactly; null otherwise. */

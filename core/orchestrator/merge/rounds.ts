@@ -12,6 +12,7 @@ import type { BlobHash, BlobRef, NodeId } from "../../ids.ts";
 import { carriedOn } from "../../merge/residual_reach.ts";
 import { openStream } from "../../prng.ts";
 import { auditsAreDone, settleOpenEvaluations } from "../audit/auditing.ts";
+import { forgetRecomputed } from "../audit/gradient_audits.ts";
 import { drawTrials } from "../audit/payload_trials.ts";
 import { forgetWays } from "../audit/shown_ends.ts";
 import { endShowing } from "../audit/shown_states.ts";
@@ -43,6 +44,7 @@ export function openRound(state: OrchestratorState, { mergedMs }: { mergedMs: nu
   state.claims.clear();
   state.audit.drawn.clear();
   forgetWays(state);
+  forgetRecomputed(state);
   ageStandings(state);
 }
 

@@ -20,6 +20,7 @@ import type { OrchestratorState } from "../state.ts";
 import type { StepWork } from "./step_state.ts";
 
 const mostAbovePeers = 16; // of the square; honest replicas with one and with many tasks differ that much
+const mostUsual = 3; // of the square
 const mostAboveAlone = 1e4; // for a stage's only replica, compared with its own last steps
 const mostBetweenStages = 1e6; // of the square, from the middle stage
 const largestFloat = 2 ** 128; // no float32 value is beyond it
@@ -30,11 +31,13 @@ interface Report {
   readonly node: NodeId | null; // null if it has left since
   readonly square: number; // of its mean gradient
   readonly sum: number; // of its whole gradient
+  readonly tasks: number;
 }
 
 export interface GradientNorm {
   readonly squareSum: number;
   readonly outliers: ReadonlySet<NodeId>; // nodes whose report cannot be right
+  readonly odd: ReadonlySet<NodeId>; // whose report is unlike its peers': right or not, their gradients are repeated first
   readonly effects: readonly OrchestratorEffect[];
 }
 
@@ -43,6 +46,7 @@ export function gradientNorm(state: OrchestratorState, work: StepWork): Gradient
   const reports = state.stages.map(({ index }) => reportsOf(state, { work, stage: index }));
   const middle = lowerMedian(reports.map((ofStage) => lowerMedian(ofStage.map(({ square }) => square)) ?? 0)) ?? 0;
   const outliers = new Set<NodeId>();
+  const odd = new Set<NodeId>();
   const effects: OrchestratorEffect[] = [];
   let squareSum = 0;
   for (const [stage, ofStage] of reports.entries()) {
@@ -53,6 +57,7 @@ export function gradientNorm(state: OrchestratorState, work: StepWork): Gradient
     noteGradient(scales, Math.min(mean, reference));
     state.gradientSquares[stage] = mean;
     squareSum += mean;
+    for (const node of oddAmong(ofStage)) odd.add(node);
     const most = present(state.stageFloats[stage], "every stage has a length") * largestFloat ** 2;
     for (const { node, sum } of ofStage) {
       if (node === null || sum === 0 || (sum >= leastFloat ** 2 && sum <= most)) continue;
@@ -60,7 +65,7 @@ export function gradientNorm(state: OrchestratorState, work: StepWork): Gradient
       effects.push(outlierRecord(state, { node, sum, most }));
     }
   }
-  return { squareSum, outliers, effects };
+  return { squareSum, outliers, odd, effects };
 }
 
 function reportsOf(state: OrchestratorState, { work, stage }: { work: StepWork; stage: StageIndex }): Report[] {
@@ -79,6 +84,7 @@ const reportOf = (node: NodeId | null, { squareSum, tasks }: { squareSum: number
   node,
   square: squareSum / tasks ** 2,
   sum: squareSum,
+  tasks,
 });
 
 /** The reference for reports in this stage. */
@@ -95,6 +101,22 @@ function referenceOf(
   if (stages === 1 || middle === 0) return reference === 0 ? largest : reference;
   if (mostBetweenStages * reference < middle) return Math.min(largest, middle); // a majority that reports almost nothing
   return Math.min(reference, mostBetweenStages * middle);
+}
+
+/**
+ * Whose mean gradient is `mostUsual` times as long or as short as the others', squared, both as it is and per task: the squared
+ * norm of a mean over n tasks falls like 1 / n where the tasks' gradients have little in common, and not at all where they are
+ * alike. Of two that differ either may be wrong.
+ */
+function* oddAmong(reports: readonly Report[]): Generator<NodeId> {
+  for (const report of reports) {
+    const { node, square, tasks } = report;
+    if (node === null) continue;
+    const others = reports.length === 2 ? reports.filter((each) => each !== report) : reports;
+    const asIs = square / (lowerMedian(others.map((each) => each.square)) ?? 0);
+    const perTask = square * tasks / (lowerMedian(others.map((each) => each.square * each.tasks)) ?? 0);
+    if (Math.min(asIs, perTask) > mostUsual || Math.max(asIs, perTask) < 1 / mostUsual) yield node;
+  }
 }
 
 function boundedMean(reports: readonly Report[], reference: number): number {

@@ -166,7 +166,8 @@ export function closeStep(state: OrchestratorState, nowMs: number): Orchestrator
   const keepsWires = isFirst ? isAudited(state) : shows.size > 0;
   const outcome = outcomeOf(state, { work, gradient, keepsWires, nowMs });
   const drawn = drawTasks(state, { outcome, work, of: shows });
-  const gradients = drawGradients(state, { work, of: isFirst && keepsWires ? work.contributors : drawn.keys() });
+  const repeatable = isFirst && keepsWires ? work.contributors : drawn.keys();
+  const gradients = drawGradients(state, { work, of: repeatable, odd: gradient.odd });
   const ofAll = isFirst ? drawTasks(state, { outcome, work, of: null }) : null;
   const reach = state.roundRates;
   countStep(state, outcome);

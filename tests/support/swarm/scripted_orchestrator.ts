@@ -229,10 +229,10 @@ export class ScriptedOrchestrator {
     return asked !== undefined && !this.tasksOf(node).some(({ task }) => asked.tasks.includes(task));
   }
 
-  seal(node: NodeId): readonly TaskId[] {
+  seal(node: NodeId, gradientSquareSum = 1): readonly TaskId[] {
     if (!this.maySeal(node)) throw new Error(`${node} has nothing to confirm yet`);
     const { step, request, tasks } = this.take(node, "sealStep");
-    this.tell(node, { type: "stepSealed", step, request, tasks: tasks.length, gradientSquareSum: 1 });
+    this.tell(node, { type: "stepSealed", step, request, tasks: tasks.length, gradientSquareSum });
     return tasks;
   }
 
