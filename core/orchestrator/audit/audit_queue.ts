@@ -20,8 +20,9 @@ import {
   roundOf,
 } from "./audit_state.ts";
 
-/** A gradient that nobody has been asked for takes as long as a miner's whole step: it delays nothing else. */
-export const isPatient = ({ type, tried }: AuditRequest): boolean => type === "gradient" && tried.length === 0;
+/** A gradient drawn by chance takes as long as a miner's whole step: until somebody is asked for it, it delays nothing else. */
+export const isPatient = (request: AuditRequest): boolean =>
+  request.type === "gradient" && request.tried.length === 0 && !request.replay.isOdd;
 
 const inOrder: Before<QueuedAudit> = (a, b) =>
   isPatient(a.request) === isPatient(b.request) ? a.place < b.place : isPatient(b.request);

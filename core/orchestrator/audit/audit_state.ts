@@ -43,6 +43,7 @@ export interface GradientReplay {
   readonly tasks: readonly GradientTask[]; // in the order in which the miner confirmed them
   readonly squareSum: number; // as the miner confirmed it
   readonly least: number; // core/score/gradient_verdict.ts
+  readonly isOdd: boolean; // its norm was unlike its peers': step/gradient_norm.ts
   readonly change: BlobRef | null; // to the parameters its miner showed; null: those of the round, as it is of its first step
   readonly receipt: HeldReceipt | null; // its miner's word for the norm
 }

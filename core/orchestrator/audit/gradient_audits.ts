@@ -54,7 +54,7 @@ export function drawGradients(
     const chance = chanceInRound({ gradientsPerRound, round, last: recomputed.get(node) ?? null }) / steps;
     const isDrawn = nextBelow(stream, fineness) < chance * fineness;
     if (!isDrawn && (!odd.has(node) || recomputed.get(node) === round)) continue;
-    const replay = confirmedGradient(state, { work, node });
+    const replay = confirmedGradient(state, { work, node, isOdd: odd.has(node) });
     if (replay === null) continue;
     drawn.set(node, replay);
     recomputed.set(node, round);
@@ -82,7 +82,7 @@ export function forgetRecomputed({ audit: { recomputed }, members, round }: Orch
 /** What the member confirmed, if it can be repeated exactly; null otherwise. */
 function confirmedGradient(
   state: OrchestratorState,
-  { work, node }: { work: StepWork; node: NodeId },
+  { work, node, isOdd }: { work: StepWork; node: NodeId; isOdd: boolean },
 ): GradientReplay | null {
   const member = state.members.get(node);
   const sealed = work.sealed.get(node);
@@ -102,6 +102,7 @@ function confirmedGradient(
     tasks,
     squareSum: sealed.squareSum,
     least: leastShare * usual * tasks.length ** 2,
+    isOdd,
     change: null,
     receipt: sealed.receipt,
   };
