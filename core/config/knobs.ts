@@ -213,7 +213,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   ),
   "validate.replaysPerMiner": int(
     { min: 0, max: 1000, unit: "per step", default: 1, mayChange: true },
-    "Microbatches of a miner repeated of an audited step; of a head two for one, of a tail in a round's first.",
+    "Microbatches of a miner repeated of an audited step; heads, and tails in first steps, two.",
   ),
   "validate.statesPerRound": float(
     { min: 0, max: 1000, unit: "steps per round", default: 1, mayChange: true },

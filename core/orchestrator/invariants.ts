@@ -3,7 +3,7 @@
  * harm. It looks at everything, so production calls it on ticks only and simulations after every step of small swarms.
  */
 
-import { isWaiting } from "./audit/payload_trials.ts";
+import { isWaiting } from "./audit/held_out/payload_trials.ts";
 import { assert, present } from "../assert.ts";
 import { assertAuditQueue } from "./audit/audit_queue.ts";
 import { awaitedWork, isProbe } from "./audit/audit_state.ts";

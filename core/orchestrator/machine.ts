@@ -13,14 +13,14 @@ import { nextAlarm } from "./alarms.ts";
 import { requestAudits } from "./audit/audit_requests.ts";
 import { onAuditAlarm, onRequestFailed, settleRounds } from "./audit/auditing.ts";
 import { waitDueMs } from "./audit/round_audits.ts";
-import { offerTrials, onEndLaid } from "./audit/payload_trials.ts";
+import { offerTrials, onEndLaid } from "./audit/held_out/payload_trials.ts";
 import { onStateChecked, onStateShown } from "./audit/shown_states.ts";
 import { onRefereed, refereeNext } from "./audit/referee.ts";
 import { noteRefused } from "./members/blame.ts";
 import { leaseWork } from "./step/dispatch.ts";
 import { endWhenDone } from "./step/early_end.ts";
 import { onAnswer, onSignaturesChecked } from "./audit/signed_answers.ts";
-import { settleDisputes } from "./audit/evaluations.ts";
+import { settleDisputes } from "./audit/held_out/evaluations.ts";
 import { type OrchestratorEffect, type OrchestratorEvent, reject, send } from "./event.ts";
 import { expelConvicted, restWithholders } from "./members/expulsion.ts";
 import { assertInvariants } from "./invariants.ts";
@@ -125,10 +125,8 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
     case "mergeRefereed": {
       const { round, stage, slices, parameters, momentum } = event;
       const merged = { parameters, momentum };
-      return [
-        ...onMergeRepeated(state, { round, stage, merged }),
-        ...onMergeRefereed(state, { round, stage, slices, merged }),
-      ];
+      const repeated = onMergeRepeated(state, { round, stage, merged });
+      return [...repeated, ...onMergeRefereed(state, { round, stage, slices, merged })];
     }
     case "stageRestored":
       return onStageRestored(state, event);

@@ -17,7 +17,7 @@ import { returnLeases } from "./step/leases.ts";
 import { forgetWires } from "./step/taking_back.ts";
 import { forgetTimes } from "./merge/round_length.ts";
 import { lookEffect, openRequests } from "./merge/mending.ts";
-import { dropUnlaid } from "./audit/payload_trials.ts";
+import { dropUnlaid } from "./audit/held_out/payload_trials.ts";
 import { resumeShowing } from "./audit/shown_states.ts";
 import { forgetAbsences } from "./members/blame.ts";
 import { setAway } from "./members/replicas.ts";

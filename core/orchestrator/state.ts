@@ -14,7 +14,7 @@ import { forwardUnits } from "../model/task_flops.ts";
 import { openStream, type Stream } from "../prng.ts";
 import type { ParameterSource, Role } from "../protocol/message.ts";
 import { chainStart } from "../statements/work_chain.ts";
-import { addRequest, newAuditQueue } from "./audit/audit_queue.ts";
+import { addRequest, newAuditWork } from "./audit/audit_queue.ts";
 import { type AuditWork, evaluationOf } from "./audit/audit_state.ts";
 import { type Counters, newCounters, newFacts, type RunFacts } from "./run_facts.ts";
 import type { MarkCounts } from "./marks.ts";
@@ -157,7 +157,7 @@ export interface OrchestratorState {
   readonly talk: Map<NodeId, Talk>; // of the open round
   readonly claims: Map<NodeId, number>; // in the open round: microbatches made again because this node contradicted another
   readonly resting: NodeId[]; // members about to lose their place
-  readonly qualities: Map<NodeId, number>; // shares of pay below 1, by the last trial: audit/payload_trials.ts
+  readonly qualities: Map<NodeId, number>; // shares of pay below 1, by the last trial: audit/held_out/payload_trials.ts
   readonly unpaid: Set<NodeId>; // withheld a duty in the open round
   roundRates: number; // sum of the learning rates of the open round's closed steps
   carriedRates: number; // what residuals may still hold of earlier rounds, in the same unit: core/merge/residual_reach.ts
@@ -272,29 +272,6 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     marks: new Map(),
   };
 }
-
-const newAuditWork = (evaluated: AuditWork["evaluated"]): AuditWork => ({
-  queue: newAuditQueue(),
-  running: new Map(),
-  runningOf: new Map(),
-  evaluated,
-  recomputed: new Map(),
-  places: { heard: new Set(), unheard: new Set(), silent: new Set(), answering: new Set() },
-  silent: new Map(),
-  proven: new Set(),
-  slowestMs: new Map(),
-  refereed: new Map(),
-  awaited: new Map(),
-  shownWays: new Map(),
-  payloadWays: new Map(),
-  trials: [],
-  drawn: new Map(),
-  held: new Map(),
-  open: new Map(),
-  requests: 0,
-  disputes: [],
-  isAloneSaid: false,
-});
 
 const newRoster = (): StageRoster => ({
   members: [],

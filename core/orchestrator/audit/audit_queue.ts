@@ -3,7 +3,8 @@
  *
  * Owns the order (passed-on requests first, then oldest first, then gradients) and the groups: requests of one round that the
  * same validators have tried are interchangeable to every other validator, so only the first of each group is examined. There
- * are as many groups as rounds with open audits, plus one for each set of validators that could not answer. Out of scope: which
+ * are as many groups as rounds with open audits, plus one for each set of validators that could not answer. Owns also how the state of
+ * all audits begins. Out of scope: which
  * validator is asked.
  */
 
@@ -120,3 +121,27 @@ export function assertAuditQueue({ groups, size, front, back }: AuditQueue): voi
   }
   assert(count === size, `Audits that wait must be ${count}: current value is ${size}`);
 }
+
+/** Of a run that begins with parameters of this round. */
+export const newAuditWork = (evaluated: AuditWork["evaluated"]): AuditWork => ({
+  queue: newAuditQueue(),
+  running: new Map(),
+  runningOf: new Map(),
+  evaluated,
+  recomputed: new Map(),
+  places: { heard: new Set(), unheard: new Set(), silent: new Set(), answering: new Set() },
+  silent: new Map(),
+  proven: new Set(),
+  slowestMs: new Map(),
+  refereed: new Map(),
+  awaited: new Map(),
+  shownWays: new Map(),
+  payloadWays: new Map(),
+  trials: [],
+  drawn: new Map(),
+  held: new Map(),
+  open: new Map(),
+  requests: 0,
+  disputes: [],
+  isAloneSaid: false,
+});

@@ -93,7 +93,7 @@ export type AuditRequest =
   }
   | RepetitionRequest
   | {
-    readonly type: "trial"; // payload_trials.ts
+    readonly type: "trial"; // held_out/payload_trials.ts
     readonly round: number;
     readonly stage: StageIndex;
     readonly node: NodeId | null; // whose payload; null: none, for comparison

@@ -6,7 +6,7 @@
  * drawn miners those of later steps, with the parameters that they show (shown_states.ts). Draws come after the miners have
  * delivered, from the round's secret key. Wires are held until the answer arrives. The backlog is bounded: at most one older
  * round waits; beyond that requests are dropped with a warning, given only once while there is no validator. Out of scope:
- * assigning requests and handling missing answers (audit_requests.ts), combining evaluations (evaluations.ts), recomputing
+ * assigning requests and handling missing answers (audit_requests.ts), combining evaluations (held_out), recomputing
  * gradients (gradient_audits.ts).
  *
  * A task that one validator found wrong is repeated by a second one, if there is one, and by the hub (referee.ts).
@@ -34,11 +34,11 @@ import {
   roundOf,
   type SignedAnswer,
 } from "./audit_state.ts";
-import { endEvaluation } from "./evaluations.ts";
+import { endEvaluation } from "./held_out/evaluations.ts";
 import { giveOn } from "./giving_on.ts";
 import { askReferee, dropRefereed } from "./referee.ts";
 import { reach } from "../marks.ts";
-import { dropTrials } from "./payload_trials.ts";
+import { dropTrials } from "./held_out/payload_trials.ts";
 import { dropAwaited, takeFreed } from "./shown_states.ts";
 import { actOnVerdict } from "./verdict_actions.ts";
 import { type OrchestratorEffect, record } from "../event.ts";

@@ -6,8 +6,8 @@ import type { OrchestratorEffect } from "../event.ts";
 import type { OrchestratorState } from "../state.ts";
 import { passOn } from "./audit_requests.ts";
 import { type AuditRequest, isProbe } from "./audit_state.ts";
-import { settleEvaluation } from "./evaluations.ts";
-import { endTrialRequest } from "./payload_trials.ts";
+import { settleEvaluation } from "./held_out/evaluations.ts";
+import { endTrialRequest } from "./held_out/payload_trials.ts";
 import { actOnVerdict } from "./verdict_actions.ts";
 
 export function giveOn(

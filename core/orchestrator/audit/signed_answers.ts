@@ -18,7 +18,7 @@ import type { Member, OrchestratorState } from "../state.ts";
 import { takeRunning } from "./audit_requests.ts";
 import { isRepetition, type SignedAnswer } from "./audit_state.ts";
 import { onReplayed } from "./auditing.ts";
-import { onEvaluated } from "./evaluations.ts";
+import { onEvaluated } from "./held_out/evaluations.ts";
 import { giveOn } from "./giving_on.ts";
 import { onGradientPart, onGradientRepeated } from "./gradient_audits.ts";
 import { receiptToCheck } from "./work_proof.ts";

@@ -4,7 +4,7 @@
  * Every item of a closed step is counted once, for the miner whose result was credited, in units of device work; work dropped
  * because its input was in doubt (step/remaking.ts) counts as well. A report goes out when the round is merged; the last few
  * are kept for validators that join later. Work of abandoned rounds is not reported. Of a miner whose payload was tried and gained
- * far less than its peers', only a share counts (payload_trials.ts).
+ * far less than its peers', only a share counts (held_out/payload_trials.ts).
  */
 
 import type { NodeId } from "../../ids.ts";

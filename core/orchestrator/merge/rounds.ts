@@ -13,7 +13,7 @@ import { carriedOn } from "../../merge/residual_reach.ts";
 import { openStream } from "../../prng.ts";
 import { auditsAreDone, settleOpenEvaluations } from "../audit/auditing.ts";
 import { forgetRecomputed } from "../audit/gradient_audits.ts";
-import { drawTrials } from "../audit/payload_trials.ts";
+import { drawTrials } from "../audit/held_out/payload_trials.ts";
 import { forgetWays } from "../audit/shown_ends.ts";
 import { endShowing } from "../audit/shown_states.ts";
 import { ageStandings } from "../members/blame.ts";

@@ -13,7 +13,7 @@ import type { NodeId, StageIndex } from "../../ids.ts";
 import type { ParameterSource, ParametersUploaded } from "../../protocol/message.ts";
 import { mostFollowed } from "../../protocol/stored_source.ts";
 import { sourceName } from "../../statements/statement.ts";
-import { evaluatePublished } from "../audit/evaluation_pace.ts";
+import { evaluatePublished } from "../audit/held_out/evaluation_pace.ts";
 import { dropReplays } from "../audit/auditing.ts";
 import { isUnreliable, noteAbsence, noteWithheld } from "../members/blame.ts";
 import { type OrchestratorEffect, record, reject, send } from "../event.ts";

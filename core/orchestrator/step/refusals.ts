@@ -10,7 +10,7 @@
 
 import { fault } from "../../fault.ts";
 import type { NodeId } from "../../ids.ts";
-import { evaluateIfWorse } from "../audit/evaluation_pace.ts";
+import { evaluateIfWorse } from "../audit/held_out/evaluation_pace.ts";
 import { blame, isSuspect, lastVainClaim, roundsRemembered } from "../members/blame.ts";
 import { type OrchestratorEffect, record, reject } from "../event.ts";
 import { reach } from "../marks.ts";

@@ -36,6 +36,7 @@ Deno.test("Knobs: every leaf of a configuration has exactly one knob", () => {
       "sample.tokens": 9,
     },
     "pipeline.boundaries": "1=none",
+    "validate.evaluationShare": 0.1,
   };
   const { config } = resolved(resolveConfig({ overrides: notOmitted }));
   assertEquals([...leaves(config)].sort(), [...knobPaths].sort());

@@ -7,11 +7,11 @@
  * the run decides among answers (evaluations.ts), and what they mean for it (evaluated_rounds.ts).
  */
 
-import { evaluationShareDefault } from "../../config/knobs.ts";
-import type { OrchestratorState } from "../state.ts";
-import { addFirst, addRequest } from "./audit_queue.ts";
-import { evaluationOf } from "./audit_state.ts";
-import { isAudited } from "./auditing.ts";
+import { evaluationShareDefault } from "../../../config/knobs.ts";
+import type { OrchestratorState } from "../../state.ts";
+import { addFirst, addRequest } from "../audit_queue.ts";
+import { evaluationOf } from "../audit_state.ts";
+import { isAudited } from "../auditing.ts";
 import { isFarAbove, trainedLoss } from "./evaluated_rounds.ts";
 import { wanted } from "./evaluations.ts";
 

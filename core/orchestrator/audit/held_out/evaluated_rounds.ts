@@ -5,9 +5,9 @@
  * the held-out text. It is the median over microbatches, so a few lying tails do not move it.
  */
 
-import { lowerMedian } from "../../lower_median.ts";
-import { type OrchestratorEffect, record } from "../event.ts";
-import type { GoodRound, OrchestratorState } from "../state.ts";
+import { lowerMedian } from "../../../lower_median.ts";
+import { type OrchestratorEffect, record } from "../../event.ts";
+import type { GoodRound, OrchestratorState } from "../../state.ts";
 
 const leastJump = 0.5; // nats; honest training moves less between two rounds
 const jumpShare = 0.1; // of the loss

@@ -11,20 +11,20 @@
  * scope: which validator is asked.
  */
 
-import { present } from "../../assert.ts";
-import type { NodeId, StageIndex } from "../../ids.ts";
-import type { LoggedEnd } from "../../ledger/entry.ts";
-import { nextBelow, shuffle } from "../../prng.ts";
-import { noteQualities, payloadQualities, shareRecovery } from "../../score/payload_quality.ts";
-import { type OrchestratorEffect, type OrchestratorEvent, record } from "../event.ts";
-import { payloadSlice, type StageMerge } from "../merge/merge_state.ts";
-import type { OrchestratorState } from "../state.ts";
-import { deleteUnused } from "../stored_blobs.ts";
-import { addRequest } from "./audit_queue.ts";
-import { agreedOn } from "../../score/trial_loss.ts";
-import { sourceName } from "../../statements/statement.ts";
-import { passOn } from "./audit_requests.ts";
-import { freeValidators } from "./validator_places.ts";
+import { present } from "../../../assert.ts";
+import type { NodeId, StageIndex } from "../../../ids.ts";
+import type { LoggedEnd } from "../../../ledger/entry.ts";
+import { nextBelow, shuffle } from "../../../prng.ts";
+import { noteQualities, payloadQualities, shareRecovery } from "../../../score/payload_quality.ts";
+import { type OrchestratorEffect, type OrchestratorEvent, record } from "../../event.ts";
+import { payloadSlice, type StageMerge } from "../../merge/merge_state.ts";
+import type { OrchestratorState } from "../../state.ts";
+import { deleteUnused } from "../../stored_blobs.ts";
+import { addRequest } from "../audit_queue.ts";
+import { agreedOn } from "../../../score/trial_loss.ts";
+import { sourceName } from "../../../statements/statement.ts";
+import { passOn } from "../audit_requests.ts";
+import { freeValidators } from "../validator_places.ts";
 import {
   closeOne,
   closeRequest,
@@ -34,7 +34,7 @@ import {
   type PayloadTrial,
   type TrialRequest,
   type TriedEnd,
-} from "./audit_state.ts";
+} from "../audit_state.ts";
 
 const wanted = 2; // equal answers
 const mostAnswers = 3;

@@ -8,15 +8,15 @@
  * validator is believed as it is; one of several whose answer came too late for a second one is not. A non-finite result is an evaluation like any other.
  */
 
-import { fault } from "../../fault.ts";
-import type { NodeId } from "../../ids.ts";
-import type { Evaluated } from "../../protocol/audit_messages.ts";
-import { passOn, takeRunning } from "./audit_requests.ts";
-import { closeRequest, type EvaluateRequest, type Evaluation } from "./audit_state.ts";
-import { type OrchestratorEffect, record } from "../event.ts";
+import { fault } from "../../../fault.ts";
+import type { NodeId } from "../../../ids.ts";
+import type { Evaluated } from "../../../protocol/audit_messages.ts";
+import { passOn, takeRunning } from "../audit_requests.ts";
+import { closeRequest, type EvaluateRequest, type Evaluation } from "../audit_state.ts";
+import { type OrchestratorEffect, record } from "../../event.ts";
 import { onTried } from "./payload_trials.ts";
 import { isDoubtful, noteEvaluation, trainedLoss } from "./evaluated_rounds.ts";
-import type { OrchestratorState } from "../state.ts";
+import type { OrchestratorState } from "../../state.ts";
 
 export const wanted = 2; // answers
 const mostAnswers = 3;
