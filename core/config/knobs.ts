@@ -209,11 +209,11 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   "validate.heldOutSequences": int({ min: 1, max: 65536, unit: "sequences" }, "Held-out sequences in an evaluation."),
   "validate.evaluationShare": float(
     { min: 0, max: 1000, unit: "of the FLOPs", default: evaluationShareDefault, mayChange: true, omitsDefault: true },
-    "Share of the miners' FLOPs that evaluations may take: short rounds are not all evaluated.",
+    "Share of the miners' FLOPs that evaluations may take.",
   ),
   "validate.replaysPerMiner": int(
     { min: 0, max: 1000, unit: "per step", default: 1, mayChange: true },
-    "Microbatches of a miner repeated of an audited step; heads, and tails in first steps, two.",
+    "Microbatches of a miner repeated of an audited step; of heads and first steps of tails two.",
   ),
   "validate.statesPerRound": float(
     { min: 0, max: 1000, unit: "steps per round", default: 1, mayChange: true },

@@ -3,9 +3,8 @@
  *
  * Owns the order (passed-on requests first, then oldest first, then gradients) and the groups: requests of one round that the
  * same validators have tried are interchangeable to every other validator, so only the first of each group is examined. There
- * are as many groups as rounds with open audits, plus one for each set of validators that could not answer. Owns also how the state of
- * all audits begins. Out of scope: which
- * validator is asked.
+ * are as many groups as rounds with open audits, plus one for each set of validators that could not answer. Owns also how the
+ * state of all audits begins. Out of scope: which validator is asked.
  */
 
 import { assert } from "../../assert.ts";
