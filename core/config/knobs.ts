@@ -213,7 +213,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   ),
   "validate.replaysPerMiner": int(
     { min: 0, max: 1000, unit: "per step", default: 1, mayChange: true },
-    "Microbatches of a miner repeated of an audited step; of heads and first steps of tails two.",
+    "Microbatches of a miner repeated of an audited step; of heads and some tails two.",
   ),
   "validate.statesPerRound": float(
     { min: 0, max: 1000, unit: "steps per round", default: 1, mayChange: true },
