@@ -22,6 +22,8 @@ import { readNodeMessage } from "../../net/messages/schema_node.ts";
 import type { RefusalCounts } from "../../net/auth/refusals.ts";
 import type { HubEvent } from "../../net/links/transport.ts";
 import type { Wire, WireHandler } from "../../net/links/wire.ts";
+import { ThreadLost } from "./arithmetic/arithmetic_thread.ts";
+import { plainArithmetic, type VectorArithmetic } from "./arithmetic/vector_calls.ts";
 import { withPass } from "./assign_pass.ts";
 import { Holds } from "./holds.ts";
 import { Attachments } from "../roles/attachments.ts";
@@ -56,6 +58,8 @@ class OrchestratorRole implements RunningOrchestrator {
   readonly #holds: Holds;
   readonly #referee: TaskReferee;
   readonly #checker: SignatureChecker;
+  readonly #own: VectorArithmetic; // on this thread
+  readonly #arithmetic: VectorArithmetic;
   #resolve!: (finished: Finished) => void;
   #reject!: (error: unknown) => void;
   #isEnded = false;
@@ -71,6 +75,8 @@ class OrchestratorRole implements RunningOrchestrator {
     this.#hub = this.#openHub();
     this.#referee = new TaskReferee(options);
     this.#checker = options.checker ?? plainChecker(options.runId, options.verify);
+    this.#own = plainArithmetic(options);
+    this.#arithmetic = options.arithmetic ?? this.#own;
     this.state = recovered?.state ?? this.#newState();
     this.#runtime = new HubRuntime({
       machine: orchestrator,
@@ -153,6 +159,7 @@ class OrchestratorRole implements RunningOrchestrator {
       onFinish: () => {
         this.#referee.close();
         this.#checker.close();
+        this.#arithmetic.close();
         this.#pause.close();
       },
       onEnd: (finished) => {
@@ -239,8 +246,19 @@ class OrchestratorRole implements RunningOrchestrator {
   #hubWork(work: HubWork): Promise<OrchestratorEvent> {
     return this.#pause.work(
       needOfWork(work, this.state.stageFloats),
-      () => performHubWork(work, { ...this.#options, checker: this.#checker }),
+      () => this.#computed(work, this.#arithmetic),
     );
+  }
+
+  /** All of it again on this thread if one of those that compute is lost. */
+  async #computed(work: HubWork, arithmetic: VectorArithmetic): Promise<OrchestratorEvent> {
+    const place = { ...this.#options, checker: this.#checker };
+    try {
+      return await performHubWork(work, { ...place, arithmetic });
+    } catch (error) {
+      if (!(error instanceof ThreadLost)) throw error;
+      return await performHubWork(work, { ...place, arithmetic: this.#own });
+    }
   }
 
   #writeCheckpoint(
@@ -265,6 +283,7 @@ class OrchestratorRole implements RunningOrchestrator {
     this.#runtime.close();
     this.#referee.close();
     this.#checker.close();
+    this.#arithmetic.close();
     this.#pause.close();
   }
 

@@ -18,6 +18,7 @@ import type { Wire, WireHandler } from "../../net/links/wire.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
 import type { BatchSource } from "../data/dataset.ts";
 import type { HubBlobs } from "../roles/blob_access.ts";
+import type { VectorArithmetic } from "./arithmetic/vector_calls.ts";
 import type { RoundState } from "./checkpoint_writer.ts";
 import type { RecoveredRun, StateJournal } from "./journal/hub_journal.ts";
 import type { MemberStore } from "./hub_store.ts";
@@ -61,6 +62,8 @@ export interface OrchestratorRoleOptions {
   readonly openReferee: () => Promise<ComputeHost>;
   /** Of members' signatures. @default checks them between other work */
   readonly checker?: SignatureChecker;
+  /** On vectors of merges. @default computes between other work */
+  readonly arithmetic?: VectorArithmetic;
   /** Throws while the disk has no room for so many bytes; default: never throws. */
   readonly probeRoom?: (bytes: number) => Promise<void>;
 }

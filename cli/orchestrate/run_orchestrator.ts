@@ -41,6 +41,7 @@ import { type OpenRunOptions, type OpenRunState, openRunState } from "./open_run
 import { openProjection } from "./open_projection.ts";
 import { planRun, sayOver } from "./plan_run.ts";
 import { type PreparedRun, prepareRun, saveResumedRun, type ServedAt } from "./prepare_run.ts";
+import { ArithmeticThreads } from "../hub/arithmetic/arithmetic_thread.ts";
 import { SignatureThread } from "../hub/signatures/signature_thread.ts";
 import { startOrchestrator } from "../hub/orchestrator_role.ts";
 import type { RunningOrchestrator } from "../hub/running_orchestrator.ts";
@@ -187,6 +188,7 @@ async function startRun(
     verify: verifySignature,
     admit: (node) => owner.check(node.node) ?? chain.admit(node) ?? roomFault(role.state, node),
     ...{ checker: new SignatureThread({ run: runId, verify: verifySignature, warn }), tickets },
+    arithmetic: new ArithmeticThreads({ config, stages, warn }),
     ...{ limits, timers: systemTimers, random: systemRandom },
     blobs: members.blobs,
     batches: batchesOf(prepared),

@@ -9,6 +9,7 @@
 import type { OuterConfig } from "../../core/config/config.ts";
 import { type Parsed, refused } from "../../core/fault.ts";
 import type { BlobRef } from "../../core/ids.ts";
+import { inUnits, type LongWork } from "../../core/long_work.ts";
 import { outerStep, pseudoGradient } from "../../core/merge/outer.ts";
 import type { EncodeInput, PayloadCodec, WeightedSlice } from "../../core/merge/payload/payload_codec.ts";
 import type { WeightedPayload } from "../../core/protocol/message.ts";
@@ -45,49 +46,96 @@ export async function formSlice(
 /** The weighted mean of one slice of every payload, in the order given, as the codec's result. */
 export async function reduceSlice(
   codec: PayloadCodec,
-  { inputs, blobs }: { inputs: readonly WeightedPayload[]; blobs: BlobAccess },
+  { inputs, blobs, average = (slices) => workInTurns(codec.average(slices)) }: {
+    inputs: readonly WeightedPayload[];
+    blobs: BlobAccess;
+    average?: (slices: readonly WeightedSlice[]) => Promise<Parsed<Uint8Array>>;
+  },
 ): Promise<Parsed<Uint8Array>> {
   const slices: WeightedSlice[] = [];
   for (const { payload, weight, scale } of inputs) slices.push({ payload: await blobs.get(payload), weight, scale });
   if (slices.length === 0) return refused("badBlob", "Cannot reduce a slice as it must have a payload");
-  return await workInTurns(codec.average(slices));
+  return await average(slices);
 }
 
-export interface MergeInput {
-  readonly start: StageVectors;
-  readonly slices: readonly BlobRef[]; // none: the stage keeps what it has
+/** Where a slice lies, at the start of the round: the stage's values from its first one on. */
+export interface OuterPart {
+  readonly slice: Uint8Array; // a result slice
+  readonly parameters: Float32Array;
+  readonly momentum: Float32Array | null; // null: zeros, none is kept
+}
+
+export interface OuterResult {
+  readonly parameters: Float32Array; // as many as the slice has values
+  readonly momentum: Float32Array | null;
+}
+
+interface OuterRun {
   readonly outer: OuterConfig;
   readonly codec: PayloadCodec;
+}
+
+/** The outer step of one slice; null if the bytes are no slice of at most as many values as there are. */
+export function* outerSlice(
+  { slice, parameters, momentum }: OuterPart,
+  { outer, codec }: OuterRun,
+): LongWork<OuterResult | null> {
+  const average = yield* codec.decodeResult(slice, parameters.length);
+  if (average === null) return null;
+  const result = {
+    parameters: new Float32Array(average.length),
+    momentum: momentum === null ? null : new Float32Array(average.length),
+  };
+  yield* inUnits({ total: average.length, unit: valuesOfTurn }, (from, to) => {
+    const merged = outerStep({
+      parameters: parameters.subarray(from, to),
+      momentum: momentum?.subarray(from, to) ?? new Float32Array(to - from),
+      average: average.subarray(from, to),
+      learningRate: outer.learningRate,
+      momentumFactor: outer.momentum,
+    });
+    result.parameters.set(merged.parameters, from);
+    result.momentum?.set(merged.momentum, from);
+  });
+  return result;
+}
+
+export interface MergeInput extends OuterRun {
+  readonly start: StageVectors;
+  readonly slices: readonly BlobRef[]; // none: the stage keeps what it has
   readonly blobs: BlobAccess;
+  /** Steps a slice. @default in turns of this thread */
+  readonly step?: (part: OuterPart) => Promise<OuterResult | null>;
 }
 
 /** The start is unchanged, since others may read it: the result is new memory, with at most one slice beside it. */
-export async function mergeStage({ start, slices, outer, codec, blobs }: MergeInput): Promise<StageVectors> {
+export async function mergeStage({ start, slices, outer, codec, blobs, step }: MergeInput): Promise<StageVectors> {
   if (slices.length === 0) return start;
+  const stepped = step ?? ((part) => workInTurns(outerSlice(part, { outer, codec })));
   const { length } = start.parameters;
-  const parameters = new Float32Array(length);
-  const momentum = start.momentum === null ? null : new Float32Array(length);
+  const parts: { parameters: Float32Array | null; momentum: Float32Array | null } = {
+    parameters: null,
+    momentum: null,
+  };
   let offset = 0;
   for (const ref of slices) {
-    const average = await workInTurns(codec.decodeResult(await blobs.get(ref), length - offset));
-    if (average === null) throw unreadable(ref);
-    const at = offset;
-    offset += average.length;
-    await inTurns({ total: average.length, unit: valuesOfTurn }, (from, to) => {
-      const merged = outerStep({
-        parameters: start.parameters.subarray(at + from, at + to),
-        momentum: start.momentum?.subarray(at + from, at + to) ?? new Float32Array(to - from),
-        average: average.subarray(from, to),
-        learningRate: outer.learningRate,
-        momentumFactor: outer.momentum,
-      });
-      parameters.set(merged.parameters, at + from);
-      momentum?.set(merged.momentum, at + from);
-    });
+    const part = {
+      slice: await blobs.get(ref),
+      parameters: start.parameters.subarray(offset),
+      momentum: start.momentum?.subarray(offset) ?? null,
+    };
+    const merged = await stepped(part);
+    if (merged === null) throw unreadable(ref);
+    if (merged.parameters.length === length) return merged; // the only slice
+    parts.parameters ??= new Float32Array(length);
+    parts.momentum ??= start.momentum === null ? null : new Float32Array(length);
+    parts.parameters.set(merged.parameters, offset);
+    if (merged.momentum !== null) parts.momentum?.set(merged.momentum, offset);
+    offset += merged.parameters.length;
   }
   const last = slices.at(-1);
-  if (offset < length && last !== undefined) throw unreadable(last);
-  return { parameters, momentum };
+  if (last !== undefined && (offset < length || parts.parameters === null)) throw unreadable(last);
+  return { parameters: parts.parameters ?? start.parameters, momentum: parts.momentum };
 }
 
 /** The reducers agreed on bytes that are not a slice of this stage: treated like a missing blob. */

@@ -21,6 +21,7 @@ import type { RecoveredRun, StateJournal } from "../../../cli/hub/journal/hub_jo
 import { type MinerRoleOptions, type RunningRole, startMiner } from "../../../cli/node/miner_role.ts";
 import type { NodeLink } from "../../../cli/node/node_role.ts";
 import type { Finished } from "../../../cli/node/node_runtime.ts";
+import type { VectorArithmetic } from "../../../cli/hub/arithmetic/vector_calls.ts";
 import { startOrchestrator } from "../../../cli/hub/orchestrator_role.ts";
 import type { RunningOrchestrator } from "../../../cli/hub/running_orchestrator.ts";
 import type { RoundState } from "../../../cli/hub/checkpoint_writer.ts";
@@ -103,6 +104,7 @@ export interface LocalSwarmOptions {
   readonly journal?: StateJournal;
   readonly timers?: ManualTimers;
   readonly disk?: LocalDisk; // default: blobs in memory, checkpoints that are never read
+  readonly arithmetic?: VectorArithmetic; // default: on this thread
 }
 
 /** Where a test wants a run to be stored. */
@@ -170,7 +172,7 @@ export class LocalSwarm {
   #startOrchestrator(
     { journal, recovered, savedWires = new Map(), config = this.#options.config }: NewLife,
   ): RunningOrchestrator {
-    const { watch, disk, runId = "local" } = this.#options;
+    const { watch, disk, arithmetic, runId = "local" } = this.#options;
     return startOrchestrator({
       runId,
       config,
@@ -193,6 +195,7 @@ export class LocalSwarm {
         return disk?.storeRound(round) ?? Promise.resolve(`round-${round.round}`);
       },
       openReferee: () => Promise.resolve(this.#options.host?.() ?? referenceHost()),
+      ...(arithmetic === undefined ? {} : { arithmetic }),
       ...(disk === undefined ? {} : { putBackRound: disk.putBackRound }),
       ...(disk?.probeRoom === undefined ? {} : { probeRoom: disk.probeRoom }),
       onRecord: (record) => {
