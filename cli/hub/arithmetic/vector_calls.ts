@@ -106,7 +106,7 @@ export class VectorCalls implements Computing {
     return null;
   }
 
-  // deno-lint-ignore require-yield
+  // deno-lint-ignore require-yield -- short work, in the form that all calls have
   *inspected({ inspection }: VectorCall<"inspected">): LongWork<VectorAnswer<"inspected">> {
     const { sum, stats } = present(this.#open.get(inspection), "a payload's slices are inspected before it ends");
     this.#open.delete(inspection);
