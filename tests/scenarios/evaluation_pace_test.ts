@@ -7,13 +7,15 @@ import { commit, reduceAll } from "../support/swarm/scripted_merge.ts";
 
 const steps = 40; // of the run, a round each: a step is worth 12 forwards of the model, an evaluation by two 4
 
-function watched({ evaluationShare, validators = 2 }: { evaluationShare: number; validators?: number }) {
+function watched(
+  { evaluationShare, validators = 2, late = 0 }: { evaluationShare: number; validators?: number; late?: number },
+) {
   const hub = new ScriptedOrchestrator({
     model: { layers: 1 },
     pipeline: { stages: 1, codec: "none" },
     validate: { replaysPerMiner: 0, statesPerRound: 0, heldOutSequences: 4, evaluationShare },
     train: { sequencesPerMicrobatch: 2, microbatchesPerStep: 4, steps, stepsPerRound: 1 },
-    swarm: { replicas: 2, validators },
+    swarm: { replicas: 2, validators: validators + late },
     limits: { mergePhaseMs: 60_000, mergeGraceMs: 5_000, leaseMs: 600_000 },
   });
   const judges = Array.from({ length: validators }, (_, i) => hub.validator(`validator-${i}`));
@@ -33,6 +35,12 @@ function trainRound(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): void {
   const uploader = hub.state.upload?.stages[0]?.asked as NodeId;
   hub.tell(uploader, { type: "parametersUploaded", round, parameters, momentum: null });
   hub.step({ type: "checkpointWritten", round, folder: "" });
+}
+
+function firstStep(hub: ScriptedOrchestrator, nodes: readonly NodeId[], loss: number): void {
+  hub.loss = loss;
+  hub.work(nodes);
+  for (const node of [...hub.state.work!.contributors]) hub.seal(node);
 }
 
 /** Answers whatever is asked for. Returns the rounds. */
@@ -88,6 +96,52 @@ Deno.test("Evaluation pace: a merge that did harm is evaluated as soon as traini
   const { round } = hub.state;
   assertEquals([...evaluate(hub, judges, 9)], [round]);
   assertEquals([hub.count("mergeRetaken"), hub.state.step], [1, 0], "back to the last good round");
+});
+
+Deno.test("Evaluation pace: with validators that come late, a round is found good before one can do harm", () => {
+  const { hub, nodes } = watched({ evaluationShare: 0, validators: 0, late: 2 });
+  hub.loss = 5;
+  for (let round = 1; round <= 4; round++) trainRound(hub, nodes);
+  const judges = [hub.validator("late-0"), hub.validator("late-1")];
+  const rounds = new Set<number>();
+  for (let round = 5; round <= 8; round++) {
+    trainRound(hub, nodes);
+    for (const each of evaluate(hub, judges, 5)) rounds.add(each);
+  }
+  assertEquals([...rounds], [5], "one is enough");
+  firstStep(hub, nodes, 9);
+  evaluate(hub, judges, 9);
+  assertEquals(hub.count("mergeRetaken"), 1);
+});
+
+Deno.test("Evaluation pace: a merge that did harm is evaluated later, if validators had no time for it at once", () => {
+  const { hub, judges, nodes } = watched({ evaluationShare: 0 });
+  hub.loss = 5;
+  evaluate(hub, judges, 5);
+  trainRound(hub, nodes);
+  hub.loss = 9;
+  for (const judge of judges) hub.tell(judge, { type: "leaving", reason: "in this test" });
+  for (let round = 1; round <= 3; round++) trainRound(hub, nodes);
+  const others = [hub.validator("other-0"), hub.validator("other-1")];
+  evaluate(hub, others, 9);
+  firstStep(hub, nodes, 9);
+  evaluate(hub, others, 9);
+  assertEquals(hub.count("mergeRetaken"), 1);
+});
+
+Deno.test("Evaluation pace: merges that each did a little harm are evaluated once it is much", () => {
+  const { hub, judges, nodes } = watched({ evaluationShare: 0 });
+  hub.loss = 5;
+  evaluate(hub, judges, 5);
+  trainRound(hub, nodes);
+  for (const loss of [5.3, 5.4]) {
+    hub.loss = loss;
+    trainRound(hub, nodes);
+    assertEquals([...evaluate(hub, judges, loss)], []);
+  }
+  firstStep(hub, nodes, 5.7);
+  assertEquals([...evaluate(hub, judges, 5.7)], [hub.state.round - 1]);
+  assertEquals(hub.count("mergeRetaken"), 1);
 });
 
 Deno.test("Evaluation pace: the round after one that was taken back is evaluated", () => {

@@ -2,9 +2,10 @@
  * Which rounds' parameters validators evaluate on held-out text.
  *
  * Evaluations take a share of all computing (`validate.evaluationShare`), so rounds that are short for it are not all evaluated:
- * the first and the last ones are, and whichever training finds much worse than the round before it, or impossible to compute
- * with. That costs nothing to see, and a merge that did harm is found as soon as if every round were evaluated. Out of scope: how
- * the run decides among answers (evaluations.ts), and what they mean for it (evaluated_rounds.ts).
+ * the first and the last ones are, all until one was found good, and whichever training finds much worse than the round before
+ * it or the last good one, or impossible to compute with. That costs nothing to see, and a merge that did harm is found as soon
+ * as if every round were evaluated. Out of scope: how the run decides among answers (evaluations.ts), and what they mean for it
+ * (evaluated_rounds.ts).
  */
 
 import { evaluationShareDefault } from "../../../config/knobs.ts";
@@ -19,16 +20,23 @@ import { wanted } from "./evaluations.ts";
 export function evaluatePublished(state: OrchestratorState, round: number): void {
   if (!isAudited(state)) return;
   const isLast = state.phase === "closing" || state.step >= state.config.train.steps;
-  if (isLast || isDue(state) || state.good?.isRetaken === true) ask(state, { round, isUrgent: isLast });
+  if (isLast || isDue(state) || lacksGood(state)) ask(state, { round, isUrgent: isLast });
 }
 
-/** The open round's first step, or that nobody can compute with its parameters, tells of a merge that did harm. */
+/** No round to go back to is known, as the first evaluation may have found nobody, or the run has gone back to the last one. */
+const lacksGood = ({ good, validators }: OrchestratorState): boolean =>
+  good === null ? validators.size > 0 : good.isRetaken;
+
+/**
+ * The open round's first step, or that nobody can compute with its parameters, tells of a merge that did harm: of the last one,
+ * or of some since the last good round that each did a little, or whose evaluation nobody had time for.
+ */
 export function evaluateIfWorse(state: OrchestratorState): void {
-  const { round } = state;
+  const { good, round } = state;
   const loss = trainedLoss(state, round);
-  const before = trainedLoss(state, round - 1) ?? state.good?.loss ?? null;
-  if (round === 0 || loss === null || before === null || !isFarAbove(loss, before)) return;
-  if (isAudited(state)) ask(state, { round, isUrgent: true });
+  if (round === 0 || loss === null || !isAudited(state)) return;
+  const before = [trainedLoss(state, round - 1), good?.loss ?? null];
+  if (before.some((each) => each !== null && isFarAbove(loss, each))) ask(state, { round, isUrgent: true });
 }
 
 /** Each round once. An urgent one waits behind nothing. */
