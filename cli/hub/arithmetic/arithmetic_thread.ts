@@ -3,7 +3,7 @@
  *
  * Owns the threads, which start with the first call, and the calls under way: each goes to the thread with the fewest, the slices
  * of one payload to the same. Vectors are copied on the way there, so the caller keeps its own. When a thread fails, its calls end
- * with `ThreadLost`, and the caller does the whole work again on its own thread.
+ * with `ThreadLost`, as does a call that no message can carry, and the caller does the whole work again on its own thread.
  */
 
 import type { RunConfig } from "../../../core/config/config.ts";
@@ -47,8 +47,12 @@ export class ArithmeticThreads implements VectorArithmetic {
     const thread = this.#threadFor(type, call);
     const id = this.#calls++;
     const waiting = Promise.withResolvers<VectorAnswer<VectorCallType>>();
+    try {
+      thread.worker.postMessage({ id, type, call: compact(call) } satisfies ArithmeticRequest);
+    } catch (error) { // more than 4 GiB, or than there is room for
+      throw new ThreadLost(`The call does not fit a message: ${error instanceof Error ? error.message : error}`);
+    }
     thread.waiting.set(id, waiting);
-    thread.worker.postMessage({ id, type, call: compact(call) } satisfies ArithmeticRequest);
     return await waiting.promise as VectorAnswer<Type>;
   }
 

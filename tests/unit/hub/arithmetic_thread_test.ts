@@ -96,6 +96,18 @@ Deno.test("Arithmetic threads: when one is lost every open call ends, and this i
   assertEquals(warnings.length, 1, warnings.join());
 });
 
+Deno.test("Arithmetic threads: a call that no message can carry ends alone", async () => {
+  const threads = new ArithmeticThreads({ ...runOf("float32"), threads: 1, warn: (text) => assert(false, text) });
+  try {
+    const bytes = (() => {}) as unknown as Uint8Array; // as one of more than 4 GiB: it cannot be cloned
+    await assertRejects(() => threads.compute("valuesAlone", { bytes, size: 2 }), ThreadLost);
+    const values = await threads.compute("valuesAlone", { bytes: new Uint8Array(8), size: 2 });
+    assertEquals(values, new Float32Array(2));
+  } finally {
+    threads.close();
+  }
+});
+
 Deno.test("Arithmetic threads: a run whose threads are lost merges on the hub's own", async () => {
   const lost: VectorArithmetic = { compute: () => Promise.reject(new ThreadLost("in this test")), close: () => {} };
   const config = tinyConfig({
