@@ -55,7 +55,7 @@ const tailAlone = row("tail alone", { "pipeline.codec": "none", "pipeline.stages
 const gradient = (name: string, bits: number | null): Row => ({
   ...wire("iota", [3 / 16, ""]),
   name,
-  wires: { forward: wireCodes(5), gradient: bits === null ? null : { ...gradientCodes, bits } },
+  wires: { forward: wireCodes(5), gradient: bits === null ? null : gradientCodes(bits) },
 });
 
 const payload = (name: string, settings: Settings) => row(name, { "swarm.replicas": 4, ...settings });

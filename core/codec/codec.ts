@@ -11,6 +11,7 @@
  */
 
 import type { TensorDraft } from "../tensor.ts";
+import type { GradientBits } from "./codec_names.ts";
 
 /** One microbatch on a boundary as its stages see it: (rows, width) values, row-major. */
 export interface WireShape {
@@ -80,6 +81,8 @@ export interface WireCodec {
   /** Values per token. */
   wireWidth(settings: CodecSettings): number;
   readonly formats: Readonly<Record<WireDirection, WireFormat>>;
+  /** Where a run chooses the bits of gradients; that of the default is `formats.gradient`. */
+  readonly gradientFormats?: Readonly<Record<GradientBits, WireFormat>>;
   readonly sender: WireEnd;
   readonly receiver: WireEnd;
 }
