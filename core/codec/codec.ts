@@ -30,7 +30,7 @@ export interface WireRounding {
   /** A decoded value moves by at most `ofValue` of itself plus `ofRow` of its row's largest. */
   readonly ofValue: number;
   readonly ofRow: number;
-  /** The share of values that move, at most: where steps are far wider than the last bits, few values are near an edge. */
+  /** The share of values that move so far, by their squares: where steps are far wider than the last bits, few are near an edge. */
   readonly valuesHit: number;
 }
 

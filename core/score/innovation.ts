@@ -3,11 +3,13 @@
  *
  *     error = || claimed - repeated || / || repeated - lazy ||        lazy: the output of a stage that passes its input through
  *
- *     beyondRounding: the same, each value's difference less what the wire's format may move it by
- *     rounding = || what it may move || / || repeated - lazy ||
+ *     rounding = || what the wire's format may move || / || repeated - lazy ||
+ *     beyondRounding: the error, each value's difference less what the format may move it by, and at least the error less
+ *         four times `rounding`, since few values of a coarse format move
  *
  * Rounding is the most that honest devices can differ by. It is below a tolerance unless a stage hardly changes its input,
- * which whoever makes the input can bring about; an error that it explains proves nothing.
+ * which whoever makes the input can bring about; an error that it explains proves nothing. Without the second bound, codes of
+ * four bits would explain any lie of less than a code in every value.
  *
  * A residual stream is mostly its input, so cosine similarity accepts a stage that does nothing; this measure does not. Same
  * kernels on the same kind of adapter give 0.
@@ -31,6 +33,8 @@ export interface Innovation {
   readonly rounding: number; // the most that it can
 }
 
+const slack = 4; // times `rounding`: what an honest device has in its favour before an error is proof
+
 /** The error used when the repetition changes nothing: any difference counts as this. */
 const worstError = 1e6;
 
@@ -52,11 +56,12 @@ export function innovation({ claimed, repeated, lazy, width, rounding }: Innovat
       if (Object.is(claimed[i], value)) equal += 1;
     }
   }
+  const usual = rounding.valuesHit * movable;
   return {
     error: share(difference, change),
     equalShare: length === 0 ? 1 : equal / length,
-    beyondRounding: share(beyond, change),
-    rounding: share(rounding.valuesHit * movable, change),
+    beyondRounding: share(Math.max(beyond, difference - slack ** 2 * usual), change),
+    rounding: share(usual, change),
   };
 }
 
