@@ -5,7 +5,7 @@
  *
  *     rounding = || what the wire's format may move || / || repeated - lazy ||
  *     beyondRounding: the error, each value's difference less what the format may move it by, and at least the error less
- *         four times `rounding`, since few values of a coarse format move
+ *         four times `rounding` and one row, since few values of a coarse format move, or all of a row whose scale does
  *
  * Rounding is the most that honest devices can differ by. It is below a tolerance unless a stage hardly changes its input,
  * which whoever makes the input can bring about; an error that it explains proves nothing. Without the second bound, codes of
@@ -42,8 +42,9 @@ export function innovation({ claimed, repeated, lazy, width, rounding }: Innovat
   const { length } = repeated;
   assert(claimed.length === length && (lazy === null || lazy.length === length), "Outputs must have one length");
   let difference = 0, beyond = 0, movable = 0, change = 0, equal = 0; // sums of squares, and a count
+  let mostOfRow = 0; // of what the format may move
   for (let row = 0; row < length; row += width) {
-    let largest = 0;
+    let largest = 0, ofRow = 0;
     for (let i = row; i < row + width; i++) largest = Math.max(largest, Math.abs(repeated[i]!));
     for (let i = row; i < row + width; i++) {
       const value = repeated[i]!;
@@ -52,15 +53,17 @@ export function innovation({ claimed, repeated, lazy, width, rounding }: Innovat
       difference += moved ** 2;
       beyond += Math.max(0, moved - allowed) ** 2;
       movable += allowed ** 2;
+      ofRow += Math.min(moved, allowed) ** 2;
       change += (value - (lazy?.[i] ?? 0)) ** 2;
       if (Object.is(claimed[i], value)) equal += 1;
     }
+    mostOfRow = Math.max(mostOfRow, ofRow);
   }
   const usual = rounding.valuesHit * movable;
   return {
     error: share(difference, change),
     equalShare: length === 0 ? 1 : equal / length,
-    beyondRounding: share(Math.max(beyond, difference - slack ** 2 * usual), change),
+    beyondRounding: share(Math.max(beyond, difference - slack ** 2 * usual - mostOfRow), change),
     rounding: share(usual, change),
   };
 }
