@@ -9,9 +9,7 @@ export const codecNames = ["none", "iota", "resbm", "q4block", "q5block", "q6blo
 export type Codec = typeof codecNames[number];
 
 /** Of the codes in which gradients come back over a codec that has codes. */
-export const gradientBitsChoices = [4, 6, 8] as const;
-
-export type GradientBits = typeof gradientBitsChoices[number];
+export type GradientBits = 4 | 5 | 6 | 7 | 8;
 
 export const defaultGradientBits: GradientBits = 8;
 

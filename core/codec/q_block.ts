@@ -1,6 +1,6 @@
 /**
  * Codecs `q4block`, `q5block` and `q6block`: the bottleneck of codec `iota`, whose values cross as codes of few bits and one scale
- * byte per token; gradients come back as codes of 8, 6 or 4 bits with unbiased rounding.
+ * byte per token; gradients come back as codes of 4 to 8 bits with unbiased rounding.
  *
  * At equal bytes forward, more values of 4 or 5 bits lost less than fewer values in bfloat16 at `tiny` (tests/bench/LOG.md). The
  * ends are those of `iota`, and gradients pass the rounding as if there were none (straight through).
@@ -16,7 +16,9 @@ export const wireCodes = (bits: number): CodesSpec => ({ bits, grid: "nearest" }
 
 const gradientFormats: Readonly<Record<GradientBits, WireFormat>> = {
   4: scaledCodes(gradientCodes(4)),
+  5: scaledCodes(gradientCodes(5)),
   6: scaledCodes(gradientCodes(6)),
+  7: scaledCodes(gradientCodes(7)),
   8: scaledCodes(gradientCodes(8)),
 };
 

@@ -97,7 +97,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
     "Width of the wire with a bottleneck codec.",
   ),
   "pipeline.gradientBits": int(
-    { min: 4, max: 8, multipleOf: 2, unit: "bits", default: defaultGradientBits, omitsDefault: true },
+    { min: 4, max: 8, unit: "bits", default: defaultGradientBits, omitsDefault: true },
     "Bits of a value of the gradients on wires of codes.",
   ),
   "pipeline.boundaries": {

@@ -58,9 +58,9 @@ export function computeCases(): ComputeCase[] {
       layersOfStages: [1, 1, 1],
       stage: 1,
     },
-    "tail, codec q4block, gradients in 6 bits": {
+    "tail, codec q4block, gradients in 5 bits": {
       codec: "q4block",
-      gradientBits: 6,
+      gradientBits: 5,
       layersOfStages: [1, 1],
       stage: 1,
     },

@@ -65,7 +65,7 @@ class Boundary {
 /** Of each codec both directions, and gradients in the bits that a run may choose. */
 function allWires(): Wire[] {
   return codecNames.flatMap((codec) => {
-    const chosen = codecs[codec].gradientFormats === undefined ? [] : ([4, 6] as const);
+    const chosen = codecs[codec].gradientFormats === undefined ? [] : ([4, 5, 6, 7] as const);
     return [
       ...directions.map((direction): Wire => ({ codec, direction, rows, width })),
       ...chosen.map((gradientBits): Wire => ({ codec, direction: "gradient", gradientBits, rows, width })),

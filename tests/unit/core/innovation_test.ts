@@ -52,7 +52,7 @@ const wires: readonly Wire[] = [
   ...codecNames.flatMap((codec) =>
     (["forward", "gradient"] as const).map((direction): Wire => ({ codec, direction, ...shape }))
   ),
-  ...([4, 6] as const).map((gradientBits): Wire => ({
+  ...([4, 5, 6] as const).map((gradientBits): Wire => ({
     ...{ codec: "q5block", direction: "gradient", gradientBits },
     ...shape,
   })),

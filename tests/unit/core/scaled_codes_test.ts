@@ -54,7 +54,7 @@ Deno.test("Codes: a value moves by half a code at most on the nearest grid, by o
 
 Deno.test("Codes: stochastic rounding is unbiased: the mean of many places is the value, to sampling error", () => {
   const shape = { rows: 512, width: 64 };
-  for (const bits of [4, 6, 8]) {
+  for (const bits of [4, 5, 6, 8]) {
     const format = scaledCodes({ bits, grid: "stochastic" });
     for (const value of [0.3, -0.011, 0.0007, 0.9, -0.49999]) {
       const values = new Float32Array(shape.rows * shape.width).fill(value);
@@ -72,7 +72,7 @@ Deno.test("Codes: stochastic rounding of gradients of all sizes has no bias, and
   const shape = { rows: 4096, width: 24 };
   const gaussian = () => Array.from({ length: 12 }, () => below(1_000) / 1_000).reduce((sum, each) => sum + each, -6);
   const values = Float32Array.from({ length: shape.rows * shape.width }, () => 1e-3 * gaussian());
-  for (const bits of [4, 6, 8]) {
+  for (const bits of [4, 5, 6, 8]) {
     const format = scaledCodes({ bits, grid: "stochastic" });
     const decoded = format.decode(format.encode(values, shape), shape);
     let along = 0, size = 0, error = 0, expected = 0; // sums of products

@@ -34,7 +34,7 @@ const wires: readonly Wire[] = codecNames.flatMap((codec) => wiresOf(codec, { ro
 /** One of each direction, and gradients in the other numbers of bits that a run may choose. */
 function wiresOf(codec: Codec, shape: WireShape): Wire[] {
   const { gradientFormats } = codecs[codec];
-  const chosen = gradientFormats === undefined ? [] : ([4, 6] as const);
+  const chosen = gradientFormats === undefined ? [] : ([4, 5, 6, 7] as const);
   return [
     ...directions.map((direction): Wire => ({ codec, direction, ...shape })),
     ...chosen.map((gradientBits): Wire => ({ codec, direction: "gradient", gradientBits, ...shape })),
@@ -160,8 +160,9 @@ Deno.test("Wires: the run's bits of gradients reach every wire of codes, and onl
   assertEquals(wiresWith({ gradientBits: 8 }), [none!, codes!, iota!]);
   assertEquals(wiresWith({ gradientBits: 4 }), [none!, { ...codes!, gradientBits: 4 }, iota!]);
   const bytesOf = (spec: WireSpec) => directions.map((direction) => wireBytes({ ...spec, direction, rows: 128 }) / 128);
-  assertEquals([4, 6, 8].map((gradientBits) => bytesOf({ ...codes!, gradientBits: gradientBits as GradientBits })), [
+  assertEquals([4, 5, 6, 8].map((gradientBits) => bytesOf({ ...codes!, gradientBits: gradientBits as GradientBits })), [
     [16, 13],
+    [16, 16],
     [16, 19],
     [16, 25],
   ]);
@@ -171,10 +172,10 @@ Deno.test("Wires: the run's bits of gradients reach every wire of codes, and onl
   assertEquals(wireFault(wire(4), bytes)?.code, "badNumbers", "8 bits are no 4");
 });
 
-Deno.test("Wires: a run of codes of 4 bits back has this in its configuration, of 8 nothing; 5 and 7 are refused", () => {
+Deno.test("Wires: a run of codes of 4 bits back has this in its configuration, of 8 nothing; 3 and 9 are refused", () => {
   const resolved = (gradientBits: number) =>
     resolveConfig({ size: "toy", overrides: { "pipeline.gradientBits": gradientBits } });
-  const bits = [4, 6, 8].map((each) => {
+  const bits = [4, 5, 8].map((each) => {
     const found = resolved(each);
     assert(found.ok);
     const parsed = parseRunConfig(JSON.parse(JSON.stringify(found.config)));
@@ -182,8 +183,8 @@ Deno.test("Wires: a run of codes of 4 bits back has this in its configuration, o
     assertEquals(parsed.value, found.config);
     return found.config.pipeline.gradientBits;
   });
-  assertEquals(bits, [4, 6, undefined]);
-  for (const wrong of [3, 5, 7, 10]) assert(!resolved(wrong).ok, `${wrong}`);
+  assertEquals(bits, [4, 5, undefined]);
+  for (const wrong of [3, 9, 4.5]) assert(!resolved(wrong).ok, `${wrong}`);
 });
 
 Deno.test("Wires: a boundary may have a codec and a width of its own, and both its stages know", () => {
