@@ -46,6 +46,15 @@ const wire = (codec: Codec, [share, text]: readonly [number, string]): Row => ({
   settings: (width) => ({ "pipeline.codec": codec, "pipeline.bottleneckWidth": 4 * Math.ceil(share * width / 4) }),
 });
 
+/** Of the wire `tiny` has, with gradients in so many bits. */
+const back = (bits: number): Row => {
+  const { name, settings } = wire("q5block", [3 / 16, "3d/16"]);
+  return {
+    name: `${name} back in ${bits} bits`,
+    settings: (width) => ({ ...settings(width), "pipeline.gradientBits": bits }),
+  };
+};
+
 const none = row("none", { "pipeline.codec": "none" });
 const zero: Row = { ...none, name: "zero", wires: "zero" };
 /** The zero of codecs whose receivers know the tokens: a model of the tail's one layer. */
@@ -55,7 +64,7 @@ const tailAlone = row("tail alone", { "pipeline.codec": "none", "pipeline.stages
 const gradient = (name: string, bits: number | null): Row => ({
   ...wire("iota", [3 / 16, ""]),
   name,
-  wires: { forward: wireCodes(5), gradient: bits === null ? null : { ...gradientCodes, bits } },
+  wires: { forward: wireCodes(5), gradient: bits === null ? null : gradientCodes(bits) },
 });
 
 const payload = (name: string, settings: Settings) => row(name, { "swarm.replicas": 4, ...settings });
@@ -97,6 +106,9 @@ export const experiments: Readonly<Record<string, Experiment>> = {
       wire("resbm", [1 / 16, "d/16"]),
       wire("q4block", [1 / 4, "d/4"]),
       wire("q5block", [3 / 16, "3d/16"]),
+      back(8),
+      back(5),
+      back(4),
       wire("q4block", [1 / 8, "d/8"]), // 1/28
       wire("q6block", [1 / 16, "d/16"]), // 1/37
       wire("q5block", [1 / 16, "d/16"]), // 1/43

@@ -35,7 +35,9 @@ export function describeRun(config: RunConfig): string[] {
 
 /** The codec of most boundaries, and the others by the stage that receives. */
 function codecsText(config: RunConfig): string {
-  const named = (wire: WireSpec) => `codec ${wire.codec}${codecs[wire.codec].describe(wire.width)}`;
+  const named = ({ codec, width, gradientBits }: WireSpec) =>
+    `codec ${codec}${codecs[codec].describe(width)}` +
+    (gradientBits === undefined ? "" : ` and gradients in ${gradientBits} bits`);
   const { boundaries: _, ...pipeline } = config.pipeline;
   const usual = named(wireAt({ model: config.model, pipeline }, 1));
   const others = wiresOfRun(config).flatMap((wire, i) =>

@@ -11,6 +11,7 @@
  */
 
 import type { TensorDraft } from "../tensor.ts";
+import type { GradientBits } from "./codec_names.ts";
 
 /** One microbatch on a boundary as its stages see it: (rows, width) values, row-major. */
 export interface WireShape {
@@ -29,7 +30,7 @@ export interface WireRounding {
   /** A decoded value moves by at most `ofValue` of itself plus `ofRow` of its row's largest. */
   readonly ofValue: number;
   readonly ofRow: number;
-  /** The share of values that move, at most: where steps are far wider than the last bits, few values are near an edge. */
+  /** The share of values that move so far, by their squares: where steps are far wider than the last bits, few are near an edge. */
   readonly valuesHit: number;
 }
 
@@ -80,6 +81,8 @@ export interface WireCodec {
   /** Values per token. */
   wireWidth(settings: CodecSettings): number;
   readonly formats: Readonly<Record<WireDirection, WireFormat>>;
+  /** Where a run chooses the bits of gradients; that of the default is `formats.gradient`. */
+  readonly gradientFormats?: Readonly<Record<GradientBits, WireFormat>>;
   readonly sender: WireEnd;
   readonly receiver: WireEnd;
 }

@@ -8,6 +8,11 @@ export const codecNames = ["none", "iota", "resbm", "q4block", "q5block", "q6blo
 
 export type Codec = typeof codecNames[number];
 
+/** Of the codes in which gradients come back over a codec that has codes. */
+export type GradientBits = 4 | 5 | 6 | 7 | 8;
+
+export const defaultGradientBits: GradientBits = 8;
+
 const boundary = String.raw`[1-9]\d?=(?:${codecNames.join("|")})(?::[1-9]\d{0,3})?`;
 
 /** "1=q4block:64, 3=none", or nothing. A space alone parts them too, as `--set` parts settings by commas. */

@@ -8,13 +8,14 @@
 import { assert } from "../assert.ts";
 import { type Fault, fault } from "../fault.ts";
 import type { WireDirection, WireFormat, WireRounding, WireShape } from "./codec.ts";
-import { type Codec } from "./codec_names.ts";
+import type { Codec, GradientBits } from "./codec_names.ts";
 import { codecs } from "./codecs.ts";
 
 /** What all wires of a run have in common. Plain data: it is sent to workers and stored in snapshots. */
 export interface WireSpec {
   readonly codec: Codec;
   readonly width: number; // values per token, set by the codec
+  readonly gradientBits?: GradientBits; // where the run chose others than the codec's own
 }
 
 /** The tensor that crosses a boundary, in one direction: (rows, width). */
@@ -22,8 +23,10 @@ export interface Wire extends WireSpec, WireShape {
   readonly direction: WireDirection;
 }
 
-function formatOf({ codec, direction }: Wire): WireFormat {
-  return codecs[codec].formats[direction];
+function formatOf({ codec, direction, gradientBits }: Wire): WireFormat {
+  const { formats, gradientFormats } = codecs[codec];
+  const chosen = direction === "gradient" && gradientBits !== undefined ? gradientFormats?.[gradientBits] : undefined;
+  return chosen ?? formats[direction];
 }
 
 export function wireBytes(wire: Wire): number {

@@ -21,7 +21,7 @@ import {
   type KnobValueAt,
   type NumberKnob,
 } from "./knob.ts";
-import { boundariesPattern, codecNames, codecsDoc } from "../codec/codec_names.ts";
+import { boundariesPattern, codecNames, codecsDoc, defaultGradientBits } from "../codec/codec_names.ts";
 import { defaultOptimizer, optimizerDocs, optimizerNames } from "../train/optimizer_names.ts";
 import {
   defaultPayloadCodec,
@@ -84,10 +84,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   "model.width": int({ min: 32, max: 16384, multipleOf: 32, unit: "channels" }, "Width of the residual stream."),
   "model.layers": int({ min: 1, max: 256, unit: "layers" }, "Transformer blocks in the whole model."),
   "model.heads": int({ min: 1, max: 256, unit: "heads" }, "Query heads."),
-  "model.kvHeads": int(
-    { min: 1, max: 256, unit: "heads" },
-    "Key and value heads, each shared by a group of query heads.",
-  ),
+  "model.kvHeads": int({ min: 1, max: 256, unit: "heads" }, "Key/value heads, each shared by a group of query heads."),
   "model.ffnWidth": int({ min: 32, max: 65536, multipleOf: 32, unit: "channels" }, "Inner width of SwiGLU."),
   "model.contextLength": int({ min: 8, max: 131072, multipleOf: 8, unit: "tokens" }, "Tokens per sequence."),
   "model.ropeBase": float({ min: 100, max: 1e8 }, "Base of the rotary position angles."),
@@ -98,6 +95,10 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   "pipeline.bottleneckWidth": int(
     { min: 4, max: 4096, multipleOf: 4, unit: "values per token" },
     "Width of the wire with a bottleneck codec.",
+  ),
+  "pipeline.gradientBits": int(
+    { min: 4, max: 8, unit: "bits", default: defaultGradientBits, omitsDefault: true },
+    "Bits of a value of the gradients on wires of codes.",
   ),
   "pipeline.boundaries": {
     kind: "string",
@@ -111,10 +112,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   },
 
   "train.sequencesPerMicrobatch": int({ min: 1, max: 1024, unit: "sequences" }, "Sequences in one task."),
-  "train.microbatchesPerStep": int(
-    { min: 1, max: 16384, unit: "microbatches" },
-    "Microbatches in an optimizer step.",
-  ),
+  "train.microbatchesPerStep": int({ min: 1, max: 16384, unit: "microbatches" }, "Microbatches in an optimizer step."),
   "train.steps": int({ min: 1, max: 1e8, unit: "steps", mayChange: true }, "Optimizer steps of the whole run."),
   "train.stepsPerRound": int(
     { min: 0, max: 10_000, unit: "steps", mayChange: true },

@@ -6,7 +6,7 @@
  * Owns that text's meaning, and what is wrong with it. Bytes and arithmetic are in core/codec.
  */
 
-import type { Codec } from "../codec/codec_names.ts";
+import { type Codec, defaultGradientBits } from "../codec/codec_names.ts";
 import { codecs } from "../codec/codecs.ts";
 import type { WireSpec } from "../codec/wire.ts";
 import type { ModelPlan } from "./shape.ts";
@@ -60,7 +60,10 @@ export function wireAt({ model, pipeline }: Pick<ModelPlan, "model" | "pipeline"
   const named = namedBoundaries(pipeline.boundaries ?? "").find((other) => other.boundary === boundary);
   const codec = named?.codec ?? pipeline.codec;
   const bottleneckWidth = named?.bottleneckWidth ?? pipeline.bottleneckWidth;
-  return { codec, width: codecs[codec].wireWidth({ model, pipeline: { bottleneckWidth } }) };
+  const width = codecs[codec].wireWidth({ model, pipeline: { bottleneckWidth } });
+  const { gradientBits = defaultGradientBits } = pipeline;
+  const isOwn = gradientBits === defaultGradientBits || codecs[codec].gradientFormats === undefined;
+  return isOwn ? { codec, width } : { codec, width, gradientBits };
 }
 
 /** What crosses the run's boundaries, in their order; empty with one stage. */

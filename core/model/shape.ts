@@ -5,7 +5,7 @@
  * config knows the model and the model does not know config.
  */
 
-import type { Codec } from "../codec/codec_names.ts";
+import type { Codec, GradientBits } from "../codec/codec_names.ts";
 
 export interface ModelShape {
   vocabSize: number; // V, rows of embedding and head
@@ -23,6 +23,7 @@ export interface PipelineShape {
   stages: number; // K
   codec: Codec;
   bottleneckWidth: number; // r, values per token on the wire (bottleneck codecs)
+  gradientBits?: GradientBits; // of gradients on wires of codes; left out: 8
   boundaries?: string; // boundaries with another codec (boundaries.ts); left out: none
 }
 

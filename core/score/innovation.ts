@@ -3,11 +3,13 @@
  *
  *     error = || claimed - repeated || / || repeated - lazy ||        lazy: the output of a stage that passes its input through
  *
- *     beyondRounding: the same, each value's difference less what the wire's format may move it by
- *     rounding = || what it may move || / || repeated - lazy ||
+ *     rounding = || what the wire's format may move || / || repeated - lazy ||
+ *     beyondRounding: the error, each value's difference less what the format may move it by, and at least the error less
+ *         four times `rounding` and one row, since few values of a coarse format move, or all of a row whose scale does
  *
  * Rounding is the most that honest devices can differ by. It is below a tolerance unless a stage hardly changes its input,
- * which whoever makes the input can bring about; an error that it explains proves nothing.
+ * which whoever makes the input can bring about; an error that it explains proves nothing. Without the second bound, codes of
+ * four bits would explain any lie of less than a code in every value.
  *
  * A residual stream is mostly its input, so cosine similarity accepts a stage that does nothing; this measure does not. Same
  * kernels on the same kind of adapter give 0.
@@ -31,6 +33,8 @@ export interface Innovation {
   readonly rounding: number; // the most that it can
 }
 
+const slack = 4; // times `rounding`: what an honest device has in its favour before an error is proof
+
 /** The error used when the repetition changes nothing: any difference counts as this. */
 const worstError = 1e6;
 
@@ -38,8 +42,9 @@ export function innovation({ claimed, repeated, lazy, width, rounding }: Innovat
   const { length } = repeated;
   assert(claimed.length === length && (lazy === null || lazy.length === length), "Outputs must have one length");
   let difference = 0, beyond = 0, movable = 0, change = 0, equal = 0; // sums of squares, and a count
+  let mostOfRow = 0; // of what the format may move
   for (let row = 0; row < length; row += width) {
-    let largest = 0;
+    let largest = 0, ofRow = 0;
     for (let i = row; i < row + width; i++) largest = Math.max(largest, Math.abs(repeated[i]!));
     for (let i = row; i < row + width; i++) {
       const value = repeated[i]!;
@@ -48,15 +53,18 @@ export function innovation({ claimed, repeated, lazy, width, rounding }: Innovat
       difference += moved ** 2;
       beyond += Math.max(0, moved - allowed) ** 2;
       movable += allowed ** 2;
+      ofRow += Math.min(moved, allowed) ** 2;
       change += (value - (lazy?.[i] ?? 0)) ** 2;
       if (Object.is(claimed[i], value)) equal += 1;
     }
+    mostOfRow = Math.max(mostOfRow, ofRow);
   }
+  const usual = rounding.valuesHit * movable;
   return {
     error: share(difference, change),
     equalShare: length === 0 ? 1 : equal / length,
-    beyondRounding: share(beyond, change),
-    rounding: share(rounding.valuesHit * movable, change),
+    beyondRounding: share(Math.max(beyond, difference - slack ** 2 * usual - mostOfRow), change),
+    rounding: share(usual, change),
   };
 }
 

@@ -1,10 +1,13 @@
 /** Wires of few bits between device and host: the device makes the codes, and only they cross. */
 
-import { wireBytes } from "../../core/codec/wire.ts";
+import { type Wire, wireBytes } from "../../core/codec/wire.ts";
 import type { CodesSpec } from "../../core/codec/scaled_codes.ts";
 import type { BuildTransfer } from "./codec.ts";
 
-export const codesTransfer = (codes: CodesSpec): BuildTransfer => ({ ops, buffers }, { wire, values, label }) => {
+type CodesOf = (wire: Wire) => CodesSpec;
+
+export const codesTransfer = (codesOf: CodesOf): BuildTransfer => ({ ops, buffers }, { wire, values, label }) => {
+  const codes = codesOf(wire);
   const length = wireBytes(wire);
   const staged = buffers.scratch(`${label} as codes`, length / 4);
   const operands = { codes, shape: wire, bytes: staged, values };

@@ -7,6 +7,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { WireDirection } from "../../core/codec/codec.ts";
 import { codecNames } from "../../core/codec/codec_names.ts";
+import { codecs } from "../../core/codec/codecs.ts";
 import { decodeWire, encodeWire, type Wire } from "../../core/codec/wire.ts";
 import { StageBuffers } from "../../gpu/webgpu/buffers.ts";
 import type { WireTransfer } from "../../gpu/codecs/codec.ts";
@@ -61,30 +62,41 @@ class Boundary {
   }
 }
 
-for (const codec of codecNames) {
-  for (const direction of directions) {
-    const wire: Wire = { codec, direction, rows, width };
-    gpuTest(
-      `Wires on WebGPU: ${codec} ${direction} has the CPU's bytes and bits for every kind of value`,
-      async (gpu) => {
-        const boundary = new Boundary(gpu, wire);
-        const { values, transfer } = boundary;
-        const expected = encodeWire(wire, allKinds());
-        await boundary.write(values, allKinds());
-        const staged = await boundary.runAndRead(transfer.encode, transfer.staged);
-        assertEquals(firstDifference(transfer.fromStaged(staged), expected), null, "encoded");
+/** Of each codec both directions, and gradients in the bits that a run may choose. */
+function allWires(): Wire[] {
+  return codecNames.flatMap((codec) => {
+    const chosen = codecs[codec].gradientFormats === undefined ? [] : ([4, 5, 6, 7] as const);
+    return [
+      ...directions.map((direction): Wire => ({ codec, direction, rows, width })),
+      ...chosen.map((gradientBits): Wire => ({ codec, direction: "gradient", gradientBits, rows, width })),
+    ];
+  });
+}
 
-        const frame = new Uint8Array(expected.length + 3); // a segment of a frame starts anywhere
-        frame.set(expected, 3);
-        await boundary.write(values, new Float32Array(rows * width));
-        await boundary.write(transfer.staged, transfer.toStaged(frame.subarray(3)));
-        const decoded = await boundary.runAndRead(transfer.decode, values);
-        const wanted = decodeWire(wire, expected);
-        assertEquals(firstDifference(new Uint8Array(decoded), new Uint8Array(wanted.buffer)), null, "decoded");
-        boundary.close();
-      },
-    );
-  }
+for (const wire of allWires()) {
+  const { codec, direction, gradientBits } = wire;
+  gpuTest(
+    `Wires on WebGPU: ${
+      [codec, direction, gradientBits].join(" ").trim()
+    } has the CPU's bytes and bits for every kind of value`,
+    async (gpu) => {
+      const boundary = new Boundary(gpu, wire);
+      const { values, transfer } = boundary;
+      const expected = encodeWire(wire, allKinds());
+      await boundary.write(values, allKinds());
+      const staged = await boundary.runAndRead(transfer.encode, transfer.staged);
+      assertEquals(firstDifference(transfer.fromStaged(staged), expected), null, "encoded");
+
+      const frame = new Uint8Array(expected.length + 3); // a segment of a frame starts anywhere
+      frame.set(expected, 3);
+      await boundary.write(values, new Float32Array(rows * width));
+      await boundary.write(transfer.staged, transfer.toStaged(frame.subarray(3)));
+      const decoded = await boundary.runAndRead(transfer.decode, values);
+      const wanted = decodeWire(wire, expected);
+      assertEquals(firstDifference(new Uint8Array(decoded), new Uint8Array(wanted.buffer)), null, "decoded");
+      boundary.close();
+    },
+  );
 }
 
 /** "at 5: 1 where 2 is expected", or null. */

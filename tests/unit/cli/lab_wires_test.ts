@@ -86,14 +86,14 @@ Deno.test("Coded wires: each direction has the codes of its bits, and the other 
   assert(plain.ofWire > 24 && plain.ofGradient > 24, JSON.stringify([plain.ofWire, plain.ofGradient]));
   const forward = await magnitudes({ forward: wireCodes(3), gradient: null });
   assert(forward.ofWire <= 4 && forward.ofGradient > 24, "3 bits: a sign and 4 magnitudes");
-  const back = await magnitudes({ forward: null, gradient: { ...gradientCodes, bits: 4 } });
+  const back = await magnitudes({ forward: null, gradient: gradientCodes(4) });
   assertEquals(back.sent, plain.sent);
   assert(back.ofGradient <= 8, "4 bits: a sign and 0 to 7");
   assertNotEquals(forward.sent, plain.sent);
 });
 
 Deno.test("Coded wires: 5 bits forward and 8 back are codec q5block's wires, to the rounding of bfloat16", async () => {
-  const codes = { forward: wireCodes(5), gradient: gradientCodes };
+  const codes = { forward: wireCodes(5), gradient: gradientCodes() };
   const ends = { bottleneckWidth: 32 } as const;
   const byLab = await passed(await pathOn(codedWires(referenceHost(), codes), { ...ends, codec: "iota" }), 0);
   const own = await passed(await pathOn(referenceHost(), { ...ends, codec: "q5block" }), 0);
@@ -112,6 +112,6 @@ Deno.test("Coded wires: 5 bits forward and 8 back are codec q5block's wires, to 
 
 Deno.test("Coded wires: their bytes are those of the codes, or of the run's codec", () => {
   const wire = { codec: "iota", direction: "gradient", rows: 32, width: 24 } as const;
-  const bytes = [wireCodes(5), { ...gradientCodes, bits: 4 }, null].map((codes) => codedBytes(wire, codes) / 32);
+  const bytes = [wireCodes(5), gradientCodes(4), null].map((codes) => codedBytes(wire, codes) / 32);
   assertEquals(bytes, [16, 13, 48]);
 });

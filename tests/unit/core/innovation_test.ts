@@ -4,6 +4,7 @@ import { assert, assertAlmostEquals, assertEquals, assertGreater, assertLess } f
 import { codecNames } from "../../../core/codec/codec_names.ts";
 import { decodeWire, encodeWire, type Wire, wireRounding } from "../../../core/codec/wire.ts";
 import { type Innovation, innovation } from "../../../core/score/innovation.ts";
+import { judgeAsReferee } from "../../../core/score/verdict.ts";
 import { prngOf } from "../../support/small_prng.ts";
 
 const plain = { ofValue: 0, ofRow: 0, valuesHit: 1 };
@@ -46,23 +47,51 @@ function found(wire: Wire, make: (honest: Float32Array) => Float32Array): Innova
   });
 }
 
-for (const codec of codecNames) {
-  for (const direction of ["forward", "gradient"] as const) {
-    const wire: Wire = { codec, direction, rows: 256, width: 24 };
-    Deno.test(`Innovation: codec ${codec} ${direction}: another device's noise is within rounding, a lie is proven`, () => {
-      const noisy = found(wire, (honest) => honest.map((value) => value * (1 + 2e-6 * gaussian())));
-      assertEquals(noisy.beyondRounding < 1e-5, true, `${noisy.beyondRounding}`);
-      assertLess(noisy.error, noisy.rounding + 1e-5);
-      assertLess(noisy.error, 0.025, "far below the default tolerance");
-      const flipped = found(wire, (honest) => honest.map((value) => -value));
-      assertGreater(flipped.beyondRounding, 1);
-      const scaled = found(wire, (honest) => honest.map((value) => 3 * value));
-      assertGreater(scaled.beyondRounding, 1);
-      const zero = found(wire, (honest) => honest.map(() => 0));
-      assertGreater(zero.beyondRounding, 0.5);
-      const others = found(wire, (honest) => honest.toReversed());
-      assertGreater(others.beyondRounding, 0.5);
-      assert(others.error >= others.beyondRounding);
-    });
-  }
+const shape = { rows: 256, width: 24 };
+const wires: readonly Wire[] = [
+  ...codecNames.flatMap((codec) =>
+    (["forward", "gradient"] as const).map((direction): Wire => ({ codec, direction, ...shape }))
+  ),
+  ...([4, 5, 6] as const).map((gradientBits): Wire => ({
+    ...{ codec: "q5block", direction: "gradient", gradientBits },
+    ...shape,
+  })),
+];
+
+for (const wire of wires) {
+  const name = [wire.codec, wire.direction, wire.gradientBits].join(" ").trim();
+
+  Deno.test(`Innovation: codec ${name}: another device's noise is within rounding, a lie is proven`, () => {
+    const noisy = found(wire, (honest) => honest.map((value) => value * (1 + 2e-6 * gaussian())));
+    assertEquals(noisy.beyondRounding < 1e-5, true, `${noisy.beyondRounding}`);
+    assertLess(noisy.error, noisy.rounding + 1e-5);
+    assertLess(noisy.error, 0.025, "far below the default tolerance");
+    const flipped = found(wire, (honest) => honest.map((value) => -value));
+    assertGreater(flipped.beyondRounding, 1);
+    const scaled = found(wire, (honest) => honest.map((value) => 3 * value));
+    assertGreater(scaled.beyondRounding, 1);
+    const zero = found(wire, (honest) => honest.map(() => 0));
+    assertGreater(zero.beyondRounding, 0.5);
+    const others = found(wire, (honest) => honest.toReversed());
+    assertGreater(others.beyondRounding, 0.5);
+    assert(others.error >= others.beyondRounding);
+  });
+
+  Deno.test(`Innovation: codec ${name}: a lie of less than a code in every value is proven too`, () => {
+    const tolerance = 0.05;
+    const shrunk = found(wire, (honest) => honest.map((value) => 0.82 * value));
+    assertEquals(judged(shrunk, tolerance), "madeUp", JSON.stringify(shrunk));
+    const noisy = found(wire, (honest) => honest.map((value) => value + 1e-4 * gaussian()));
+    assertEquals(judged(noisy, tolerance), "madeUp", JSON.stringify(noisy));
+    // Parameters shown in 16 bits move results by about 1e-4 of themselves; it takes a hundred times as much to be off.
+    const shown = found(wire, (honest) => honest.map((value) => value + 1e-7 * gaussian()));
+    assertLess(shown.error, tolerance / 4);
+    assert(judged(shown, tolerance) !== "madeUp", JSON.stringify(shown));
+    const honest = found(wire, (honest) => honest.map((value) => value * (1 + 2e-6 * gaussian())));
+    assertEquals(judged(honest, tolerance), "honest", JSON.stringify(honest)); // so a false accuser is named
+  });
+}
+
+function judged({ error, ...rest }: Innovation, tolerance: number): ReturnType<typeof judgeAsReferee> {
+  return judgeAsReferee({ innovationError: error, lossError: null, ...rest }, tolerance);
 }

@@ -6,10 +6,10 @@
  */
 
 import { assert, assertAlmostEquals, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import type { WireDirection } from "../../../core/codec/codec.ts";
-import { type Codec, codecNames } from "../../../core/codec/codec_names.ts";
+import type { WireDirection, WireShape } from "../../../core/codec/codec.ts";
+import { type Codec, codecNames, type GradientBits } from "../../../core/codec/codec_names.ts";
 import { codecs } from "../../../core/codec/codecs.ts";
-import { resolveConfig } from "../../../core/config/parse.ts";
+import { parseRunConfig, resolveConfig } from "../../../core/config/parse.ts";
 import {
   decodeWire,
   encodeWire,
@@ -18,20 +18,30 @@ import {
   wireFault,
   wireRounding,
   wireScale,
+  type WireSpec,
 } from "../../../core/codec/wire.ts";
 import { wiresApart } from "../../../core/codec/wire_apart.ts";
 import { wiresOfRun } from "../../../core/model/boundaries.ts";
+import type { PipelineShape } from "../../../core/model/shape.ts";
 import { parameterTable } from "../../../core/model/spec.ts";
 import { taskOutput } from "../../../core/model/stage_wires.ts";
 import { prngOf } from "../../support/small_prng.ts";
 import { specsOf, tinyConfig } from "../../support/tiny_model.ts";
 
 const directions: readonly WireDirection[] = ["forward", "gradient"];
-const wires: readonly Wire[] = codecNames.flatMap((codec) =>
-  directions.map((direction): Wire => ({ codec, direction, rows: 16, width: 8 }))
-);
+const wires: readonly Wire[] = codecNames.flatMap((codec) => wiresOf(codec, { rows: 16, width: 8 }));
 
-const nameOf = ({ codec, direction }: Wire) => `${codec} ${direction}`;
+/** One of each direction, and gradients in the other numbers of bits that a run may choose. */
+function wiresOf(codec: Codec, shape: WireShape): Wire[] {
+  const { gradientFormats } = codecs[codec];
+  const chosen = gradientFormats === undefined ? [] : ([4, 5, 6, 7] as const);
+  return [
+    ...directions.map((direction): Wire => ({ codec, direction, ...shape })),
+    ...chosen.map((gradientBits): Wire => ({ codec, direction: "gradient", gradientBits, ...shape })),
+  ];
+}
+
+const nameOf = ({ codec, direction, gradientBits }: Wire) => [codec, direction, gradientBits].join(" ").trim();
 
 function shifted(bytes: Uint8Array, by: number): Uint8Array {
   const frame = new Uint8Array(bytes.length + by);
@@ -50,7 +60,7 @@ interface WireVector {
   readonly rows: number;
   readonly width: number;
   readonly values: readonly (number | string)[]; // float32 as JSON has them; other bit patterns in hexadecimal
-  readonly bytes: Readonly<Record<WireDirection, string>>;
+  readonly bytes: Readonly<Record<string, string>>; // by direction, "gradient 4" in codes of 4 bits
 }
 
 Deno.test("Wires: every codec's bytes are the published ones, in both directions", () => {
@@ -60,10 +70,9 @@ Deno.test("Wires: every codec's bytes are the published ones, in both directions
   for (const [codec, { rows, width, values, bytes }] of Object.entries(vectors)) {
     const bits = values.map((value) => typeof value === "string" ? Number(value) : bitsOf(value));
     const floats = new Float32Array(Uint32Array.from(bits).buffer);
-    for (const direction of directions) {
-      const encoded = encodeWire({ codec: codec as Codec, direction, rows, width }, floats);
-      assertEquals(encoded.toHex(), bytes[direction], `${codec} ${direction}`);
-    }
+    const ways = wiresOf(codec as Codec, { rows, width });
+    const encoded = ways.map((wire) => [nameOf(wire).slice(codec.length + 1), encodeWire(wire, floats).toHex()]);
+    assertEquals(Object.fromEntries(encoded), bytes, codec);
   }
 });
 
@@ -141,6 +150,41 @@ Deno.test("Wires: a run's codec says how many values a token has, and a backward
     assertEquals(taskOutput(tail!, "turnaround"), { codec, width, direction: "gradient", rows: 32 });
     assertEquals(taskOutput(head!, "backward"), null);
   }
+});
+
+Deno.test("Wires: the run's bits of gradients reach every wire of codes, and only these; left out they are 8", () => {
+  const pipeline = { codec: "q5block", bottleneckWidth: 24, stages: 4, boundaries: "1=none, 3=iota:24" } as const;
+  const wiresWith = (own: Partial<PipelineShape>) =>
+    wiresOfRun(tinyConfig({ model: { layers: 4 }, pipeline: { ...pipeline, ...own } }));
+  const [none, codes, iota] = wiresWith({});
+  assertEquals(wiresWith({ gradientBits: 8 }), [none!, codes!, iota!]);
+  assertEquals(wiresWith({ gradientBits: 4 }), [none!, { ...codes!, gradientBits: 4 }, iota!]);
+  const bytesOf = (spec: WireSpec) => directions.map((direction) => wireBytes({ ...spec, direction, rows: 128 }) / 128);
+  assertEquals([4, 5, 6, 8].map((gradientBits) => bytesOf({ ...codes!, gradientBits: gradientBits as GradientBits })), [
+    [16, 13],
+    [16, 16],
+    [16, 19],
+    [16, 25],
+  ]);
+  assertEquals(bytesOf(codes!), [16, 25]);
+  const wire = (gradientBits: GradientBits): Wire => ({ ...codes!, gradientBits, direction: "gradient", rows: 128 });
+  const bytes = encodeWire(wire(8), new Float32Array(128 * 24).fill(1));
+  assertEquals(wireFault(wire(4), bytes)?.code, "badNumbers", "8 bits are no 4");
+});
+
+Deno.test("Wires: a run of codes of 4 bits back has this in its configuration, of 8 nothing; 3 and 9 are refused", () => {
+  const resolved = (gradientBits: number) =>
+    resolveConfig({ size: "toy", overrides: { "pipeline.gradientBits": gradientBits } });
+  const bits = [4, 5, 8].map((each) => {
+    const found = resolved(each);
+    assert(found.ok);
+    const parsed = parseRunConfig(JSON.parse(JSON.stringify(found.config)));
+    assert(parsed.ok);
+    assertEquals(parsed.value, found.config);
+    return found.config.pipeline.gradientBits;
+  });
+  assertEquals(bits, [4, 5, undefined]);
+  for (const wrong of [3, 9, 4.5]) assert(!resolved(wrong).ok, `${wrong}`);
 });
 
 Deno.test("Wires: a boundary may have a codec and a width of its own, and both its stages know", () => {
