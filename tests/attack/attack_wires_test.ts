@@ -13,7 +13,15 @@ import {
   spoilsGradients,
   times,
 } from "../../cli/redteam/hostile_wires.ts";
-import { everyNthRow, onlyLargest, sendsPattern, shoutsWhenLarge, tamed } from "../support/attack/hostile_values.ts";
+import { skipsLayers } from "../../cli/redteam/hostile_tasks.ts";
+import {
+  codesOffByOne,
+  everyNthRow,
+  onlyLargest,
+  sendsPattern,
+  shoutsWhenLarge,
+  tamed,
+} from "../support/attack/hostile_values.ts";
 
 const rows = (): readonly Row[] => [
   {
@@ -96,6 +104,24 @@ const plausible = (): readonly Row[] => [
     miners: [{ stage: 2, hostile: spoilsGradients(biased(0.48)) }],
   },
   { name: "forward wires off by a tenth", miners: [{ stage: 0, hostile: spoilsForward(biased(0.1)) }] },
+  // Codes may differ by one where a value is near the edge of two, but not in a whole gradient.
+  {
+    name: "gradients in 4 bits, all codes off by one",
+    isQuick: true,
+    gradientBits: 4,
+    miners: [{ stage: 2, hostile: spoilsGradients(codesOffByOne(4)) }],
+  },
+  {
+    name: "gradients in 4 bits, zeros",
+    gradientBits: 4,
+    culprit: "named",
+    miners: [{ stage: 2, hostile: spoilsGradients(allOf(0)) }],
+  },
+  {
+    name: "gradients in 4 bits, a middle that skips its layers",
+    gradientBits: 4,
+    miners: [{ stage: 1, hostile: skipsLayers }],
+  },
   { name: "a loss of zero", miners: [{ stage: 2, hostile: reportsLoss(0) }] },
   { name: "a loss of minus zero", miners: [{ stage: 2, hostile: reportsLoss(-0) }] },
 ];

@@ -9,6 +9,7 @@
 import { present } from "../../../core/assert.ts";
 import { stageIndex } from "../../../core/ids.ts";
 import type { RunConfig } from "../../../core/config/config.ts";
+import type { GradientBits } from "../../../core/codec/codec_names.ts";
 import type { Reducers } from "../../../core/merge/payload/payload_codec_names.ts";
 import type { MinerRecord } from "../../../core/miner/event.ts";
 import type { OrchestratorState } from "../../../core/orchestrator/state.ts";
@@ -56,6 +57,7 @@ export interface Attack {
   readonly steps?: number;
   readonly gradients?: number; // steps a round whose gradient norm is recomputed, default: 0.25
   readonly trials?: number; // stages a round whose payloads are tried, default: 1
+  readonly gradientBits?: GradientBits; // on wires of 5-bit codes; default: wires of codec iota
   readonly reducers?: Reducers; // of payloads, default: the hub, as stages are small
   readonly slownessOf?: (place: number) => number; // of the miner at this place, default: 1, its passes take their usual time
   readonly meddle?: (swarm: LocalSwarm, miners: readonly string[], validators: readonly string[]) => void; // every tick
@@ -90,11 +92,13 @@ function configFor(
     trials = 1,
     gradients = 0.25,
     reducers = "auto",
+    gradientBits,
   }: Attack,
 ): RunConfig {
   return configOf({
     seed,
     model: { width, ...(layers === undefined ? {} : { layers }) },
+    ...(gradientBits === undefined ? {} : { pipeline: { codec: "q5block", gradientBits } }),
     train: { steps: given, stepsPerRound: given / rounds, ...work },
     outer: { learningRate: 0.7, momentum: 0.9, reducers },
     swarm: { replicas, validators: Math.max(2, validators.length) },
@@ -238,13 +242,16 @@ async function finalModel(
 const calmRuns = new Map<string, Promise<Aftermath>>();
 
 /** The same run without hostile nodes; computed once. */
-export function calm({ seed = 1, replicas = 3, width = 32, layers, steps: given }: Attack = {}): Promise<Aftermath> {
-  const key = `${seed} ${replicas} ${width} ${layers} ${given}`;
+export function calm(
+  { seed = 1, replicas = 3, width = 32, layers, steps: given, gradientBits }: Attack = {},
+): Promise<Aftermath> {
+  const key = `${seed} ${replicas} ${width} ${layers} ${given} ${gradientBits}`;
   const known = calmRuns.get(key) ?? runAttack({
     ...{ seed, replicas },
     width,
     ...(layers === undefined ? {} : { layers }),
     ...(given === undefined ? {} : { steps: given }),
+    ...(gradientBits === undefined ? {} : { gradientBits }),
   });
   calmRuns.set(key, known);
   return known;

@@ -21,6 +21,15 @@ export const onlyLargest: Spoil = (values) => {
 
 const rowValues = 16; // of the attack world's wires
 
+/** Every value is a code of `bits` bits too small. */
+export const codesOffByOne = (bits: number): Spoil => (values) => {
+  for (let row = 0; row < values.length; row += rowValues) {
+    const own = values.subarray(row, row + rowValues);
+    const step = own.reduce((most, value) => Math.max(most, Math.abs(value)), 0) / (2 ** (bits - 1) - 1);
+    own.forEach((value, i) => own[i] = value - Math.sign(value) * step);
+  }
+};
+
 /** Every nth row is as it was, the others are zero: within any range, and the next stage's gradient leaves its own. */
 export const everyNthRow = (n: number): Spoil => (values) => {
   for (let i = 0; i < values.length; i++) if (Math.floor(i / rowValues) % n !== 0) values[i] = 0;
