@@ -62,16 +62,17 @@ export function drawGradients(
   return drawn;
 }
 
+const growth = 2 / 3; // with this the mean wait is 1 / `gradientsPerRound` rounds, within 6 %
+
 /**
- * Grows with the rounds since the miner's gradient was last repeated, so that nobody is spared for long: with a chance that
- * rises by `a` every round, the mean wait is that of a Rayleigh distribution, sqrt(pi / 2a) rounds, here 1 / `gradientsPerRound`.
- * Whoever is new, or long away, has the mean chance.
+ * Begins at half of the mean and grows with the rounds since the miner's gradient was last repeated: nobody is spared for long,
+ * and nobody who has just seen its gradient repeated is safe. Whoever is new, or long away, has the mean chance.
  */
 export function chanceInRound(
-  { gradientsPerRound, round, last }: { gradientsPerRound: number; round: number; last: number | null },
+  { gradientsPerRound: mean, round, last }: { gradientsPerRound: number; round: number; last: number | null },
 ): number {
-  if (gradientsPerRound >= 1 || last === null) return gradientsPerRound;
-  return Math.min(1, Math.PI / 2 * gradientsPerRound ** 2 * (round - last));
+  if (mean >= 1 || last === null) return mean;
+  return Math.min(1, mean / 2 + growth * mean ** 2 * (round - last));
 }
 
 /** Called as a round begins. */
