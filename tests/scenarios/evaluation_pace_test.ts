@@ -24,6 +24,11 @@ function watched(
 }
 
 function trainRound(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): void {
+  mergeRound(hub, nodes)();
+}
+
+/** Returns how its parameters are published. */
+function mergeRound(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): () => void {
   hub.work(nodes);
   for (const node of [...hub.state.work!.contributors]) hub.seal(node);
   for (const node of nodes) commit(hub, node);
@@ -32,9 +37,11 @@ function trainRound(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): void {
   const parameters = hub.blob(64);
   const round = hub.state.round + 1;
   for (const node of nodes) hub.tell(node, { type: "mergeApplied", round, parameters, momentum: null });
-  const uploader = hub.state.upload?.stages[0]?.asked as NodeId;
-  hub.tell(uploader, { type: "parametersUploaded", round, parameters, momentum: null });
-  hub.step({ type: "checkpointWritten", round, folder: "" });
+  return () => {
+    const uploader = hub.state.upload?.stages[0]?.asked as NodeId;
+    hub.tell(uploader, { type: "parametersUploaded", round, parameters, momentum: null });
+    hub.step({ type: "checkpointWritten", round, folder: "" });
+  };
 }
 
 function firstStep(hub: ScriptedOrchestrator, nodes: readonly NodeId[], loss: number): void {
@@ -141,6 +148,19 @@ Deno.test("Evaluation pace: merges that each did a little harm are evaluated onc
   }
   firstStep(hub, nodes, 5.7);
   assertEquals([...evaluate(hub, judges, 5.7)], [hub.state.round - 1]);
+  assertEquals(hub.count("mergeRetaken"), 1);
+});
+
+Deno.test("Evaluation pace: a round that did harm is asked for once its parameters can be fetched", () => {
+  const { hub, judges, nodes } = watched({ evaluationShare: 0 });
+  hub.loss = 5;
+  evaluate(hub, judges, 5);
+  trainRound(hub, nodes);
+  const publish = mergeRound(hub, nodes);
+  firstStep(hub, nodes, 9);
+  assertEquals(hub.state.audit.queue.size, 0, "else it would wait in vain if the run went back before");
+  publish();
+  assertEquals(evaluate(hub, judges, 9).size, 1);
   assertEquals(hub.count("mergeRetaken"), 1);
 });
 

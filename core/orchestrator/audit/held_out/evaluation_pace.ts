@@ -19,8 +19,14 @@ import { wanted } from "./evaluations.ts";
 /** The round's parameters can be fetched now. */
 export function evaluatePublished(state: OrchestratorState, round: number): void {
   if (!isAudited(state)) return;
-  const isLast = state.phase === "closing" || state.step >= state.config.train.steps;
-  if (isLast || isDue(state) || lacksGood(state)) ask(state, { round, isUrgent: isLast });
+  const isUrgent = state.phase === "closing" || state.step >= state.config.train.steps || isWorse(state);
+  if (isUrgent || isDue(state) || lacksGood(state)) ask(state, { round, isUrgent });
+}
+
+/** After the open round's first step, and when nobody can compute with its parameters. They may have yet to be published. */
+export function evaluateIfWorse(state: OrchestratorState): void {
+  const { round, sources } = state;
+  if (sources.round === round && isAudited(state) && isWorse(state)) ask(state, { round, isUrgent: true });
 }
 
 /** No round to go back to is known, as the first evaluation may have found nobody, or the run has gone back to the last one. */
@@ -31,12 +37,12 @@ const lacksGood = ({ good, validators }: OrchestratorState): boolean =>
  * The open round's first step, or that nobody can compute with its parameters, tells of a merge that did harm: of the last one,
  * or of some since the last good round that each did a little, or whose evaluation nobody had time for.
  */
-export function evaluateIfWorse(state: OrchestratorState): void {
+function isWorse(state: OrchestratorState): boolean {
   const { good, round } = state;
   const loss = trainedLoss(state, round);
-  if (round === 0 || loss === null || !isAudited(state)) return;
+  if (round === 0 || loss === null) return false;
   const before = [trainedLoss(state, round - 1), good?.loss ?? null];
-  if (before.some((each) => each !== null && isFarAbove(loss, each))) ask(state, { round, isUrgent: true });
+  return before.some((each) => each !== null && isFarAbove(loss, each));
 }
 
 /** Each round once. An urgent one waits behind nothing. */
