@@ -72,6 +72,7 @@ export function chanceInRound(
   { gradientsPerRound: mean, round, last }: { gradientsPerRound: number; round: number; last: number | null },
 ): number {
   if (mean >= 1 || last === null) return mean;
+  if (last === round) return 0;
   return Math.min(1, mean / 2 + growth * mean ** 2 * (round - last));
 }
 

@@ -54,12 +54,15 @@ function ask(state: OrchestratorState, { round, isUrgent }: { round: number; isU
   else addRequest(audit, evaluationOf(round));
 }
 
+const mostRounds = 8; // without an evaluation: a run that must go back goes to the last round that was found good
+
 /**
- * Whether the miners have computed enough since the last evaluation. Both sides are counted in forwards of the whole model over a
+ * Whether the miners have computed enough since the last evaluation, or rounds have been many. Both sides are counted in forwards of the whole model over a
  * microbatch, of which a microbatch of training is worth three.
  */
-function isDue({ audit, step, validators, config: { train, validate } }: OrchestratorState): boolean {
+function isDue({ audit, round, step, validators, config: { train, validate } }: OrchestratorState): boolean {
   const share = validate.evaluationShare ?? evaluationShareDefault;
+  if (share > 0 && round - audit.evaluated.round >= mostRounds) return true;
   const trained = 3 * train.microbatchesPerStep * Math.abs(step - audit.evaluated.step); // the run may have gone back
   const answers = Math.min(wanted, Math.max(1, validators.size));
   return share * trained >= answers * Math.ceil(validate.heldOutSequences / train.sequencesPerMicrobatch);
