@@ -77,12 +77,10 @@ async function checkPayload(
   let isWhole = true;
   for (const [index, ref] of slices.entries()) {
     const bytes = await unlessLost(blobs.get(ref));
-    const isHere = bytes !== null && bytes.byteLength === ref.bytes;
-    const read = isHere ? bytes : new Uint8Array();
+    isWhole = bytes !== null && bytes.byteLength === ref.bytes;
+    if (bytes === null || !isWhole) break;
     const slice = present(layout[index], "a slice has its place");
-    await arithmetic.compute("inspect", { inspection, stage, sketchKey, bytes: read, slice });
-    isWhole &&= isHere;
-    if (!isHere) break;
+    await arithmetic.compute("inspect", { inspection, stage, sketchKey, bytes, slice });
   }
   const { stats, shape } = await arithmetic.compute("inspected", { inspection });
   const { statement } = signed;

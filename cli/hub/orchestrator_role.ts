@@ -59,7 +59,7 @@ class OrchestratorRole implements RunningOrchestrator {
   readonly #referee: TaskReferee;
   readonly #checker: SignatureChecker;
   readonly #own: VectorArithmetic; // on this thread
-  readonly #arithmetic: VectorArithmetic;
+  #arithmetic: VectorArithmetic;
   #resolve!: (finished: Finished) => void;
   #reject!: (error: unknown) => void;
   #isEnded = false;
@@ -246,17 +246,18 @@ class OrchestratorRole implements RunningOrchestrator {
   #hubWork(work: HubWork): Promise<OrchestratorEvent> {
     return this.#pause.work(
       needOfWork(work, this.state.stageFloats),
-      () => this.#computed(work, this.#arithmetic),
+      () => this.#computed(work),
     );
   }
 
   /** All of it again on this thread if one of those that compute is lost. */
-  async #computed(work: HubWork, arithmetic: VectorArithmetic): Promise<OrchestratorEvent> {
+  async #computed(work: HubWork): Promise<OrchestratorEvent> {
     const place = { ...this.#options, checker: this.#checker };
     try {
-      return await performHubWork(work, { ...place, arithmetic });
+      return await performHubWork(work, { ...place, arithmetic: this.#arithmetic });
     } catch (error) {
       if (!(error instanceof ThreadLost)) throw error;
+      if (error.isForGood) this.#arithmetic = this.#own;
       return await performHubWork(work, { ...place, arithmetic: this.#own });
     }
   }

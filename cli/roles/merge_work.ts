@@ -113,10 +113,8 @@ export async function mergeStage({ start, slices, outer, codec, blobs, step }: M
   if (slices.length === 0) return start;
   const stepped = step ?? ((part) => workInTurns(outerSlice(part, { outer, codec })));
   const { length } = start.parameters;
-  const parts: { parameters: Float32Array | null; momentum: Float32Array | null } = {
-    parameters: null,
-    momentum: null,
-  };
+  const parameters = new Float32Array(length);
+  const momentum = start.momentum === null ? null : new Float32Array(length);
   let offset = 0;
   for (const ref of slices) {
     const part = {
@@ -126,16 +124,13 @@ export async function mergeStage({ start, slices, outer, codec, blobs, step }: M
     };
     const merged = await stepped(part);
     if (merged === null) throw unreadable(ref);
-    if (merged.parameters.length === length) return merged; // the only slice
-    parts.parameters ??= new Float32Array(length);
-    parts.momentum ??= start.momentum === null ? null : new Float32Array(length);
-    parts.parameters.set(merged.parameters, offset);
-    if (merged.momentum !== null) parts.momentum?.set(merged.momentum, offset);
+    parameters.set(merged.parameters, offset);
+    if (merged.momentum !== null) momentum?.set(merged.momentum, offset);
     offset += merged.parameters.length;
   }
   const last = slices.at(-1);
-  if (last !== undefined && (offset < length || parts.parameters === null)) throw unreadable(last);
-  return { parameters: parts.parameters ?? start.parameters, momentum: parts.momentum };
+  if (offset < length && last !== undefined) throw unreadable(last);
+  return { parameters, momentum };
 }
 
 /** The reducers agreed on bytes that are not a slice of this stage: treated like a missing blob. */

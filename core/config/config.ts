@@ -50,7 +50,7 @@ export interface ValidateConfig {
   statesPerRound: number; // steps whose parameters a miner shows, on average
   gradientsPerRound: number; // steps whose gradient norm is recomputed, of each miner on average
   trialsPerRound: number; // stages whose payloads are tried on held-out text, at most
-  evaluationShare?: number; // the most that evaluations take, of what the miners compute; left out: 0.0075
+  evaluationShare?: number; // that evaluations take, of what the miners compute, but for every eighth round; left out: 0.0075
   trialShare: number; // the most that trials take, of what the miners compute, on average
   tolerance: number; // innovation error above which a replay fails
 }

@@ -207,7 +207,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   "validate.heldOutSequences": int({ min: 1, max: 65536, unit: "sequences" }, "Held-out sequences in an evaluation."),
   "validate.evaluationShare": float(
     { min: 0, max: 1000, unit: "of the FLOPs", default: evaluationShareDefault, mayChange: true, omitsDefault: true },
-    "Share of the miners' FLOPs that evaluations may take.",
+    "Share of the miners' FLOPs for evaluations, beside every eighth round's.",
   ),
   "validate.replaysPerMiner": int(
     { min: 0, max: 1000, unit: "per step", default: 1, mayChange: true },

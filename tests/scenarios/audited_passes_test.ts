@@ -83,20 +83,14 @@ Deno.test("Audited pass: many quick answers leave the time for an evaluation, wh
   assert(hub.state.audit.slowestMs.get("replay")! < evaluationMs);
 });
 
-Deno.test("Audited pass: of a head, whose backward makes nothing to compare, two forwards are repeated", () => {
-  const { hub, judges } = audited();
-  const head = [...hub.state.members.values()].find(({ stage }) => stage === 0)!.node;
-  const ofHead = passOf(answerAll(hub, { judges, find: () => right }), head);
-  assertEquals(ofHead.map(({ direction }) => direction), ["forward", "forward"]);
-  assertEquals(new Set(ofHead.map(microbatchOf)).size, 2, "of two microbatches");
-});
-
-Deno.test("Audited pass: of a tail, whose pass is one task, two are repeated of the round's first step", () => {
-  const { hub, judges } = audited();
-  const tail = [...hub.state.members.values()].find(({ stage }) => stage === 2)!.node;
-  const ofTail = passOf(answerAll(hub, { judges, find: () => right }), tail);
-  assertEquals(ofTail.map(({ direction }) => direction), ["turnaround", "turnaround"]);
-  assertEquals(new Set(ofTail.map(microbatchOf)).size, 2, "of two microbatches");
+Deno.test("Audited pass: of a head, whose backward makes nothing to compare, and of a tail, whose pass is one task, two are repeated", () => {
+  for (const [ofStage, direction] of [[0, "forward"], [2, "turnaround"]] as const) {
+    const { hub, judges } = audited();
+    const miner = [...hub.state.members.values()].find(({ stage }) => stage === ofStage)!.node;
+    const asked = passOf(answerAll(hub, { judges, find: () => right }), miner);
+    assertEquals(asked.map((each) => each.direction), [direction, direction]);
+    assertEquals(new Set(asked.map(microbatchOf)).size, 2, "of two microbatches");
+  }
 });
 
 Deno.test("Audited pass: a cheat in one direction is found in it, and the second validator repeats only that task", () => {

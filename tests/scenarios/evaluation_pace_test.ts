@@ -3,7 +3,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
-import { commit, reduceAll } from "../support/swarm/scripted_merge.ts";
+import { evaluate, mergeRound, trainRound, trainStep } from "../support/swarm/scripted_rounds.ts";
 
 const steps = 40; // of the run, a round each: a step is worth 12 forwards of the model, an evaluation by two 4
 
@@ -23,85 +23,57 @@ function watched(
   return { hub, judges, nodes };
 }
 
-function trainRound(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): void {
-  mergeRound(hub, nodes)();
+/** As above, with a first round that was found good. */
+function foundGood() {
+  const swarm = watched({ evaluationShare: 0 });
+  const { hub, judges, nodes } = swarm;
+  hub.loss = 5;
+  evaluate(hub, judges, () => 5);
+  trainRound(hub, nodes);
+  return swarm;
 }
 
-/** Returns how its parameters are published. */
-function mergeRound(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): () => void {
-  hub.work(nodes);
-  for (const node of [...hub.state.work!.contributors]) hub.seal(node);
-  for (const node of nodes) commit(hub, node);
-  reduceAll(hub, nodes);
-  if (hub.state.config.validate.replaysPerMiner > 0) hub.wait(1000); // for them
-  const parameters = hub.blob(64);
-  const round = hub.state.round + 1;
-  for (const node of nodes) hub.tell(node, { type: "mergeApplied", round, parameters, momentum: null });
-  return () => {
-    const uploader = hub.state.upload?.stages[0]?.asked as NodeId;
-    hub.tell(uploader, { type: "parametersUploaded", round, parameters, momentum: null });
-    hub.step({ type: "checkpointWritten", round, folder: "" });
-  };
-}
-
-function firstStep(hub: ScriptedOrchestrator, nodes: readonly NodeId[], loss: number): void {
-  hub.loss = loss;
-  hub.work(nodes);
-  for (const node of [...hub.state.work!.contributors]) hub.seal(node);
-}
-
-/** Answers whatever is asked for. Returns the rounds. */
-function evaluate(hub: ScriptedOrchestrator, judges: readonly NodeId[], loss: number): Set<number> {
-  const rounds = new Set<number>();
-  for (let busy = true; busy;) {
-    busy = false;
-    for (const judge of judges) {
-      if (!hub.inbox(judge).some(({ type }) => type === "evaluate")) continue;
-      busy = true;
-      const { request, round } = hub.take(judge, "evaluate");
-      rounds.add(round);
-      hub.tell(judge, { type: "evaluated", request, loss, tokens: 64, signature: "" });
-    }
+/** The rounds that are evaluated in a whole run of ordinary ones. */
+function evaluatedOf({ hub, judges, nodes }: ReturnType<typeof watched>): Set<number> {
+  const rounds = evaluate(hub, judges, () => 5);
+  for (let round = 1; round <= steps; round++) {
+    trainRound(hub, nodes);
+    for (const each of evaluate(hub, judges, () => 5)) rounds.add(each);
   }
   return rounds;
 }
 
+function trainWith(hub: ScriptedOrchestrator, nodes: readonly NodeId[], loss: number): void {
+  hub.loss = loss;
+  trainStep(hub, nodes);
+}
+
 Deno.test("Evaluation pace: the first and the last round, and between them as many as the share allows", () => {
-  for (const [evaluationShare, between] of [[0, 0], [0.04, 4], [0.4, 39]] as const) {
-    const { hub, judges, nodes } = watched({ evaluationShare });
-    const rounds = evaluate(hub, judges, 5);
-    for (let round = 1; round <= steps; round++) {
-      trainRound(hub, nodes);
-      for (const each of evaluate(hub, judges, 5)) rounds.add(each);
-    }
+  for (const [evaluationShare, between] of [[0, 0], [0.04, 4], [0.06, 6], [0.4, 39]] as const) {
+    const swarm = watched({ evaluationShare });
+    const rounds = evaluatedOf(swarm);
     assertEquals([rounds.has(0), rounds.has(steps)], [true, true], `share ${evaluationShare}`);
     assertEquals(rounds.size - 2, between, `share ${evaluationShare}: ${[...rounds]}`);
-    assertEquals(hub.state.facts.heldOutLast, { round: steps, loss: 5 });
+    assertEquals(swarm.hub.state.facts.heldOutLast, { round: steps, loss: 5 });
   }
 });
 
 Deno.test("Evaluation pace: a single validator's evaluations cost half, so there are twice as many", () => {
-  const { hub, judges, nodes } = watched({ evaluationShare: 0.04, validators: 1 });
-  const rounds = evaluate(hub, judges, 5);
-  for (let round = 1; round <= steps; round++) {
-    trainRound(hub, nodes);
-    for (const each of evaluate(hub, judges, 5)) rounds.add(each);
-  }
+  const rounds = evaluatedOf(watched({ evaluationShare: 0.04, validators: 1 }));
   assertEquals(rounds.size - 2, 7, `${[...rounds]}`); // every fifth of 39
 });
 
+Deno.test("Evaluation pace: at least every eighth round, however small the share", () => {
+  assertEquals([...evaluatedOf(watched({ evaluationShare: 1e-9 }))], [0, 8, 16, 24, 32, 40]);
+});
+
 Deno.test("Evaluation pace: a merge that did harm is evaluated as soon as training shows it, and taken back", () => {
-  const { hub, judges, nodes } = watched({ evaluationShare: 0 });
-  hub.loss = 5;
-  evaluate(hub, judges, 5);
+  const { hub, judges, nodes } = foundGood();
   trainRound(hub, nodes);
-  trainRound(hub, nodes);
-  assertEquals([...evaluate(hub, judges, 5)], [], "nothing is out of the ordinary");
-  hub.loss = 9;
-  hub.work(nodes);
-  for (const node of [...hub.state.work!.contributors]) hub.seal(node);
+  assertEquals([...evaluate(hub, judges, () => 5)], [], "nothing is out of the ordinary");
+  trainWith(hub, nodes, 9);
   const { round } = hub.state;
-  assertEquals([...evaluate(hub, judges, 9)], [round]);
+  assertEquals([...evaluate(hub, judges, () => 9)], [round]);
   assertEquals([hub.count("mergeRetaken"), hub.state.step], [1, 0], "back to the last good round");
 });
 
@@ -113,66 +85,52 @@ Deno.test("Evaluation pace: with validators that come late, a round is found goo
   const rounds = new Set<number>();
   for (let round = 5; round <= 8; round++) {
     trainRound(hub, nodes);
-    for (const each of evaluate(hub, judges, 5)) rounds.add(each);
+    for (const each of evaluate(hub, judges, () => 5)) rounds.add(each);
   }
   assertEquals([...rounds], [5], "one is enough");
-  firstStep(hub, nodes, 9);
-  evaluate(hub, judges, 9);
+  trainWith(hub, nodes, 9);
+  evaluate(hub, judges, () => 9);
   assertEquals(hub.count("mergeRetaken"), 1);
 });
 
 Deno.test("Evaluation pace: a merge that did harm is evaluated later, if validators had no time for it at once", () => {
-  const { hub, judges, nodes } = watched({ evaluationShare: 0 });
-  hub.loss = 5;
-  evaluate(hub, judges, 5);
-  trainRound(hub, nodes);
+  const { hub, judges, nodes } = foundGood();
   hub.loss = 9;
   for (const judge of judges) hub.tell(judge, { type: "leaving", reason: "in this test" });
   for (let round = 1; round <= 3; round++) trainRound(hub, nodes);
   const others = [hub.validator("other-0"), hub.validator("other-1")];
-  evaluate(hub, others, 9);
-  firstStep(hub, nodes, 9);
-  evaluate(hub, others, 9);
+  evaluate(hub, others, () => 9);
+  trainWith(hub, nodes, 9);
+  evaluate(hub, others, () => 9);
   assertEquals(hub.count("mergeRetaken"), 1);
 });
 
 Deno.test("Evaluation pace: merges that each did a little harm are evaluated once it is much", () => {
-  const { hub, judges, nodes } = watched({ evaluationShare: 0 });
-  hub.loss = 5;
-  evaluate(hub, judges, 5);
-  trainRound(hub, nodes);
+  const { hub, judges, nodes } = foundGood();
   for (const loss of [5.3, 5.4]) {
     hub.loss = loss;
     trainRound(hub, nodes);
-    assertEquals([...evaluate(hub, judges, loss)], []);
+    assertEquals([...evaluate(hub, judges, () => loss)], []);
   }
-  firstStep(hub, nodes, 5.7);
-  assertEquals([...evaluate(hub, judges, 5.7)], [hub.state.round - 1]);
+  trainWith(hub, nodes, 5.7);
+  assertEquals([...evaluate(hub, judges, () => 5.7)], [hub.state.round - 1]);
   assertEquals(hub.count("mergeRetaken"), 1);
 });
 
 Deno.test("Evaluation pace: a round that did harm is asked for once its parameters can be fetched", () => {
-  const { hub, judges, nodes } = watched({ evaluationShare: 0 });
-  hub.loss = 5;
-  evaluate(hub, judges, 5);
-  trainRound(hub, nodes);
+  const { hub, judges, nodes } = foundGood();
   const publish = mergeRound(hub, nodes);
-  firstStep(hub, nodes, 9);
+  trainWith(hub, nodes, 9);
   assertEquals(hub.state.audit.queue.size, 0, "else it would wait in vain if the run went back before");
   publish();
-  assertEquals(evaluate(hub, judges, 9).size, 1);
+  assertEquals(evaluate(hub, judges, () => 9).size, 1);
   assertEquals(hub.count("mergeRetaken"), 1);
 });
 
 Deno.test("Evaluation pace: the round after one that was taken back is evaluated", () => {
-  const { hub, judges, nodes } = watched({ evaluationShare: 0 });
-  hub.loss = 5;
-  evaluate(hub, judges, 5);
-  trainRound(hub, nodes);
-  hub.loss = 9;
-  hub.work(nodes);
-  for (const node of [...hub.state.work!.contributors]) hub.seal(node);
-  evaluate(hub, judges, 9);
+  const { hub, judges, nodes } = foundGood();
+  trainWith(hub, nodes, 9);
+  evaluate(hub, judges, () => 9);
   assertEquals(hub.count("mergeRetaken"), 1);
   if (hub.state.upload !== null) hub.step({ type: "checkpointWritten", round: hub.state.round, folder: "" });
   for (const node of nodes) {
@@ -181,15 +139,15 @@ Deno.test("Evaluation pace: the round after one that was taken back is evaluated
   }
   hub.loss = 5;
   trainRound(hub, nodes);
-  assert(evaluate(hub, judges, 5).has(hub.state.round));
+  assert(evaluate(hub, judges, () => 5).has(hub.state.round));
 });
 
 Deno.test("Evaluation pace: the last evaluation waits behind no replay", () => {
   const { hub, judges: [judge], nodes } = watched({ evaluationShare: 0, validators: 1 });
-  evaluate(hub, [judge!], 5);
+  evaluate(hub, [judge!], () => 5);
   for (let round = 1; round < steps; round++) trainRound(hub, nodes);
   hub.state.config.validate.replaysPerMiner = 1;
-  trainRound(hub, nodes);
+  mergeRound(hub, nodes, { waitMs: 1000 })();
   assertEquals(hub.state.audit.queue.size, 4, "three replays and the evaluation, as one replay is being done");
   const { request } = hub.take(judge!, "replay");
   hub.tell(judge!, { type: "requestFailed", request, fault: { code: "badBlob", detail: "not in this test" } });

@@ -3,7 +3,8 @@
 import { assertEquals } from "@std/assert";
 import { type NodeId, stageIndex } from "../../core/ids.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
-import { commit, reduceAll } from "../support/swarm/scripted_merge.ts";
+import { commit } from "../support/swarm/scripted_merge.ts";
+import { evaluate, trainRound } from "../support/swarm/scripted_rounds.ts";
 
 const mergePhaseMs = 60_000;
 
@@ -20,35 +21,6 @@ function watched(validators: number, { joined = validators }: { joined?: number 
   const judges = Array.from({ length: joined }, (_, i) => hub.validator(`validator-${i}`));
   const nodes = [hub.ready("miner-0"), hub.ready("miner-1")];
   return { hub, judges, nodes };
-}
-
-/** A whole round, up to the checkpoint of its result. */
-function trainRound(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): void {
-  hub.work(nodes);
-  for (const node of [...hub.state.work!.contributors]) hub.seal(node);
-  for (const node of nodes) commit(hub, node);
-  reduceAll(hub, nodes);
-  const parameters = hub.blob(64);
-  const round = hub.state.round + 1;
-  for (const node of nodes) hub.tell(node, { type: "mergeApplied", round, parameters, momentum: null });
-  const uploader = hub.state.upload?.stages[0]?.asked as NodeId;
-  hub.tell(uploader, { type: "parametersUploaded", round, parameters, momentum: null });
-  hub.step({ type: "checkpointWritten", round, folder: "" });
-}
-
-/** Answers every evaluation requested from these validators, until none is open. */
-function evaluate(hub: ScriptedOrchestrator, judges: readonly NodeId[], lossOf: (judge: NodeId) => number): void {
-  for (let busy = true; busy;) {
-    busy = false;
-    for (const judge of judges) {
-      const asked = hub.inbox(judge).find((message) => message.type === "evaluate");
-      if (asked === undefined) continue;
-      busy = true;
-      const { request } = hub.take(judge, "evaluate");
-      hub.nowMs += 100;
-      hub.tell(judge, { type: "evaluated", request, loss: lossOf(judge), tokens: 64, signature: "" });
-    }
-  }
 }
 
 const warnings = (hub: ScriptedOrchestrator): string[] =>

@@ -13,7 +13,14 @@ import type { VectorAnswer, VectorArithmetic, VectorCall, VectorCallType } from 
 
 const mostThreads = 4;
 
-export class ThreadLost extends Error {}
+export class ThreadLost extends Error {
+  readonly isForGood: boolean; // false: only this call
+
+  constructor(message: string, { isForGood = true } = {}) {
+    super(message);
+    this.isForGood = isForGood;
+  }
+}
 
 interface Thread {
   readonly worker: Worker;
@@ -50,7 +57,8 @@ export class ArithmeticThreads implements VectorArithmetic {
     try {
       thread.worker.postMessage({ id, type, call: compact(call) } satisfies ArithmeticRequest);
     } catch (error) { // more than 4 GiB, or than there is room for
-      throw new ThreadLost(`The call does not fit a message: ${error instanceof Error ? error.message : error}`);
+      const why = error instanceof Error ? error.message : error;
+      throw new ThreadLost(`The call does not fit a message: ${why}`, { isForGood: false });
     }
     thread.waiting.set(id, waiting);
     return await waiting.promise as VectorAnswer<Type>;

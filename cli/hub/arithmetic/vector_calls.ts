@@ -108,9 +108,10 @@ export class VectorCalls implements Computing {
 
   // deno-lint-ignore require-yield -- short work, in the form that all calls have
   *inspected({ inspection }: VectorCall<"inspected">): LongWork<VectorAnswer<"inspected">> {
-    const { sum, stats } = present(this.#open.get(inspection), "a payload's slices are inspected before it ends");
+    const open = this.#open.get(inspection);
     this.#open.delete(inspection);
-    return { stats, shape: stats.isFinite ? sum.finish() : null };
+    if (open === undefined) return { stats: unreadable, shape: null }; // the first slice was missing
+    return { stats: open.stats, shape: open.stats.isFinite ? open.sum.finish() : null };
   }
 
   *inspectChange(

@@ -71,7 +71,8 @@ export class BitReader {
     return word >>> (this.#at & 7) & 0x1ff_ffff;
   }
 
-  skip(bits: number): void {
+  /** Moves on behind bits that `look` has shown. */
+  advance(bits: number): void {
     this.#at += bits;
   }
 

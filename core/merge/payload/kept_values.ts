@@ -153,7 +153,7 @@ export function readKept(
     let rest: number; // the gap's lowest bits, then the code
     if (word !== 0 && zeros + fixedBits <= mostAtOnce) {
       rest = word >>> (zeros + 1);
-      reader.skip(zeros + fixedBits);
+      reader.advance(zeros + fixedBits);
     } else {
       zeros = reader.readUnary(values >>> rice);
       rest = reader.read(rice + codeBits);

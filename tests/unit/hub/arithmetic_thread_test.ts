@@ -109,7 +109,11 @@ Deno.test("Arithmetic threads: a call that no message can carry ends alone", asy
 });
 
 Deno.test("Arithmetic threads: a run whose threads are lost merges on the hub's own", async () => {
-  const lost: VectorArithmetic = { compute: () => Promise.reject(new ThreadLost("in this test")), close: () => {} };
+  let calls = 0;
+  const lost: VectorArithmetic = {
+    compute: () => (calls += 1, Promise.reject(new ThreadLost("in this test"))),
+    close: () => {},
+  };
   const config = tinyConfig({
     train: { steps: 4, stepsPerRound: 2 },
     swarm: { replicas: 2, validators: 0 },
@@ -121,4 +125,5 @@ Deno.test("Arithmetic threads: a run whose threads are lost merges on the hub's 
   const { finished } = await swarm.run();
   const merges = swarm.records.all.filter(({ type }) => type === "roundMerged" || type === "blamed");
   assertEquals([finished, merges.map(({ type }) => type)], [true, ["roundMerged", "roundMerged"]]);
+  assertEquals(calls, 2, "of both payloads at once, and none later");
 });

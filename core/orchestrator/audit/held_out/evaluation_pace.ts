@@ -2,7 +2,7 @@
  * Which rounds' parameters validators evaluate on held-out text.
  *
  * Evaluations take a share of all computing (`validate.evaluationShare`), so rounds that are short for it are not all evaluated:
- * the first and the last ones are, all until one was found good, and whichever training finds much worse than the round before
+ * the first and the last ones are, every eighth, all until one was found good, and whichever training finds much worse than the round before
  * it or the last good one, or impossible to compute with. That costs nothing to see, and a merge that did harm is found as soon
  * as if every round were evaluated. Out of scope: how the run decides among answers (evaluations.ts), and what they mean for it
  * (evaluated_rounds.ts).
