@@ -35,6 +35,7 @@ import {
   type SignedAnswer,
 } from "./audit_state.ts";
 import { endEvaluation } from "./held_out/evaluations.ts";
+import { awaitsTest } from "./held_out/evaluated_rounds.ts";
 import { giveOn } from "./giving_on.ts";
 import { askReferee, dropRefereed } from "./referee.ts";
 import { reach } from "../marks.ts";
@@ -247,12 +248,13 @@ export function settleRounds(state: OrchestratorState): OrchestratorEffect[] {
     ...releaseEffects(freed.wires),
     ...deleteUnused(state, freed.states.map((ref) => ref.hash)),
   ];
-  if (!retired.some(isOver)) return effects;
-  state.retired = retired.filter((sources) => !isOver(sources));
+  const unused = retired.filter((sources) => isOver(sources) && !awaitsTest(state, sources.round));
+  if (unused.length === 0) return effects;
+  state.retired = retired.filter((sources) => !unused.includes(sources));
   effects.push(
     ...deleteUnused(
       state,
-      retired.filter(isOver).flatMap((sources) => readableOf(sources.stages).map((ref) => ref.hash)),
+      unused.flatMap((sources) => readableOf(sources.stages).map((ref) => ref.hash)),
     ),
   );
   return effects;

@@ -34,7 +34,7 @@ export function mergeRound(hub: ScriptedOrchestrator, nodes: readonly NodeId[], 
 export function evaluate(
   hub: ScriptedOrchestrator,
   judges: readonly NodeId[],
-  lossOf: (judge: NodeId) => number,
+  lossOf: (judge: NodeId, round: number) => number,
 ): Set<number> {
   const rounds = new Set<number>();
   for (let busy = true; busy;) {
@@ -45,7 +45,7 @@ export function evaluate(
       const { request, round } = hub.take(judge, "evaluate");
       rounds.add(round);
       hub.nowMs += 100;
-      hub.tell(judge, { type: "evaluated", request, loss: lossOf(judge), tokens: 64, signature: "" });
+      hub.tell(judge, { type: "evaluated", request, loss: lossOf(judge, round), tokens: 64, signature: "" });
     }
   }
   return rounds;

@@ -31,6 +31,22 @@ export function trainedLoss(state: OrchestratorState, round: number): number | n
   return phase === "closing" ? facts.lossLast : null;
 }
 
+/**
+ * The open round's first step, or that nobody can compute with its parameters, tells of a merge that did harm: of the last one,
+ * or of some since the last good round that each did a little, or whose evaluation nobody had time for.
+ */
+export function isWorse(state: OrchestratorState): boolean {
+  const { good, round } = state;
+  const loss = trainedLoss(state, round);
+  if (round === 0 || loss === null) return false;
+  const before = [trainedLoss(state, round - 1), good?.loss ?? null];
+  return before.some((each) => each !== null && isFarAbove(loss, each));
+}
+
+/** Whether the parameters of an older round than the one in use are kept, as training has yet to test its successor's. */
+export const awaitsTest = ({ round, firstLosses }: OrchestratorState, older: number): boolean =>
+  older === round - 1 && !firstLosses.has(round);
+
 /** Whether a loss reported by two validators needs a third: the run would go back, or the training loss differs. */
 export function isDoubtful(state: OrchestratorState, { round, loss }: { round: number; loss: number }): boolean {
   const { good } = state;
@@ -51,6 +67,8 @@ export function noteEvaluation(
   const found: GoodRound = { sources: evaluated, step, loss, isRetaken: false };
   if (good === null || !isFarAbove(loss, good.loss)) {
     if (!Number.isFinite(loss)) return [warning(`The held-out loss of round ${round} is not finite`)];
+    // To go back to: nothing may be left of harm that came before the jump.
+    if (good !== null && loss > good.loss && round < state.round && isWorse(state)) return [];
     state.good = found;
     for (const old of state.firstSteps.keys()) if (old < round) state.firstSteps.delete(old);
     return [];

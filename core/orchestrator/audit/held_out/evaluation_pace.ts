@@ -4,8 +4,9 @@
  * Evaluations take a share of all computing (`validate.evaluationShare`), so rounds that are short for it are not all evaluated:
  * the first and the last ones are, every eighth, all until one was found good, and whichever training finds much worse than the round before
  * it or the last good one, or impossible to compute with. That costs nothing to see, and a merge that did harm is found as soon
- * as if every round were evaluated. Out of scope: how the run decides among answers (evaluations.ts), and what they mean for it
- * (evaluated_rounds.ts).
+ * as if every round were evaluated. The round before it is evaluated as well then, as it is kept until training has tested its
+ * successor: a run that must go back loses one round, not all since the last evaluation. Out of scope: how the run decides among
+ * answers (evaluations.ts), and what they mean for it (evaluated_rounds.ts).
  */
 
 import { evaluationShareDefault } from "../../../config/knobs.ts";
@@ -13,8 +14,8 @@ import type { OrchestratorState } from "../../state.ts";
 import { addFirst, addRequest } from "../audit_queue.ts";
 import { evaluationOf } from "../audit_state.ts";
 import { isAudited } from "../auditing.ts";
-import { isFarAbove, trainedLoss } from "./evaluated_rounds.ts";
-import { wanted } from "./evaluations.ts";
+import { isFarAbove, isWorse, trainedLoss } from "./evaluated_rounds.ts";
+import { isBeingEvaluated, wanted } from "./evaluations.ts";
 
 /** The round's parameters can be fetched now. */
 export function evaluatePublished(state: OrchestratorState, round: number): void {
@@ -33,18 +34,6 @@ export function evaluateIfWorse(state: OrchestratorState): void {
 const lacksGood = ({ good, validators }: OrchestratorState): boolean =>
   good === null ? validators.size > 0 : good.isRetaken;
 
-/**
- * The open round's first step, or that nobody can compute with its parameters, tells of a merge that did harm: of the last one,
- * or of some since the last good round that each did a little, or whose evaluation nobody had time for.
- */
-function isWorse(state: OrchestratorState): boolean {
-  const { good, round } = state;
-  const loss = trainedLoss(state, round);
-  if (round === 0 || loss === null) return false;
-  const before = [trainedLoss(state, round - 1), good?.loss ?? null];
-  return before.some((each) => each !== null && isFarAbove(loss, each));
-}
-
 /** Each round once. An urgent one waits behind nothing. */
 function ask(state: OrchestratorState, { round, isUrgent }: { round: number; isUrgent: boolean }): void {
   const { audit } = state;
@@ -52,6 +41,15 @@ function ask(state: OrchestratorState, { round, isUrgent }: { round: number; isU
   audit.evaluated = { round, step: state.step };
   if (isUrgent) addFirst(audit, evaluationOf(round));
   else addRequest(audit, evaluationOf(round));
+  if (isUrgent && isWorse(state) && mayGoBackTo(state, round - 1)) addFirst(audit, evaluationOf(round - 1));
+}
+
+/** A round newer than the last good one, with which training found nothing wrong, and that nobody is evaluating. */
+function mayGoBackTo(state: OrchestratorState, round: number): boolean {
+  const { good, retired } = state;
+  const loss = trainedLoss(state, round);
+  if (good === null || good.sources.round >= round || loss === null || isFarAbove(loss, good.loss)) return false;
+  return retired.some((sources) => sources.round === round) && !isBeingEvaluated(state, round);
 }
 
 const mostRounds = 8; // without an evaluation: a run that must go back goes to the last round that was found good

@@ -11,8 +11,9 @@
 import { fault } from "../../../fault.ts";
 import type { NodeId } from "../../../ids.ts";
 import type { Evaluated } from "../../../protocol/audit_messages.ts";
+import { queuedAudits } from "../audit_queue.ts";
 import { passOn, takeRunning } from "../audit_requests.ts";
-import { closeRequest, type EvaluateRequest, type Evaluation } from "../audit_state.ts";
+import { type AuditRequest, closeRequest, type EvaluateRequest, type Evaluation } from "../audit_state.ts";
 import { type OrchestratorEffect, record } from "../../event.ts";
 import { onTried } from "./payload_trials.ts";
 import { isDoubtful, noteEvaluation, trainedLoss } from "./evaluated_rounds.ts";
@@ -67,6 +68,13 @@ export function endEvaluation(state: OrchestratorState, request: EvaluateRequest
   const isUnchecked = request.answers.length === 1 && [...state.validators].some(mayAnswer);
   if (!isUnchecked) return settleEvaluation(state, request);
   return dispute(state, { request, why: "; the run ended before another validator could say" });
+}
+
+/** Whether an evaluation of the round is not yet settled. */
+export function isBeingEvaluated({ audit: { queue, running, disputes } }: OrchestratorState, round: number): boolean {
+  const isOf = (request: AuditRequest) => request.type === "evaluate" && !request.isProbe && request.round === round;
+  return queuedAudits(queue).some(isOf) || [...running.values()].some(({ request }) => isOf(request)) ||
+    disputes.some(isOf);
 }
 
 /** The loss that two validators agree on; with one validator, its loss. */
