@@ -122,7 +122,8 @@ export function lossPanel(view: RunView, { width, paint }: PanelOptions): string
   const last = view.validation.at(-1);
   const validation = first === undefined || last === undefined
     ? ""
-    : `validation ${first.loss.toFixed(3)}${last === first ? "" : ` → ${last.loss.toFixed(3)}`}`;
+    : `validation ${first.loss.toFixed(3)}${last.round === first.round ? "" : ` → ${last.loss.toFixed(3)}`}` +
+      (width < 76 ? "" : ` (round ${last.round})`);
   const start = `from ${view.lossFirst.toFixed(3)}`;
   const room = width - labelWidth - now.length - 2;
   const text = [start, validation].filter((part) => part !== "").join(" · ");

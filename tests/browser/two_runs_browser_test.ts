@@ -50,7 +50,9 @@ testWhere(noChromium, "Browser: two runs are shown at the same step, wherever th
         await page.keyboard.press("End");
         await shows(page, "at step 40 of 40");
         assertMatch(await row(page, "Step"), /Step\s+40 of 40\s+40 of 40/);
-        const held = /Held-out loss\s+(\S+ nats)\s+(\S+ nats)/.exec(await row(page, "Held-out loss"))!;
+        const held = /Held-out loss\s+(\S+ nats, step \d+)\s+(\S+ nats, step \d+)/.exec(
+          await row(page, "Held-out loss"),
+        )!;
         assertEquals(held[1], held[2]);
         assertEquals(await overflow(page), 0);
         assertEquals([await seriousFaults(page), problems], [[], []]);

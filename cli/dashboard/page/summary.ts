@@ -40,7 +40,10 @@ export function progressFacts(run: PublicRun): Fact[] {
     { label: "Round", value: decimal(run.round + 1) },
     { label: "Time left", value: run.remainingMs === null ? unknown : `about ${roughly(run.remainingMs)}` },
     { label: "Training loss", value: losses.last === null ? unknown : `${losses.last.toFixed(4)} nats` },
-    { label: "Held-out loss", value: held === undefined ? unknown : `${held.loss.toFixed(4)} nats` },
+    {
+      label: "Held-out loss",
+      value: held === undefined ? unknown : `${held.loss.toFixed(4)} nats, step ${decimal(held.step)}`,
+    },
     { label: "Throughput", value: run.tokensPerSecond === null ? unknown : `${decimal(run.tokensPerSecond)} tokens/s` },
     { label: "Members", value: decimal(run.memberCount) },
     { label: "Learning rate", value: run.learningRate === null ? unknown : run.learningRate.toExponential(2) },
