@@ -20,7 +20,7 @@ export function historyText(history: MinerHistory): string[] {
     ...[`${node} is a miner of this run.`, ...placeText(history), ""],
     ...["Checked:", ...indented(checkedText(history)), ""],
     ...[
-      "Earned, in units of a mean stage's forward (a backward counts as two):",
+      `Earned, in units of a mean stage's forward (a backward counts as two); a score is the sum of the last ${roundsInWindow} rounds:`,
       ...indented(history.rounds.map(roundText)),
       ...indented(noRounds(history)),
       "",
@@ -40,21 +40,33 @@ function validatorText({ node, events }: MinerHistory): string[] {
   const given = events.flatMap((event) => event.type === "verdict" && event.validator === node ? [event] : []);
   const failed = given.filter(({ passed }) => !passed);
   const evaluations = events.filter(({ type }) => type === "evaluated").length;
+  const gradients = given.filter(({ gradient }) => gradient !== undefined).length;
+  const repeated = times(given.length - gradients, "task") +
+    (gradients === 0 ? "" : ` and ${times(gradients, "gradient")}`);
   return [
     `${node} is a validator of this run.`,
-    `It repeated ${times(given.length, "task")}, found ${failed.length} of them wrong, and evaluated ${
-      times(evaluations, "round")
-    }.`,
-    ...failed.map(({ task, miner, round }) => `  It found ${task} of ${miner} in round ${round} wrong.`),
+    `It repeated ${repeated}, found ${failed.length} of them wrong, and evaluated ${times(evaluations, "round")}.`,
+    ...failed.map(({ task, step, gradient, miner, round }) =>
+      `  It found ${
+        gradient === undefined ? task : `the gradient of step ${step}`
+      } of ${miner} in round ${round} wrong.`
+    ),
+    ...namesText(failed),
   ];
 }
 
-function placeText({ node, events, stages }: MinerHistory): string[] {
+/** How to read the names of tasks, if any was given. */
+const namesText = (verdicts: Verdicts): string[] =>
+  verdicts.some(({ gradient }) => gradient === undefined)
+    ? ["A task's name is its microbatch, its stage, its direction and how often it had been handed out before."]
+    : [];
+
+function placeText({ node, events, stages, isExpelled }: MinerHistory): string[] {
   const stage = stages.get(node);
   const left = events.findLast(({ type }) => type === "left" || type === "joined");
   return [
     ...(stage === undefined ? [] : [`Its last stage is ${stage}.`]),
-    ...(left?.type === "left" ? [`It left the run: ${left.reason}.`] : []),
+    ...(left?.type === "left" ? [`It ${isExpelled ? "was expelled" : "left the run"}: ${left.reason}.`] : []),
     ...events.flatMap((event) =>
       event.type === "blamed" ? [`A fault was proven: ${event.detail} (${event.code}).`] : []
     ),
@@ -79,6 +91,7 @@ export function checkedText(history: MinerHistory): string[] {
       `Round ${round}: ${task} failed by ${validator}: its output is off by ${innovationError.toPrecision(3)}` +
       `${lossError === null ? "" : `, its losses by ${lossError.toPrecision(3)}`}; ${tolerance} is allowed.`
     ),
+    ...namesText(failed),
     ...ofGradients,
     ...signedText(all),
   ];
@@ -125,13 +138,19 @@ function roundText(earnings: RoundEarnings): string {
 
 /** Why a round was not credited in full. */
 export function reasonsOfRound(earnings: RoundEarnings): string[] {
-  const { earned, credited, isHalved, quality, unpaidSteps } = earnings;
+  const { earned, credited, isHalved, isExpelled, quality, unpaidSteps } = earnings;
   return [
     ...(unpaidSteps > 0 ? [`${times(unpaidSteps, "step")} without pay`] : []),
     ...(isHalved ? ["half withheld, as it let a duty of the merge pass"] : []),
     ...(quality < 1 ? [`${(100 * quality).toFixed(0)} % of them counted, by the last trial of its payload`] : []),
     ...(credited < dueOf(earnings)
-      ? [`of ${amount(earned)}, as the rest is in no merge, or forfeited with a second duty of a merge`]
+      ? [
+        `of ${amount(earned)}, as ${
+          isExpelled
+            ? "it was expelled"
+            : "the rest is in no merge, or was withheld, as it let a second duty of the merge pass"
+        }`,
+      ]
       : []),
   ];
 }
@@ -144,9 +163,9 @@ export function effectText({ stage, samples, effect, standardError, moreSteps }:
   const side = effect >= 0 ? "above" : "below";
   const value = `${Math.abs(effect).toFixed(4)} ± ${standardError.toFixed(4)} nats ${side} its stage-mates`;
   const isKnown = moreSteps === 0
-    ? "a known difference, or none of 0.01"
-    : `unknown for ${times(moreSteps ?? 0, "more step")}`;
-  return `${measured}${value}; ${isKnown}. Tail miners report these losses, so they prove nothing.`;
+    ? "too much for chance, or too little to matter (0.01)"
+    : `chance may do that, and about ${times(moreSteps ?? 0, "more step")} would tell`;
+  return `${measured}${value}; ${isKnown}. Miners of the last stage report these losses, so they prove nothing.`;
 }
 
 /** What is held against it, each with the way out; the first is what costs most. */

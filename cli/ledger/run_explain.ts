@@ -28,6 +28,12 @@ export async function runExplain({ options, output, positionals: [asked] }: Comm
     const { line, why } = first.wrong;
     output.log.warn(`Line ${line} of the log does not follow: ${why}. Only the lines before it are used`);
   }
+  if (first.signedLine < first.firstLine + first.lines - 2) {
+    const which = first.signedLine === 0
+      ? "No line of the log is"
+      : `The log's lines after line ${first.signedLine} are not`;
+    output.log.warn(`${which} signed by the hub: whoever has had the file may have written them`);
+  }
   const name = names.get(node);
   for (const line of historyText(history)) output.line(line);
   output.answer({

@@ -56,6 +56,7 @@ function textOf(found: VerifiedLedger): string[] {
     unprovenRounds,
     lostLines,
     tornBytes,
+    isEnded,
   } = found;
   const last = firstLine + lines - 1;
   return [
@@ -72,9 +73,18 @@ function textOf(found: VerifiedLedger): string[] {
       ? [`The log begins with line ${firstLine}: older lines have been deleted to bound its size`]
       : []),
     ...(signedLine > 0 && signedLine < last - 1
-      ? [`Signed up to line ${signedLine}; later lines have hashes only`]
+      ? [`Signed up to line ${signedLine}: whoever has had the file may have written or changed later lines`]
       : []),
-    ...(signedLine === 0 && lines > 0 ? ["No line is signed yet: the first round has not ended"] : []),
+    ...(signedLine === 0 && lines > 0
+      ? [
+        `No line is signed yet${
+          firstLine > 1 ? "" : ", as the first round has not ended"
+        }: anybody may have written them`,
+      ]
+      : []),
+    ...(wrong === null && !isEnded
+      ? ["It does not say that the run is over: the run goes on, or was killed, or the log's end has been cut off"]
+      : []),
     ...(unprovenRounds > 0
       ? [`${unprovenRounds} rounds cannot be recomputed from their steps, which are not all in the log`]
       : []),

@@ -25,6 +25,7 @@ export interface VerifiedLedger {
   readonly signedLine: number; // up to here signed; later lines belong to an open round or a killed process
   readonly unprovenRounds: number; // their steps are not all in the log
   readonly lostLines: number;
+  readonly isEnded: boolean; // the newest entry says so, with the hub's signature after it
   readonly tornBytes: number;
   readonly wrong: WrongLine | null;
 }
@@ -37,9 +38,11 @@ export async function verifyLedger(
   const files = await readLedgerFiles(path);
   if (files.length === 0) return null;
   const counts = { steps: 0, rounds: 0, verdicts: 0, commitments: 0, proofs: 0, unprovenVerdicts: 0 };
+  let endedLine = Infinity;
   const reader = new LedgerReader({
     verify,
     onEntry: (entry, line) => {
+      endedLine = entry.type === "ended" ? line : Infinity;
       if (entry.type === "step") counts.steps += 1;
       if (entry.type === "round") counts.rounds += 1;
       if (entry.type === "verdict") counts.verdicts += 1;
@@ -61,6 +64,7 @@ export async function verifyLedger(
   return {
     ...{ run, hub, firstLine, lines, scores, ...counts, signatures, unsigned, signedLine },
     ...{ draws: ledger.drawsProven, unprovenRounds: ledger.unproven, lostLines, tornBytes, wrong },
+    isEnded: wrong === null && endedLine <= signedLine,
   };
 }
 

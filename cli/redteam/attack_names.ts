@@ -1,7 +1,7 @@
 /** The names of the catalogue of attackers, in the order in which they run; what each does is in attacks.ts. */
 
 export const attackNames = [
-  ...["nan", "zero", "constant", "random", "flip", "scaled", "biased", "selective", "hidden"] as const,
+  ...["nan", "zero", "constant", "random", "flip", "scaled", "biased", "selective", "hidden", "leaver"] as const,
   ...[
     "delayed",
     "replayed",

@@ -15,7 +15,7 @@ import {
   reportsNorm,
   showsFalsely,
 } from "./hostile_merges.ts";
-import { inLaterSteps, showsNothing } from "./hostile_states.ts";
+import { inLaterSteps, leavesUnshown, showsNothing } from "./hostile_states.ts";
 import {
   delays,
   flat,
@@ -84,6 +84,11 @@ export const attacks: Readonly<Record<AttackName, Attack>> = {
     "the same, and never shows the parameters that it worked with",
     middle,
     ({ stepsPerRound }) => together(inLaterSteps({ spoil: times(-1), stepsPerRound }, everywhere), showsNothing),
+  ),
+  leaver: one(
+    "the same, and when it is to show them leaves after the merge and joins anew",
+    middle,
+    ({ stepsPerRound }) => together(inLaterSteps({ spoil: times(-1), stepsPerRound }, everywhere), leavesUnshown()),
   ),
   delayed: one("answers every task with the result of the one before", middle, () => delays(1)),
   replayed: one("computes one task and repeats its result for all others", middle, () => replays(Infinity)),

@@ -20,6 +20,7 @@ export interface RoundEarnings {
   readonly credited: number; // units in the round's report
   readonly isHalved: boolean;
   readonly quality: number; // share of the units that counts, by its last trial
+  readonly isExpelled: boolean; // by its end
   score: number | null; // after the round, by reports and expulsions
   shareOfScores: number | null;
   readonly withheldBy: NodeId[]; // validators whose own scores of it are lower
@@ -128,7 +129,7 @@ function takeRound(history: MinerHistory, entry: Extract<LogEntry, { type: "roun
     credited: entry.units[entry.miners.indexOf(node)] ?? 0,
     isHalved: entry.halved.includes(node),
     quality: entry.qualities?.[entry.miners.indexOf(node)] ?? 1,
-    ...{ score: null, shareOfScores: null, withheldBy: [] },
+    ...{ isExpelled: history.isExpelled, score: null, shareOfScores: null, withheldBy: [] },
   });
 }
 

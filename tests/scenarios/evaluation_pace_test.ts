@@ -1,7 +1,7 @@
 /** Which rounds are evaluated where evaluations have a share of the computing, and where training finds that a merge did harm. */
 
 import { assert, assertEquals } from "@std/assert";
-import type { NodeId } from "../../core/ids.ts";
+import { type NodeId, stageIndex } from "../../core/ids.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 import { evaluate, mergeRound, trainRound, trainStep } from "../support/swarm/scripted_rounds.ts";
 
@@ -141,6 +141,57 @@ Deno.test("Evaluation pace: a run that must go back loses one round, if the one 
     assertEquals([...evaluate(hub, judges, lossOf)].sort(), [round - 1, round]);
     assertEquals([hub.count("mergeRetaken"), hub.state.step], [1, kept], `${before}`);
   }
+});
+
+/** A jump, which both have found; one of them keeps what it is asked about the round before. */
+function keptBack() {
+  const swarm = foundGood();
+  const { hub, judges, nodes } = swarm;
+  for (let round = 2; round <= 4; round++) trainRound(hub, nodes);
+  const { round, firstSteps } = hub.state;
+  trainWith(hub, nodes, 9);
+  const asked = (judge: NodeId) => hub.inbox(judge).find((message) => message.type === "evaluate");
+  const [quiet, other] = judges.toSorted((a) => asked(a)?.round === round ? -1 : 1) as [NodeId, NodeId];
+  const answer = (judge: NodeId, loss: number) => {
+    const { request } = hub.take(judge, "evaluate");
+    hub.nowMs += 100;
+    hub.tell(judge, { type: "evaluated", request, loss, tokens: 64, signature: "" });
+  };
+  answer(quiet, 9);
+  answer(other, 4.9);
+  answer(other, 9);
+  assertEquals([asked(quiet)?.round, asked(other)], [round - 1, undefined]);
+  assertEquals([hub.count("mergeRetaken"), hub.state.retakeBecause === null], [0, false], "it is waited for");
+  return { ...swarm, kept: firstSteps.get(round - 1)!, answerLate: () => answer(quiet, 4.9) };
+}
+
+Deno.test("Evaluation pace: whoever keeps the evaluation of the round before is waited for until its deadline", () => {
+  for (const isSaid of [true, false]) {
+    const { hub, kept, answerLate } = keptBack();
+    if (isSaid) answerLate();
+    else hub.wait(60_000);
+    assertEquals([hub.count("mergeRetaken"), hub.state.step], [1, isSaid ? kept : 0]);
+  }
+});
+
+Deno.test("Evaluation pace: nobody waits for the round before once the last step is done, or while nobody can compute", () => {
+  const last = keptBack().hub;
+  last.state.config.train.steps = last.state.step;
+  const broken = keptBack().hub;
+  broken.state.reloads.set(stageIndex(0), 1);
+  for (const hub of [last, broken]) {
+    hub.step({ type: "tick" });
+    assertEquals([hub.count("mergeRetaken"), hub.state.step, hub.state.phase], [1, 0, "training"]);
+  }
+});
+
+Deno.test("Evaluation pace: the round before is waited for also where the open round begins anew", () => {
+  const { hub, kept, answerLate } = keptBack();
+  hub.state.restartBecause = "In this test";
+  hub.step({ type: "tick" });
+  answerLate();
+  const because = hub.records.flatMap((record) => record.type === "mergeRetaken" ? [record.because] : []);
+  assertEquals([because, hub.state.step], [["madeUpWires", "lossJumped"], kept]);
 });
 
 Deno.test("Evaluation pace: the round before is kept only until training has tested the open one", () => {

@@ -3,7 +3,8 @@
 import { changeBytes } from "../../core/merge/shown_change.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
-import { chanceInRound } from "../../core/orchestrator/audit/gradient_audits.ts";
+import { chanceInRound, shareOfStep } from "../../core/orchestrator/audit/gradient_audits.ts";
+import { chanceToShow } from "../../core/orchestrator/audit/shown_states.ts";
 import type { GradientReplay } from "../../core/orchestrator/audit/audit_state.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
@@ -273,6 +274,18 @@ Deno.test("Gradient audits: a miner's turn comes on average as often as is set, 
     assert(longest * gradientsPerRound < 3.7, `${longest} rounds`); // one in a thousand
   }
   assertEquals(chanceInRound({ gradientsPerRound: 0.25, round: 9, last: null }), 0.25, "of a newcomer");
+});
+
+Deno.test("Gradient audits: each step of a round has the same chance, however rarely it is audited", () => {
+  for (const statesPerRound of [1, 0.9, 1000]) {
+    const { hub: { state } } = swarm({ validate: { statesPerRound } });
+    const chances = [0, 1, 2].map((step) => {
+      state.step = step;
+      return shareOfStep(state) * (step === 0 ? 1 : Math.min(1, chanceToShow(state)));
+    });
+    for (const chance of chances) assert(Math.abs(chance - 1 / 3) < 1e-12, `${statesPerRound}: ${chances}`);
+  }
+  assertEquals(shareOfStep(swarm().hub.state), 1, "where only first steps are audited");
 });
 
 Deno.test("Gradient audits: whose gradient is being repeated in this round is not drawn again in it, and later more and more", () => {

@@ -122,6 +122,31 @@ Deno.test("Shown states: whoever hid what it was paid for gets nothing for the n
   assertEquals(paid, [true, false, false, true]);
 });
 
+Deno.test("Shown states: whoever leaves instead gets nothing for the round, soon after loses its place, and is otherwise paid", () => {
+  for (const [isGone, isBack] of [[true, false], [true, true], [false, true]]) {
+    const { hub, nodes } = drawn({ microbatchesPerStep: 12 });
+    const [leaver, honest] = nodes;
+    const paid: boolean[] = [];
+    for (let round = 0; round < 4; round++) {
+      const step = train(hub, nodes);
+      for (const node of nodes) {
+        if (node === leaver && isGone) continue;
+        show(hub, node, step);
+        check(hub, node, fine);
+      }
+      merge(hub, nodes);
+      paid.push(paidInLastRound(hub, leaver));
+      assert(paidInLastRound(hub, honest));
+      hub.inbox(leaver).length = 0;
+      if (!isBack) hub.tell(leaver, { type: "leaving", reason: "bye" });
+      hub.join(leaver); // without the former: like a process that has been killed
+      if ((hub.state.standings.get(leaver)?.restUntilRound ?? 0) > hub.state.round) break;
+      hub.load(leaver);
+    }
+    assertEquals(paid, isGone ? [true, false, false] : [true, true, true, true], `${isGone} ${isBack}`);
+  }
+});
+
 Deno.test("Shown states: hiding twice in a few rounds costs the place for sixteen", () => {
   const { hub, nodes } = drawn();
   const [silent, honest] = nodes;

@@ -32,6 +32,7 @@ import {
   type RepetitionRequest,
   type SignedAnswer,
 } from "./audit_state.ts";
+import { chanceToShow } from "./shown_states.ts";
 import { giveOn } from "./giving_on.ts";
 import { askReferee } from "./referee.ts";
 import { proofOfGradient, proofWord } from "./work_proof.ts";
@@ -47,11 +48,11 @@ export function drawGradients(
   { work, of, odd }: { work: StepWork; of: Iterable<NodeId>; odd: ReadonlySet<NodeId> },
 ): Map<NodeId, GradientReplay> {
   const drawn = new Map<NodeId, GradientReplay>();
-  const { round, stream, config: { validate: { gradientsPerRound, statesPerRound } }, audit: { recomputed } } = state;
+  const { round, stream, config: { validate: { gradientsPerRound } }, audit: { recomputed } } = state;
   if (gradientsPerRound === 0) return drawn;
-  const steps = 1 + Math.min(statesPerRound, stepsOfRound(state) - 1); // audited of a round, on average
+  const share = shareOfStep(state);
   for (const node of of) {
-    const chance = chanceInRound({ gradientsPerRound, round, last: recomputed.get(node) ?? null }) / steps;
+    const chance = share * chanceInRound({ gradientsPerRound, round, last: recomputed.get(node) ?? null });
     const isDrawn = nextBelow(stream, fineness) < chance * fineness;
     if (!isDrawn && (!odd.has(node) || recomputed.get(node) === round)) continue;
     const replay = confirmedGradient(state, { work, node, isOdd: odd.has(node) });
@@ -60,6 +61,16 @@ export function drawGradients(
     recomputed.set(node, round);
   }
   return drawn;
+}
+
+/**
+ * Of a round's draws, how many fall to the open step once its tasks are audited: such that each step has the same chance to have
+ * its gradient repeated, however rarely it is audited. Else a cheat would keep its gradients in the steps that are audited most.
+ */
+export function shareOfStep(state: OrchestratorState): number {
+  if (state.config.validate.statesPerRound === 0) return 1; // only first steps are audited
+  const isFirst = state.step === state.roundFirstStep;
+  return 1 / (stepsOfRound(state) * (isFirst ? 1 : Math.min(1, chanceToShow(state))));
 }
 
 const growth = 2 / 3; // with this the mean wait is 1 / `gradientsPerRound` rounds, within 6 %

@@ -61,7 +61,7 @@ export function drawMiners(state: OrchestratorState, work: StepWork): Set<NodeId
 }
 
 /** Half of the draws are of the round's last step, whose parameters tell most about the payload (shown_ends.ts). */
-function chanceToShow(state: OrchestratorState): number {
+export function chanceToShow(state: OrchestratorState): number {
   const { statesPerRound } = state.config.validate;
   const later = stepsOfRound(state) - 1;
   if (later <= 1) return statesPerRound;
@@ -199,6 +199,16 @@ function excessOf(
 /** These states are awaited no more, and it is nobody's fault. Returns how many tasks are not repeated. */
 export function dropAwaited(state: OrchestratorState, isVain: (awaited: AwaitedState) => boolean): number {
   return [...state.audit.awaited.keys()].reduce((sum, node) => sum + drop(state, { node, isVain }), 0);
+}
+
+/**
+ * The member is going and was to show a state, or the hub has yet to look at it: else a cheat would leave whenever it is asked. The
+ * round's pay is lost each time, as nobody can tell what was done; more than that only if it happens again soon.
+ */
+export function noteUnshown(state: OrchestratorState, node: NodeId): void {
+  if (!state.audit.awaited.has(node)) return;
+  noteAbsence(state, { node, duty: "showing" });
+  noteHidden(state, node);
 }
 
 /** The member has no longer what it was to show: it loads its stage anew, or is gone. */

@@ -15,6 +15,7 @@ import { joinedAnew } from "../../protocol/record.ts";
 import { setAlarm } from "../alarms.ts";
 import { chainStart } from "../../statements/work_chain.ts";
 import { reissueAuditOf } from "../audit/audit_requests.ts";
+import { noteUnshown } from "../audit/shown_states.ts";
 import { placeValidator } from "../audit/validator_places.ts";
 import { type OrchestratorEffect, record, reject, send } from "../event.ts";
 import { lookSoon, reissueWorkOf } from "../step/leases.ts";
@@ -277,6 +278,7 @@ export function loseNode(
   const tasksReissued = reissueWorkOf(state, member);
   const merge = state.merge?.stages.find((stage) => stage.participants.has(node));
   if (merge?.owing.has(node) && merge.phase !== "agreed") noteAbsence(state, { node, duty: merge.phase });
+  noteUnshown(state, node);
   forgetMember(state, member);
   reissueAuditOf(state, node);
   replaceUploader(state, node);

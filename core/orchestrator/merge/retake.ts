@@ -1,6 +1,6 @@
 /**
  * A merge that made the model much worse is discarded: the run goes back to the last round that validators found good. An
- * evaluation of the round before the open one is waited for, as it costs less to go back to (audit/held_out/evaluation_pace.ts).
+ * evaluation of a newer one is waited for until its deadline, as it costs less to go back to (audit/held_out/evaluation_pace.ts).
  *
  * The bounds of payload_check.ts stop payloads with absurd values; this file stops merges with an absurd effect, whatever the
  * cause. Two validators must have found the jump. Miners that were blamed or had a payload scaled down since the good round are
@@ -16,7 +16,8 @@
  */
 
 import { stageIndex } from "../../ids.ts";
-import { isBeingEvaluated } from "../audit/held_out/evaluations.ts";
+import { isLikeGood } from "../audit/held_out/evaluated_rounds.ts";
+import { awaitedEvaluations } from "../audit/held_out/evaluations.ts";
 import { isSuspect, sendToRest } from "../members/blame.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
 import { reissueWorkOf } from "../step/leases.ts";
@@ -33,7 +34,7 @@ export function retakeRound(state: OrchestratorState): OrchestratorEffect[] {
   const { retakeBecause, good } = state;
   if (retakeBecause !== null && mayGetNewer(state)) return [];
   state.retakeBecause = null;
-  if (retakeBecause === null || good === null || state.phase === "finished") return [];
+  if (retakeBecause === null || good === null || state.phase === "closing" || state.phase === "finished") return [];
   const suspects = [...state.members.keys()].filter((node) => isSuspect(state, { node, since: good.sources.round }));
   const effects = dropOpenRound(state);
   for (const node of suspects) sendToRest(state, node);
@@ -57,10 +58,15 @@ export function retakeRound(state: OrchestratorState): OrchestratorEffect[] {
   ];
 }
 
-/** Whether the round before the open one may yet be found good: going back to it costs less. */
-const mayGetNewer = (state: OrchestratorState): boolean =>
-  state.phase !== "finished" && state.good !== null && state.good.sources.round < state.round - 1 &&
-  isBeingEvaluated(state, state.round - 1);
+/**
+ * Whether a newer round may soon be found good: going back to it costs less. There is no time for that where the run would end
+ * meanwhile: after its last step, or as nobody can compute.
+ */
+function mayGetNewer(state: OrchestratorState): boolean {
+  const { config, phase, reloads, round, step } = state;
+  if (phase === "closing" || phase === "finished" || step >= config.train.steps || reloads.size > 0) return false;
+  return awaitedEvaluations(state).some((each) => each < round && isLikeGood(state, each));
+}
 
 const mostRestarts = 3; // between two merges: who can pay for ever more places must not keep a run from merging
 

@@ -118,10 +118,11 @@ Deno.test("History: in sentences, for a miner and a validator", () => {
     "Checked:",
     "  Validators repeated 1 task: 0 passed, 1 failed.",
     "  Round 0: 7.0.turnaround.0 failed by 5First: its output is off by 0.700; 0.05 is allowed.",
+    "  A task's name is its microbatch, its stage, its direction and how often it had been handed out before.",
     "  Verdicts signed by their validators: 0 of 1; the others are the hub's word.",
     "  Work found wrong that it had signed itself: 0 of 1.",
     "",
-    "Earned, in units of a mean stage's forward (a backward counts as two):",
+    "Earned, in units of a mean stage's forward (a backward counts as two); a score is the sum of the last 8 rounds:",
     "  Round 0: 4 tasks in stage 0, 12 units credited; score 12, 25.0 % of all.",
     "",
     "Effect on the loss, from the pathways of its microbatches:",
@@ -135,6 +136,31 @@ Deno.test("History: in sentences, for a miner and a validator", () => {
     "5First is a validator of this run.",
     "It repeated 1 task, found 1 of them wrong, and evaluated 0 rounds.",
     "  It found 7.0.turnaround.0 of 5Slow in round 0 wrong.",
+    "A task's name is its microbatch, its stage, its direction and how often it had been handed out before.",
   ]);
   assertEquals(historyOf(idle, entries).rounds, []);
+});
+
+Deno.test("History: of a node that was expelled, and of a validator that repeated its gradient", () => {
+  const gradient: LogEntry = {
+    ...{ type: "verdict", validator: first, round: 0, miner: slow, stage: stageIndex(0), passed: false, step: 3 },
+    task: taskId({ microbatch: microbatchId(7), stage: stageIndex(0), direction: "turnaround", attempt: 0 }),
+    ...{ innovationError: 0.75, equalShare: 0, lossError: null, tolerance: 0.01 },
+    gradient: { claimed: 4, found: 1, least: 1e-6 },
+  };
+  const left: LogEntry = { type: "left", node: slow, reason: "its gradient is not the sum of its tasks" };
+  const report: LogEntry = {
+    ...{ type: "round", round: 0, miners: [quick], units: [36], halved: [], expelled: [slow] },
+  };
+  const entries = [gradient, left, ...round(0).slice(0, -1), report];
+  const text = historyText(historyOf(slow, entries)).join("\n");
+  assertStringIncludes(text, "It was expelled: its gradient is not the sum of its tasks.");
+  assertStringIncludes(
+    text,
+    "Round 0: 4 tasks in stage 0, 0 units credited, of 12, as it was expelled; score 0, 0.0 % of all.",
+  );
+  assertEquals(historyText(historyOf(first, [gradient])).slice(1), [
+    "It repeated 0 tasks and 1 gradient, found 1 of them wrong, and evaluated 0 rounds.",
+    "  It found the gradient of step 3 of 5Slow in round 0 wrong.",
+  ]);
 });

@@ -1,7 +1,7 @@
 /** The signed log: what it says is recomputed, and every change to it is found at its line. */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { chainLine, signedText } from "../../../cli/ledger/chain_line.ts";
+import { chainLine, readLine, signedText } from "../../../cli/ledger/chain_line.ts";
 import { diskWithRoom } from "../../support/disk_with_room.ts";
 import { withMemoryFolder } from "../../support/scratch_folder.ts";
 
@@ -16,6 +16,7 @@ import {
   pathIn,
   replaceEntry,
   replaceUnchained,
+  rewrite,
   right,
   roundEntry,
   stepEntry,
@@ -56,6 +57,28 @@ Deno.test("Ledger: lines cut off its end are missed, as the head beside it signs
   wrongAfter((lines) => {
     lines.length = 12;
     return 13;
+  }));
+
+Deno.test("Ledger: cut off at an older signature, with that as its head or with none, it does not say that the run is over", () =>
+  withMemoryFolder(async (folder) => {
+    await write(folder, { to: 3 });
+    assertEquals((await verified(folder)).isEnded, true);
+    const lines = linesIn(folder);
+    const cut = lines.slice(0, 1 + lines.findIndex((line) => typeOf(line) === "signature"));
+    const { content } = readLine(cut.at(-1)!)!;
+    rewrite(folder, cut);
+    Deno.writeTextFileSync(
+      `${pathIn(folder)}.head`,
+      JSON.stringify({ ...headOf(cut.at(-2)!), run: "run", ...content }),
+    );
+    const forged = await verified(folder);
+    Deno.removeSync(`${pathIn(folder)}.head`);
+    const headless = await verified(folder);
+    for (const { wrong, isEnded, rounds } of [forged, headless]) {
+      assertEquals([wrong, isEnded, rounds], [null, false, 1]);
+    }
+    rewrite(folder, lines.slice(0, -1));
+    assertEquals((await verified(folder)).isEnded, false, "the hub's signature must follow");
   }));
 
 Deno.test("Ledger: a log whose lines are all gone is missed", () =>

@@ -43,6 +43,13 @@ export function isWorse(state: OrchestratorState): boolean {
   return before.some((each) => each !== null && isFarAbove(loss, each));
 }
 
+/** A round newer than the last good one, with which training found nothing wrong. */
+export function isLikeGood(state: OrchestratorState, round: number): boolean {
+  const { good } = state;
+  const loss = trainedLoss(state, round);
+  return good !== null && round > good.sources.round && loss !== null && !isFarAbove(loss, good.loss);
+}
+
 /** Whether the parameters of an older round than the one in use are kept, as training has yet to test its successor's. */
 export const awaitsTest = ({ round, firstLosses }: OrchestratorState, older: number): boolean =>
   older === round - 1 && !firstLosses.has(round);

@@ -14,7 +14,7 @@ import type { OrchestratorState } from "../../state.ts";
 import { addFirst, addRequest } from "../audit_queue.ts";
 import { evaluationOf } from "../audit_state.ts";
 import { isAudited } from "../auditing.ts";
-import { isFarAbove, isWorse, trainedLoss } from "./evaluated_rounds.ts";
+import { isLikeGood, isWorse } from "./evaluated_rounds.ts";
 import { isBeingEvaluated, wanted } from "./evaluations.ts";
 
 /** The round's parameters can be fetched now. */
@@ -39,18 +39,15 @@ function ask(state: OrchestratorState, { round, isUrgent }: { round: number; isU
   const { audit } = state;
   if (audit.evaluated.round === round) return;
   audit.evaluated = { round, step: state.step };
-  if (isUrgent) addFirst(audit, evaluationOf(round));
-  else addRequest(audit, evaluationOf(round));
   if (isUrgent && isWorse(state) && mayGoBackTo(state, round - 1)) addFirst(audit, evaluationOf(round - 1));
+  if (isUrgent) addFirst(audit, evaluationOf(round)); // before the older one: without a jump nobody goes back
+  else addRequest(audit, evaluationOf(round));
 }
 
-/** A round newer than the last good one, with which training found nothing wrong, and that nobody is evaluating. */
-function mayGoBackTo(state: OrchestratorState, round: number): boolean {
-  const { good, retired } = state;
-  const loss = trainedLoss(state, round);
-  if (good === null || good.sources.round >= round || loss === null || isFarAbove(loss, good.loss)) return false;
-  return retired.some((sources) => sources.round === round) && !isBeingEvaluated(state, round);
-}
+/** A round that would be gone back to, and that nobody is evaluating. One validator sends no run back. */
+const mayGoBackTo = (state: OrchestratorState, round: number): boolean =>
+  state.validators.size > 1 && isLikeGood(state, round) &&
+  state.retired.some((sources) => sources.round === round) && !isBeingEvaluated(state, round);
 
 const mostRounds = 8; // without an evaluation: a run that must go back goes to the last round that was found good
 

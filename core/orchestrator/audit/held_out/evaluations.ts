@@ -77,6 +77,17 @@ export function isBeingEvaluated({ audit: { queue, running, disputes } }: Orches
     disputes.some(isOf);
 }
 
+/** Rounds of which somebody may soon say the loss: a validator that let a deadline pass is not waited for. */
+export function awaitedEvaluations({ audit: { queue, running, silent }, validators }: OrchestratorState): number[] {
+  const open = [
+    ...queuedAudits(queue).filter(({ tried }) =>
+      [...validators].some((node) => !silent.has(node) && !tried.includes(node))
+    ),
+    ...[...running.values()].flatMap(({ validator, request }) => silent.has(validator) ? [] : [request]),
+  ];
+  return open.flatMap((request) => request.type === "evaluate" && !request.isProbe ? [request.round] : []);
+}
+
 /** The loss that two validators agree on; with one validator, its loss. */
 function agreedOn(answers: readonly Evaluation[]): number | null {
   const [first] = answers;
