@@ -138,12 +138,14 @@ function roundText(earnings: RoundEarnings): string {
 
 /** Why a round was not credited in full. */
 export function reasonsOfRound(earnings: RoundEarnings): string[] {
-  const { earned, credited, isHalved, isExpelled, quality, unpaidSteps } = earnings;
+  const { earned, credited, deferred, isHalved, isExpelled, quality, unpaidSteps } = earnings;
   return [
     ...(unpaidSteps > 0 ? [`${times(unpaidSteps, "step")} without pay`] : []),
     ...(isHalved ? ["half withheld, as it let a duty of the merge pass"] : []),
     ...(quality < 1 ? [`${(100 * quality).toFixed(0)} % of them counted, by the last trial of its payload`] : []),
-    ...(credited < dueOf(earnings)
+    ...(deferred > 0 ? [`${amount(deferred)} kept back until it shows the parameters that it was asked for`] : []),
+    ...(credited > dueOf(earnings) ? ["with what had been kept back of the round before"] : []),
+    ...(credited + deferred < dueOf(earnings)
       ? [
         `of ${amount(earned)}, as ${
           isExpelled
@@ -190,7 +192,7 @@ export function adviceFor(history: MinerHistory): string[] {
         "Check the device with: iota doctor",
       ]
       : []),
-    ...(history.rounds.some((round) => !round.isHalved && round.credited < dueOf(round))
+    ...(history.rounds.some((round) => !round.isHalved && round.credited + round.deferred < dueOf(round))
       ? ["Staying until the merge: work whose gradients are gone before it is not paid after the first time."]
       : []),
     ...(isSlow

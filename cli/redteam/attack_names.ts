@@ -1,7 +1,19 @@
 /** The names of the catalogue of attackers, in the order in which they run; what each does is in attacks.ts. */
 
 export const attackNames = [
-  ...["nan", "zero", "constant", "random", "flip", "scaled", "biased", "selective", "hidden", "leaver"] as const,
+  ...[
+    "nan",
+    "zero",
+    "constant",
+    "random",
+    "flip",
+    "scaled",
+    "biased",
+    "selective",
+    "hidden",
+    "leaver",
+    "skipper",
+  ] as const,
   ...[
     "delayed",
     "replayed",

@@ -15,7 +15,7 @@ import {
   reportsNorm,
   showsFalsely,
 } from "./hostile_merges.ts";
-import { inLaterSteps, leavesUnshown, showsNothing } from "./hostile_states.ts";
+import { inLaterSteps, leavesUnshown, showsNothing, skipsLater } from "./hostile_states.ts";
 import {
   delays,
   flat,
@@ -89,6 +89,11 @@ export const attacks: Readonly<Record<AttackName, Attack>> = {
     "the same, and when it is to show them leaves after the merge and joins anew",
     middle,
     ({ stepsPerRound }) => together(inLaterSteps({ spoil: times(-1), stepsPerRound }, everywhere), leavesUnshown()),
+  ),
+  skipper: one(
+    "skips its layers in all steps but a round's first, which saves it nearly all work, and never shows its parameters",
+    middle,
+    ({ stepsPerRound }) => together(skipsLater(stepsPerRound), showsNothing),
   ),
   delayed: one("answers every task with the result of the one before", middle, () => delays(1)),
   replayed: one("computes one task and repeats its result for all others", middle, () => replays(Infinity)),

@@ -2,6 +2,7 @@
 
 import { joinsAnew } from "./hostile_merges.ts";
 import { type Hostile, instead, together } from "./hostile_node.ts";
+import { skipsLayers } from "./hostile_tasks.ts";
 import type { Spoil } from "./hostile_wires.ts";
 
 /** Spoils in every step but the first of each round. */
@@ -9,16 +10,44 @@ export function inLaterSteps(
   { spoil, stepsPerRound }: { spoil: Spoil; stepsPerRound: number },
   make: (spoil: Spoil) => Hostile,
 ): Hostile {
-  let step = 0; // the open one
+  const steps = openSteps();
   const later: Spoil = (values) => {
-    if (step % stepsPerRound !== 0) spoil(values);
+    if (steps.open % stepsPerRound !== 0) spoil(values);
   };
-  return together(make(later), {
+  return together(make(later), steps.watch);
+}
+
+/** Passes on what it is given, in every step but the first of each round. */
+export function skipsLater(stepsPerRound: number): Hostile {
+  const steps = openSteps();
+  return together({
+    compute: (honest, spec) => {
+      const skipping = skipsLayers.compute?.(honest, spec) ?? {};
+      const { forward = honest.forward, backward = honest.backward } = skipping;
+      const isFirst = () => steps.open % stepsPerRound === 0;
+      return {
+        forward: (...given) => (isFirst() ? honest.forward : forward)(...given),
+        backward: (...given) => (isFirst() ? honest.backward : backward)(...given),
+      };
+    },
+  }, steps.watch);
+}
+
+/** The open step, as a member knows it. */
+function openSteps(): { readonly open: number; readonly watch: Hostile } {
+  let open = 0;
+  const watch: Hostile = {
     say: ({ message }) => {
-      if (message.type === "stepSealed") step = message.step + 1;
+      if (message.type === "stepSealed") open = message.step + 1;
       return [message];
     },
-  });
+  };
+  return {
+    get open() {
+      return open;
+    },
+    watch,
+  };
 }
 
 /** Never says which parameters it used. */

@@ -40,7 +40,14 @@ export interface RoundEntry {
   readonly units: readonly number[];
   readonly halved: readonly NodeId[]; // withheld a duty of the merge: half of the round's pay
   readonly qualities?: readonly number[]; // shares of the units that count, by each miner's last trial; left out: all of them
+  readonly deferred?: MinerUnits; // that the next round credits to those who show their parameters till then; left out: none
   readonly expelled: readonly NodeId[]; // since the run began
+}
+
+/** Lists of equal length. */
+export interface MinerUnits {
+  readonly miners: readonly NodeId[];
+  readonly units: readonly number[];
 }
 
 /** Held-out losses of a round's start, and with one stage as each miner's payload leaves it. */
@@ -177,6 +184,7 @@ export interface CarriedState {
   readonly newestRound: number;
   readonly qualities?: { readonly miners: readonly NodeId[]; readonly shares: readonly number[] };
   readonly recovery?: number; // of these
+  readonly deferred?: MinerUnits; // of the last round
   readonly draws?: Omit<DrawsEntry, "type">; // of the open round
   readonly rounds: readonly {
     readonly round: number;

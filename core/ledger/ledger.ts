@@ -7,7 +7,8 @@
  *
  * A miner's units in a step are those of its tasks, by the stage and direction of each, and of work that was dropped. Its units
  * in a report are the sum of its paid units over the last steps of the round, all of them unless it lost what it had earned
- * before, or half that sum if it is named as halved; of either, the share that its last trial left it.
+ * before, or half that sum if it is named as halved; of either, the share that its last trial left it. What is deferred follows in
+ * the same way, and adds to the next report or is forfeited.
  */
 
 import type { NodeId } from "../ids.ts";
@@ -28,6 +29,7 @@ export interface Ledger extends Pledges {
   readonly ofValidators: Map<NodeId, WorkBook>; // with their own verdicts; they share the rounds of `common`
   readonly qualities: Map<NodeId, number>; // shares below 1, by the last trials
   recovery: number; // of these with each round
+  readonly deferred: Map<NodeId, number>; // credit that the next report may add
   unproven: number; // reports that could not be recomputed, because steps before them are lost
 }
 
@@ -40,6 +42,7 @@ export function openLedger(): Ledger {
     ofValidators: new Map(),
     qualities: new Map(),
     recovery: 0,
+    deferred: new Map(),
     draws: null,
     drawsProven: 0,
     committedRound: null,
@@ -90,6 +93,7 @@ function takeUp(ledger: Ledger, { step, round, isJournaled }: Extract<LogEntry, 
   const goesOn = isJournaled && step === ledger.nextStep && ledger.open.every((closed) => closed.round === round);
   if (!isJournaled) { // a process without its journal knows of no trial, and has another secret
     ledger.qualities.clear();
+    ledger.deferred.clear();
     ledger.draws = null;
     ledger.committedRound = null;
   }
@@ -154,6 +158,9 @@ function stepUnitsProblem({ step, miners, units, dropped, forwardUnits, pathways
 function takeRound(ledger: Ledger, entry: RoundEntry): string | null {
   const { round, miners, units } = entry;
   if (units.length !== miners.length) return `round ${round} must have units for each of its ${miners.length} miners`;
+  if (entry.deferred !== undefined && entry.deferred.units.length !== entry.deferred.miners.length) {
+    return `round ${round} must have units for each of the miners that it defers`;
+  }
   if (round <= ledger.common.newestRound) return `round ${round} must come after round ${ledger.common.newestRound}`;
   const problem = ledger.isWhole ? unitsProblem(ledger, entry) : null;
   if (!ledger.isWhole) ledger.unproven += 1;
@@ -162,27 +169,44 @@ function takeRound(ledger: Ledger, entry: RoundEntry): string | null {
     for (const miner of entry.expelled) bookVerdict(book, { miner, round, score: 0 });
   }
   recoverQualities(ledger.qualities, ledger.recovery);
+  ledger.deferred.clear();
+  for (const [i, miner] of entry.deferred?.miners.entries() ?? []) {
+    ledger.deferred.set(miner, entry.deferred!.units[i] ?? 0);
+  }
   ledger.open = [];
   ledger.isWhole = true;
   return problem;
 }
 
-function unitsProblem({ open, qualities }: Ledger, entry: RoundEntry): string | null {
-  const { round, miners, units, halved } = entry;
-  const isHalved = new Set(halved);
+function unitsProblem(ledger: Ledger, entry: RoundEntry): string | null {
+  const { round, miners, units, deferred } = entry;
   for (const [i, miner] of miners.entries()) {
-    const quality = qualities.get(miner) ?? 1;
+    const quality = ledger.qualities.get(miner) ?? 1;
     const stated = entry.qualities?.[i] ?? 1;
     if (stated !== quality) return `round ${round} must count ${quality} of the units of ${miner}: it counts ${stated}`;
-    const share = isHalved.has(miner) ? shareOfHalved : 1;
-    const ofSteps = open.map((step) => step.units.get(miner) ?? 0);
-    const creditFrom = (first: number) => share * sumFrom(ofSteps, first) * quality; // as the hub multiplies them
-    const [found, earned] = [units[i]!, creditFrom(0)];
-    if (found !== earned && !ofSteps.some((_, first) => creditFrom(first) === found)) {
-      return `round ${round} must credit ${miner} with what it earned in the round's steps, ${earned}: it has ${found}`;
-    }
+    const credits = creditsOf(ledger, { entry, miner });
+    const before = ledger.deferred.get(miner);
+    const due = before === undefined ? credits : [...credits.map((credit) => credit + before), before, ...credits];
+    if (due.includes(units[i]!)) continue;
+    return `round ${round} must credit ${miner} with what it earned in the round's steps, ${due[0] ?? 0}: it has ${
+      units[i]
+    }`;
+  }
+  for (const [i, miner] of deferred?.miners.entries() ?? []) {
+    const credits = creditsOf(ledger, { entry, miner });
+    if (credits.includes(deferred!.units[i]!)) continue;
+    return `round ${round} must defer what ${miner} earned in the round's steps, ${credits[0] ?? 0}: it defers ` +
+      `${deferred!.units[i]}`;
   }
   return null;
+}
+
+/** What the miner may be credited with for the round's steps: from the first one on, or after it lost what it had earned before. */
+function creditsOf({ open, qualities }: Ledger, { entry, miner }: { entry: RoundEntry; miner: NodeId }): number[] {
+  const quality = qualities.get(miner) ?? 1;
+  const share = entry.halved.includes(miner) ? shareOfHalved : 1;
+  const ofSteps = open.map((step) => step.units.get(miner) ?? 0);
+  return ofSteps.map((_, first) => share * sumFrom(ofSteps, first) * quality); // as the hub multiplies them
 }
 
 const shareOfHalved = 0.5;
@@ -267,7 +291,7 @@ function scoresProblem(ledger: Ledger, entry: ScoresEntry): string | null {
 // -------------------------------------------------------------------------------------------------- across files
 
 export function carriedState(ledger: Ledger): CarriedState {
-  const { nextStep, isWhole, open, common, ofValidators, qualities, recovery, draws } = ledger;
+  const { nextStep, isWhole, open, common, ofValidators, qualities, recovery, deferred, draws } = ledger;
   const lists = (units: ReadonlyMap<NodeId, number>) => ({ miners: [...units.keys()], units: [...units.values()] });
   const withheldOf = (validator: NodeId | null, { withheld }: WorkBook) => ({
     validator,
@@ -281,6 +305,7 @@ export function carriedState(ledger: Ledger): CarriedState {
     newestRound: common.newestRound,
     ...(qualities.size === 0 ? {} : { qualities: { miners: [...qualities.keys()], shares: [...qualities.values()] } }),
     ...(recovery === 0 ? {} : { recovery }),
+    ...(deferred.size === 0 ? {} : { deferred: lists(deferred) }),
     ...(draws === null ? {} : { draws: { round: draws.round, hash: draws.hash } }),
     rounds: [...common.rounds].map(([round, units]) => ({ round, ...lists(units) })),
     withheld: [
@@ -291,7 +316,8 @@ export function carriedState(ledger: Ledger): CarriedState {
 }
 
 export function ledgerOf(state: CarriedState): Ledger {
-  const { nextStep, isWhole, open, newestRound, rounds, withheld, qualities, recovery = 0, draws = null } = state;
+  const { nextStep, isWhole, open, newestRound, rounds, withheld, qualities, recovery = 0, deferred, draws = null } =
+    state;
   const mapOf = (keys: readonly NodeId[], values: readonly number[]) =>
     new Map(keys.map((key, i) => [key, values[i] ?? 0] as const));
   const shared = new Map(rounds.map(({ round, miners, units }) => [round, mapOf(miners, units)]));
@@ -307,6 +333,7 @@ export function ledgerOf(state: CarriedState): Ledger {
     ofValidators: new Map(books.flatMap(([validator, book]) => validator === null ? [] : [[validator, book]])),
     qualities: mapOf(qualities?.miners ?? [], qualities?.shares ?? []),
     recovery,
+    deferred: mapOf(deferred?.miners ?? [], deferred?.units ?? []),
     draws,
     drawsProven: 0,
     committedRound: null,

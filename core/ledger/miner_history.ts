@@ -18,6 +18,7 @@ export interface RoundEarnings {
   readonly earned: number; // units in these steps
   readonly unpaidSteps: number; // in which its work did not count
   readonly credited: number; // units in the round's report
+  readonly deferred: number; // units that the next round's report may add
   readonly isHalved: boolean;
   readonly quality: number; // share of the units that counts, by its last trial
   readonly isExpelled: boolean; // by its end
@@ -127,6 +128,7 @@ function takeRound(history: MinerHistory, entry: Extract<LogEntry, { type: "roun
     earned: sumOf(paid.flatMap(({ miners, units }) => units.filter((_, place) => miners[place] === node))),
     unpaidSteps: steps.length - paid.length,
     credited: entry.units[entry.miners.indexOf(node)] ?? 0,
+    deferred: entry.deferred?.units[entry.deferred.miners.indexOf(node)] ?? 0,
     isHalved: entry.halved.includes(node),
     quality: entry.qualities?.[entry.miners.indexOf(node)] ?? 1,
     ...{ isExpelled: history.isExpelled, score: null, shareOfScores: null, withheldBy: [] },

@@ -42,16 +42,19 @@ export function logDraws({ round, stream }: Pick<OrchestratorState, "round" | "s
 
 export function logRound(
   { round, units }: RoundReport,
-  { halved, qualities, expelled }: {
+  { halved, qualities, deferred, expelled }: {
     halved: readonly NodeId[];
     qualities: readonly number[];
+    deferred: ReadonlyMap<NodeId, number>;
     expelled: readonly NodeId[];
   },
 ): OrchestratorEffect {
   const reduced = qualities.some((quality) => quality !== 1) ? { qualities } : {};
-  const lists = { miners: [...units.keys()], units: [...units.values()], halved, ...reduced, expelled };
-  return log({ type: "round", round, ...lists });
+  const held = deferred.size === 0 ? {} : { deferred: listsOf(deferred) };
+  return log({ type: "round", round, ...listsOf(units), halved, ...reduced, ...held, expelled });
 }
+
+const listsOf = (units: ReadonlyMap<NodeId, number>) => ({ miners: [...units.keys()], units: [...units.values()] });
 
 /** The entry of a record; null: the log has none. */
 export function entryOf(record: RunRecord): MachineEntry | null {

@@ -99,12 +99,41 @@ Deno.test("Shown states: who has shown nothing by the end of the next round gets
     show(hub, honest, step);
     check(hub, honest, fine);
     merge(hub, nodes);
-    assertEquals([paidInLastRound(hub, silent), paidInLastRound(hub, honest)], [round === 0, true], `round ${round}`);
+    assertEquals([paidInLastRound(hub, silent), paidInLastRound(hub, honest)], [false, true], `round ${round}`);
   }
   assertEquals([faultsOf(hub, silent), faultsOf(hub, honest)], [1, 0]);
 });
 
-Deno.test("Shown states: whoever hid what it was paid for gets nothing for the next round either, and then again", () => {
+Deno.test("Shown states: who shows them after the merge is paid for both rounds with the next", () => {
+  const { hub, nodes } = drawn();
+  const [slow, quick] = nodes;
+  const unitsOf = (node: NodeId) => hub.state.reports.at(-1)!.units.get(node) ?? 0;
+  const steps: number[] = [];
+  for (let round = 0; round < 2; round++) {
+    steps.push(train(hub, nodes));
+    show(hub, quick, steps[round]!);
+    check(hub, quick, fine);
+    if (round === 1) {
+      for (const step of steps) {
+        show(hub, slow, step);
+        check(hub, slow, fine);
+      }
+    }
+    merge(hub, nodes);
+    assertEquals(unitsOf(slow), round === 0 ? 0 : 2 * unitsOf(quick), `round ${round}`);
+  }
+  assertEquals([faultsOf(hub, slow), hub.state.deferred.size], [0, 0]);
+});
+
+Deno.test("Shown states: nothing is kept back in the last round, as no other report follows", () => {
+  const { hub, nodes } = drawn();
+  hub.state.config.train.steps = 2;
+  train(hub, nodes);
+  merge(hub, nodes);
+  assertEquals([hub.state.phase, ...nodes.map((node) => paidInLastRound(hub, node))], ["closing", true, true]);
+});
+
+Deno.test("Shown states: whoever hid its parameters gets nothing for two rounds, and then again", () => {
   const { hub, nodes } = drawn();
   const [silent, honest] = nodes;
   const paid: boolean[] = [];
@@ -119,7 +148,7 @@ Deno.test("Shown states: whoever hid what it was paid for gets nothing for the n
     paid.push(paidInLastRound(hub, silent));
     assert(paidInLastRound(hub, honest));
   }
-  assertEquals(paid, [true, false, false, true]);
+  assertEquals(paid, [false, false, true, true]);
 });
 
 Deno.test("Shown states: whoever leaves instead gets nothing for the round, soon after loses its place, and is otherwise paid", () => {
@@ -143,7 +172,7 @@ Deno.test("Shown states: whoever leaves instead gets nothing for the round, soon
       if ((hub.state.standings.get(leaver)?.restUntilRound ?? 0) > hub.state.round) break;
       hub.load(leaver);
     }
-    assertEquals(paid, isGone ? [true, false, false] : [true, true, true, true], `${isGone} ${isBack}`);
+    assertEquals(paid, isGone ? [false, false, false] : [true, true, true, true], `${isGone} ${isBack}`);
   }
 });
 

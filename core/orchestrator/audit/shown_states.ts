@@ -21,7 +21,7 @@ import { nextBelow } from "../../prng.ts";
 import type { StateShown } from "../../protocol/message.ts";
 import { longestWay } from "../../train/longest_way.ts";
 import { type OrchestratorEffect, type OrchestratorEvent, record, reject } from "../event.ts";
-import { blame, hasLapsed, hidLately, noteAbsence, noteHidden, noteWithheld } from "../members/blame.ts";
+import { blame, hasLapsed, noteAbsence, noteWithheld } from "../members/blame.ts";
 import { stepsOfRound } from "../merge/round_length.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 import type { StepWork } from "../step/step_state.ts";
@@ -42,6 +42,7 @@ import {
 
 const fineness = 2 ** 24; // of the draw
 const doubtedDraws = 4; // times as often, whoever has withheld a merge's duty: in the round's last step for sure
+const mostOften = 4; // times, whoever does more than its stage-mates
 
 /** The contributors of the closing step that are to show their parameters. */
 export function drawMiners(state: OrchestratorState, work: StepWork): Set<NodeId> {
@@ -49,15 +50,35 @@ export function drawMiners(state: OrchestratorState, work: StepWork): Set<NodeId
   const { audit, config: { validate }, stream, members } = state;
   const chance = chanceToShow(state);
   if (chance <= 0) return drawn;
+  const usual = usualTasks(state, work);
   for (const node of work.contributors) {
     const before = audit.drawn.get(node) ?? 0;
-    const own = hasLapsed(state, node) ? doubtedDraws * chance : chance;
+    const { stage, stepTasks } = present(members.get(node), "a contributor is a member");
+    const often = Math.min(mostOften, Math.max(1, stepTasks.length / (usual.get(stage) ?? 1)));
+    const own = often * (hasLapsed(state, node) ? doubtedDraws * chance : chance);
     const isDrawn = nextBelow(stream, fineness) < own * fineness && before < mostStates(validate);
     if (!isDrawn || members.get(node)?.status !== "active") continue;
     drawn.add(node);
     audit.drawn.set(node, before + 1);
   }
   return drawn;
+}
+
+/**
+ * How many gradient tasks a contributor of each stage did on average: who earns more is looked at as much more often. A cheat that
+ * saves itself the work is the quickest, and would else earn several times as much until it is met.
+ */
+function usualTasks({ members }: OrchestratorState, { contributors }: StepWork): Map<StageIndex | null, number> {
+  const tasks = new Map<StageIndex | null, number[]>();
+  for (const node of contributors) {
+    const { stage, stepTasks } = present(members.get(node), "a contributor is a member");
+    const ofStage = tasks.get(stage) ?? [];
+    ofStage.push(stepTasks.length);
+    tasks.set(stage, ofStage);
+  }
+  return new Map(
+    [...tasks].map(([stage, counts]) => [stage, counts.reduce((sum, count) => sum + count, 0) / counts.length]),
+  );
 }
 
 /** Half of the draws are of the round's last step, whose parameters tell most about the payload (shown_ends.ts). */
@@ -202,13 +223,16 @@ export function dropAwaited(state: OrchestratorState, isVain: (awaited: AwaitedS
 }
 
 /**
- * The member is going and was to show a state, or the hub has yet to look at it: else a cheat would leave whenever it is asked. The
- * round's pay is lost each time, as nobody can tell what was done; more than that only if it happens again soon.
+ * The member is going, or loads its stage anew as it failed in a merge, and was to show a state, or the hub has yet to look at it:
+ * else a cheat would leave or fail whenever it is asked. The round's pay is lost each time, as nobody can tell what was done; more
+ * than that only if it happens again soon.
  */
 export function noteUnshown(state: OrchestratorState, node: NodeId): void {
-  if (!state.audit.awaited.has(node)) return;
+  const states = state.audit.awaited.get(node);
+  if (states === undefined) return;
   noteAbsence(state, { node, duty: "showing" });
-  noteHidden(state, node);
+  if (states.some(({ round }) => round === state.round)) state.roundUnits.delete(node);
+  if (states.some(({ round }) => round !== state.round)) state.deferred.delete(node);
 }
 
 /** The member has no longer what it was to show: it loads its stage anew, or is gone. */
@@ -232,13 +256,12 @@ function drop(
 
 /**
  * Called when a round has been merged and before its work is reported. Whoever has not shown a state of the round before it
- * gets nothing for the round, nor for the next, as it has been paid for what it did not show: else a cheat would show only what it
- * did honestly. Having no link is excused as elsewhere.
+ * gets nothing for either (audit/work_report.ts has kept back the pay of the first): else a cheat would show only what it did
+ * honestly. Having no link is excused as elsewhere.
  */
 export function endShowing(state: OrchestratorState): OrchestratorEffect[] {
   const isOld = ({ round }: AwaitedState) => round < state.round - 1;
   const effects: OrchestratorEffect[] = [];
-  for (const node of hidLately(state)) state.roundUnits.delete(node);
   for (const [node, states] of [...state.audit.awaited]) {
     const late = states.find((each) => isOld(each) && each.change === null);
     drop(state, { node, isVain: isOld });
@@ -256,7 +279,7 @@ function missedShowing(
   note(state, { node, duty: "showing" });
   if (state.unpaid.has(node)) {
     state.roundUnits.delete(node);
-    noteHidden(state, node);
+    state.deferred.delete(node);
   }
   const detail = `Cannot audit step ${step} as its parameters must be shown by the end of the next round`;
   return [record({ type: "faultSeen", node, code: "limitExceeded", detail })];

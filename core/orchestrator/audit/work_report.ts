@@ -4,7 +4,8 @@
  * Every item of a closed step is counted once, for the miner whose result was credited, in units of device work; work dropped
  * because its input was in doubt (step/remaking.ts) counts as well. A report goes out when the round is merged; the last few
  * are kept for validators that join later. Work of abandoned rounds is not reported. Of a miner whose payload was tried and gained
- * far less than its peers', only a share counts (held_out/payload_trials.ts).
+ * far less than its peers', only a share counts (held_out/payload_trials.ts). Who has yet to show parameters of the round is
+ * credited with the next one, once it has shown them: else it would be paid before anybody can know what it did.
  */
 
 import type { NodeId } from "../../ids.ts";
@@ -26,16 +27,22 @@ export function countWork({ roundUnits }: OrchestratorState, { miners }: StepOut
 
 const shareOfWithholders = 0.5; // of a round's pay, for miners that did their tasks but withheld a merge duty
 
-/** The report of the round just merged. */
-export function reportRound(state: OrchestratorState, round: number): OrchestratorEffect[] {
-  const report: RoundReport = { round, units: new Map(state.roundUnits) };
-  const halved = [...state.unpaid].filter((node) => report.units.has(node));
-  for (const node of halved) {
-    const units = report.units.get(node);
-    if (units !== undefined) report.units.set(node, shareOfWithholders * units);
-  }
-  const qualities = [...report.units.keys()].map((node) => state.qualities.get(node) ?? 1);
-  for (const [i, [node, units]] of [...report.units].entries()) report.units.set(node, units * qualities[i]!);
+/** The report of the round just merged. `isLast`: no other will follow. */
+export function reportRound(
+  state: OrchestratorState,
+  { round, isLast }: { round: number; isLast: boolean },
+): OrchestratorEffect[] {
+  const units = new Map(state.roundUnits);
+  const halved = [...state.unpaid].filter((node) => units.has(node));
+  for (const node of halved) units.set(node, shareOfWithholders * units.get(node)!);
+  const qualityOf = (node: NodeId) => state.qualities.get(node) ?? 1;
+  for (const [node, earned] of units) units.set(node, earned * qualityOf(node));
+  const deferred = isLast ? new Map<NodeId, number>() : takeDeferred(state, { units, round });
+  for (const [node, credit] of state.deferred) units.set(node, (units.get(node) ?? 0) + credit);
+  state.deferred.clear();
+  for (const [node, credit] of deferred) state.deferred.set(node, credit);
+  const report: RoundReport = { round, units };
+  const qualities = [...units.keys()].map(qualityOf);
   recoverQualities(state.qualities, shareRecovery);
   state.unpaid.clear();
   state.roundUnits.clear();
@@ -43,7 +50,22 @@ export function reportRound(state: OrchestratorState, round: number): Orchestrat
   if (state.reports.length > reportsKept) state.reports.shift();
   const expelled = [...state.expelled].slice(-mostMinersInMessage);
   const messages = [...state.validators].flatMap((node) => messagesOf(node, { report, expelled }));
-  return [logRound(report, { halved, qualities, expelled }), ...messages];
+  return [logRound(report, { halved, qualities, deferred, expelled }), ...messages];
+}
+
+/** The credits of those who have yet to show parameters of the round, taken out of its report. */
+function takeDeferred(
+  { audit }: OrchestratorState,
+  { units, round }: { units: Map<NodeId, number>; round: number },
+): Map<NodeId, number> {
+  const deferred = new Map<NodeId, number>();
+  for (const [node, states] of audit.awaited) {
+    const credit = units.get(node);
+    if (credit === undefined || !states.some((awaited) => awaited.round === round && awaited.change === null)) continue;
+    deferred.set(node, credit);
+    units.delete(node);
+  }
+  return deferred;
 }
 
 /** The reports that a newly joined validator missed. */

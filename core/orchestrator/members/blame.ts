@@ -51,7 +51,6 @@ function standingOf(state: OrchestratorState, node: NodeId): Standing {
       restUntilRound: 0,
       suspectedRound: null,
       vainRound: null,
-      hidRound: null,
     };
     state.standings.set(node, standing);
   }
@@ -165,16 +164,6 @@ export function isUnreliable(state: OrchestratorState, { node, duty }: DutyOf): 
   if (standing === undefined) return false;
   if (duty === "tasks" || duty === "confirming") return standing.withheld[duty] > 0;
   return standing.lapsedRound !== null && standing.lapsedRound + roundsRemembered >= state.round;
-}
-
-/** It has not shown parameters: what it did then is not known, and it has been paid for it. */
-export function noteHidden(state: OrchestratorState, node: NodeId): void {
-  standingOf(state, node).hidRound = state.round;
-}
-
-/** Those who hid something when the last round ended. */
-export function hidLately({ standings, round }: OrchestratorState): NodeId[] {
-  return [...standings].flatMap(([node, { hidRound }]) => hidRound === round - 1 ? [node] : []);
 }
 
 /** Whether it has withheld a merge's duty that it has not made up for since. */

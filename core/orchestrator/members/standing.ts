@@ -16,7 +16,6 @@ export interface Standing {
   late: number; // of these, results that came too late
   round: number; // of the newest entry
   restUntilRound: number; // without a stage until then
-  hidRound: number | null; // in which parameters that it owed were not shown in time
   vainRound: number | null; // of its last contradiction that changed nothing
   suspectedRound: number | null; // round of its last unusual but unproven behaviour
 }

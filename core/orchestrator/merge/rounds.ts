@@ -100,8 +100,8 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
       draws,
     }),
   ];
-  effects.push(...reportRound(state, state.round - 1));
   const isLast = state.step >= state.config.train.steps;
+  effects.push(...reportRound(state, { round: state.round - 1, isLast }));
   state.phase = isLast ? "closing" : "training";
   if (isLast) state.closeUntilMs = nowMs + state.config.limits.mergePhaseMs;
   else effects.push(...rebalance(state));
