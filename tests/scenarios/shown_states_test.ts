@@ -2,7 +2,8 @@
 
 import { changeBytes } from "../../core/merge/shown_change.ts";
 import { assert, assertEquals } from "@std/assert";
-import type { NodeId } from "../../core/ids.ts";
+import { microbatchId, type NodeId, stageIndex, taskId } from "../../core/ids.ts";
+import { timesAsOften } from "../../core/orchestrator/audit/shown_states.ts";
 import type { PayloadStats } from "../../core/merge/payload_stats.ts";
 import { commit, passWait, reduceAll } from "../support/swarm/scripted_merge.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
@@ -123,6 +124,20 @@ Deno.test("Shown states: who shows them after the merge is paid for both rounds 
     assertEquals(unitsOf(slow), round === 0 ? 0 : 2 * unitsOf(quick), `round ${round}`);
   }
   assertEquals([faultsOf(hub, slow), hub.state.deferred.size], [0, 0]);
+});
+
+Deno.test("Shown states: who does far more than its stage-mates is drawn as much more often, four times at most", () => {
+  const stage = stageIndex(0);
+  const timesOf = (own: number, others: readonly number[]) => {
+    const tasks = others.reduce((sum, each) => sum + each, own);
+    const stepTasks = Array.from(
+      { length: own },
+      (_, i) => taskId({ microbatch: microbatchId(i), stage, direction: "turnaround", attempt: 0 }),
+    );
+    return timesAsOften({ stage, stepTasks }, new Map([[stage, { tasks, contributors: 1 + others.length }]]));
+  };
+  assertEquals([timesOf(3, [3, 3]), timesOf(2, [1, 1]), timesOf(1, [3, 3]), timesOf(9, [])], [1, 1, 1, 1]);
+  assertEquals([timesOf(9, [3, 3]), timesOf(6, [2]), timesOf(30, [3])], [3, 3, 4]);
 });
 
 Deno.test("Shown states: nothing is kept back in the last round, as no other report follows", () => {

@@ -13,7 +13,7 @@
 
 import { present } from "../../assert.ts";
 import { fault } from "../../fault.ts";
-import type { BlobRef, NodeId } from "../../ids.ts";
+import type { BlobRef, NodeId, StageIndex } from "../../ids.ts";
 import { mostStates } from "../../merge/allowance.ts";
 import { changeBytes } from "../../merge/shown_change.ts";
 import type { PayloadStats } from "../../merge/payload_stats.ts";
@@ -42,22 +42,22 @@ import {
 
 const fineness = 2 ** 24; // of the draw
 const doubtedDraws = 4; // times as often, whoever has withheld a merge's duty: in the round's last step for sure
-const mostOften = 4; // times, whoever does more than its stage-mates
+const muchWork = 2.5; // times what its stage's other contributors do on average
+const mostOften = 4; // times, whoever does so much
 
 /** The contributors of the closing step that are to show their parameters. */
-export function drawMiners(state: OrchestratorState, work: StepWork): Set<NodeId> {
+export function drawMiners(state: OrchestratorState, open: StepWork): Set<NodeId> {
   const drawn = new Set<NodeId>();
   const { audit, config: { validate }, stream, members } = state;
   const chance = chanceToShow(state);
   if (chance <= 0) return drawn;
-  const usual = usualTasks(state, work);
-  for (const node of work.contributors) {
+  const ofStages = tasksOfStages(state, open);
+  for (const node of open.contributors) {
     const before = audit.drawn.get(node) ?? 0;
-    const { stage, stepTasks } = present(members.get(node), "a contributor is a member");
-    const often = Math.min(mostOften, Math.max(1, stepTasks.length / (usual.get(stage) ?? 1)));
-    const own = often * (hasLapsed(state, node) ? doubtedDraws * chance : chance);
+    const member = present(members.get(node), "a contributor is a member");
+    const own = timesAsOften(member, ofStages) * (hasLapsed(state, node) ? doubtedDraws * chance : chance);
     const isDrawn = nextBelow(stream, fineness) < own * fineness && before < mostStates(validate);
-    if (!isDrawn || members.get(node)?.status !== "active") continue;
+    if (!isDrawn || member.status !== "active") continue;
     drawn.add(node);
     audit.drawn.set(node, before + 1);
   }
@@ -65,20 +65,31 @@ export function drawMiners(state: OrchestratorState, work: StepWork): Set<NodeId
 }
 
 /**
- * How many gradient tasks a contributor of each stage did on average: who earns more is looked at as much more often. A cheat that
- * saves itself the work is the quickest, and would else earn several times as much until it is met.
+ * How many times as often a contributor is drawn: who does far more than its stage-mates is looked at as much more often. A cheat
+ * that saves itself the work is the quickest, and would else earn several times as much until it is met.
  */
-function usualTasks({ members }: OrchestratorState, { contributors }: StepWork): Map<StageIndex | null, number> {
-  const tasks = new Map<StageIndex | null, number[]>();
+export function timesAsOften(
+  { stage, stepTasks: { length: own } }: Pick<Member, "stage" | "stepTasks">,
+  ofStages: ReadonlyMap<StageIndex | null, Tasks>,
+): number {
+  const { tasks, contributors } = present(ofStages.get(stage), "a contributor's stage has contributors");
+  const others = (tasks - own) / (contributors - 1);
+  return contributors === 1 || own < muchWork * others ? 1 : Math.min(mostOften, own / Math.max(1, others));
+}
+
+export interface Tasks {
+  readonly tasks: number; // with gradients
+  readonly contributors: number;
+}
+
+function tasksOfStages({ members }: OrchestratorState, { contributors }: StepWork): Map<StageIndex | null, Tasks> {
+  const found = new Map<StageIndex | null, Tasks>();
   for (const node of contributors) {
     const { stage, stepTasks } = present(members.get(node), "a contributor is a member");
-    const ofStage = tasks.get(stage) ?? [];
-    ofStage.push(stepTasks.length);
-    tasks.set(stage, ofStage);
+    const before = found.get(stage) ?? { tasks: 0, contributors: 0 };
+    found.set(stage, { tasks: before.tasks + stepTasks.length, contributors: before.contributors + 1 });
   }
-  return new Map(
-    [...tasks].map(([stage, counts]) => [stage, counts.reduce((sum, count) => sum + count, 0) / counts.length]),
-  );
+  return found;
 }
 
 /** Half of the draws are of the round's last step, whose parameters tell most about the payload (shown_ends.ts). */
