@@ -121,7 +121,7 @@ export const presets: Readonly<Record<SizeName, Preset>> = {
     pipeline: [3, "q5block", 24],
     batch: [2, 8],
     run: [300, measured, 15],
-    inner: ["muon", 4e-3],
+    inner: ["muon", 5.6e-3],
     outer: averaging,
     payload: "int8",
     maxBytes: 4_000_000,
