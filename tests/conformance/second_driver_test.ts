@@ -5,6 +5,7 @@
 
 import { assert, assertEquals, assertLess, assertMatch } from "@std/assert";
 import { codecNames } from "../../core/codec/codec_names.ts";
+import { codecs } from "../../core/codec/codecs.ts";
 import { noGpuReason } from "../support/gpu_adapter.ts";
 import { noSecondDriver, withSecondDriver } from "../support/second_driver.ts";
 import { testWhere } from "../support/test_where.ts";
@@ -23,7 +24,8 @@ testWhere(noSecondDriver, "Second driver: a few stages, training and all wires p
   const words = ["test", "--allow-all", "--no-check", "--quiet", "--filter", `/${quick.join("|")}/`];
   const { code, stdout, stderr } = await withSecondDriver([...words, ...suite]);
   assertEquals(code, 0, stdout + stderr);
-  const wires = 2 * codecNames.length; // forward and gradient
+  const coded = codecNames.filter((codec) => codecs[codec].gradientFormats !== undefined);
+  const wires = 2 * codecNames.length + 4 * coded.length; // forward and gradient, and gradients in 4 to 7 bits
   assertMatch(stdout, new RegExp(`ok \\| ${4 + wires} passed`));
   assert(!stdout.includes("skipped"), stdout);
 });
