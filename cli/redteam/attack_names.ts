@@ -13,6 +13,7 @@ export const attackNames = [
     "hidden",
     "leaver",
     "skipper",
+    "unmerged",
   ] as const,
   ...[
     "delayed",

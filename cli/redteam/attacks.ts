@@ -15,7 +15,7 @@ import {
   reportsNorm,
   showsFalsely,
 } from "./hostile_merges.ts";
-import { inLaterSteps, leavesUnshown, showsNothing, skipsLater } from "./hostile_states.ts";
+import { failsUnshown, inLaterSteps, leavesUnshown, showsNothing, skipsLater } from "./hostile_states.ts";
 import {
   delays,
   flat,
@@ -94,6 +94,11 @@ export const attacks: Readonly<Record<AttackName, Attack>> = {
     "skips its layers in all steps but a round's first, which saves it nearly all work, and never shows its parameters",
     middle,
     ({ stepsPerRound }) => together(skipsLater(stepsPerRound), showsNothing),
+  ),
+  unmerged: one(
+    "the same, and when it is to show them fails in the merge, so that it no longer has them",
+    middle,
+    ({ stepsPerRound }) => together(skipsLater(stepsPerRound), failsUnshown()),
   ),
   delayed: one("answers every task with the result of the one before", middle, () => delays(1)),
   replayed: one("computes one task and repeats its result for all others", middle, () => replays(Infinity)),

@@ -1,5 +1,7 @@
 /** Attackers that behave in a round's first step, which anybody can repeat, or do not show the parameters of later ones. */
 
+import { blobHash } from "../../core/ids.ts";
+import type { NodeMessage } from "../../core/protocol/message.ts";
 import { joinsAnew } from "./hostile_merges.ts";
 import { type Hostile, instead, together } from "./hostile_node.ts";
 import { skipsLayers } from "./hostile_tasks.ts";
@@ -54,7 +56,17 @@ function openSteps(): { readonly open: number; readonly watch: Hostile } {
 export const showsNothing: Hostile = instead("stateShown", () => null);
 
 /** When it is to say so, it does its part in the round's merge, leaves and joins anew, which loses nothing of its work. */
-export function leavesUnshown(): Hostile {
+export const leavesUnshown = (): Hostile =>
+  atMergeIfAsked((message) => [message, { type: "leaving", reason: "bye" }, joinsAnew]);
+
+/** When it is to say so, it takes another outer step in the round's merge and so loads its stage anew. */
+export const failsUnshown = (): Hostile =>
+  atMergeIfAsked((message) => [{ ...message, parameters: { ...message.parameters, hash: blobHash("0".repeat(64)) } }]);
+
+type Merged = Extract<NodeMessage, { type: "mergeApplied" }>;
+
+/** Shows no parameters, and does something else in a round's merge when it was asked for them. */
+function atMergeIfAsked(act: (message: Merged) => NodeMessage[]): Hostile {
   let isAsked = false;
   return {
     say: ({ message }) => {
@@ -64,7 +76,7 @@ export function leavesUnshown(): Hostile {
       }
       if (message.type !== "mergeApplied" || !isAsked) return [message];
       isAsked = false;
-      return [message, { type: "leaving", reason: "bye" }, joinsAnew];
+      return act(message);
     },
   };
 }
