@@ -2,6 +2,7 @@
 
 import { assertEquals, assertMatch } from "@std/assert";
 import type { MachineEntry } from "../../../core/ledger/entry.ts";
+import { carriedState, ledgerOf, openLedger, takeEntry } from "../../../core/ledger/ledger.ts";
 import { withMemoryFolder } from "../../support/scratch_folder.ts";
 import { left, openLog, right, roundEntry, stepEntry, verified } from "../../support/written_ledger.ts";
 
@@ -70,3 +71,15 @@ Deno.test("Ledger: what a report defers adds to the next or is forfeited, and bo
       else assertMatch(found ?? "", why);
     }
   }));
+
+Deno.test("Ledger: a log's next file carries on what was deferred", () => {
+  const before = openLedger();
+  const first: MachineEntry = { type: "round", round: 0, halved: [], expelled: [], miners: [left], units: [18] };
+  for (const entry of [stepEntry(0), stepEntry(1), stepEntry(2)]) assertEquals(takeEntry(before, entry), null);
+  assertEquals(takeEntry(before, { ...first, deferred: { miners: [right], units: [9] } }), null);
+  const after = ledgerOf(carriedState(before));
+  for (const entry of [stepEntry(3), stepEntry(4), stepEntry(5)]) assertEquals(takeEntry(after, entry), null);
+  assertEquals(takeEntry(after, roundEntry(1, [18, 18])), null);
+  for (const entry of [stepEntry(6), stepEntry(7), stepEntry(8)]) assertEquals(takeEntry(after, entry), null);
+  assertMatch(takeEntry(after, roundEntry(2, [18, 18])) ?? "", /must credit .*, 9: it has 18$/); // only once
+});
