@@ -84,6 +84,16 @@ Deno.test("History: advice names what is held against a node, and nothing if not
   assertEquals(adviceTo(quick, [...round(0), ...round(1, { expelled: [quick] })]), ["Nothing in this run"]);
 });
 
+Deno.test("History: what is kept back of a round is said, and that the next one has it", () => {
+  const deferred = { miners: [quick], units: [36] };
+  const kept: LogEntry = { type: "round", round: 0, miners: [slow], units: [12], halved: [], expelled: [], deferred };
+  const history = historyOf(quick, [...round(0).slice(0, -1), kept, ...round(1, { units: [72, 12] })]);
+  const text = historyText(history).join("\n");
+  assertStringIncludes(text, "0 units credited, 36 kept back until it shows the parameters that it was asked for");
+  assertStringIncludes(text, "72 units credited, with what had been kept back of the round before");
+  assertEquals(adviceFor(history).map((line) => line.split(":")[0]), ["Only more work"]);
+});
+
 Deno.test("History: a validator's failed verdict lowers the score in its own book alone", () => {
   const { rounds } = historyOf(quick, [failed(first, quick, 0), ...round(0)]);
   assertEquals([rounds[0]?.score, rounds[0]?.withheldBy], [36, [first]]);
