@@ -61,7 +61,9 @@ async function assertLogFollows(folder: string): Promise<void> {
     unprovenRounds: 0,
     firstWrongLine: null,
   });
-  assertEquals([signedLine, Number(scores) >= 4 * 6], [Number(lines) - 1, true]);
+  const [all, killed] = [4 * 6, 4]; // who is killed while it is to show parameters may have no pay yet
+  assert(Number(scores) >= all - killed, `${scores} scores`);
+  assertEquals(signedLine, Number(lines) - 1);
   const explained = await iota(["explain", "miner-3", "--run", folder, "--json"]);
   assertEquals(explained.code, 0, explained.stderr);
   const { role, expelled } = summaryOf(explained.stdout);
