@@ -1,6 +1,6 @@
 /** Attackers that behave in a round's first step, which anybody can repeat, or do not show the parameters of later ones. */
 
-import { blobHash } from "../../core/ids.ts";
+import { fault } from "../../core/fault.ts";
 import type { NodeMessage } from "../../core/protocol/message.ts";
 import { joinsAnew } from "./hostile_merges.ts";
 import { type Hostile, instead, together } from "./hostile_node.ts";
@@ -59,9 +59,9 @@ export const showsNothing: Hostile = instead("stateShown", () => null);
 export const leavesUnshown = (): Hostile =>
   atMergeIfAsked((message) => [message, { type: "leaving", reason: "bye" }, joinsAnew]);
 
-/** When it is to say so, it takes another outer step in the round's merge and so loads its stage anew. */
+/** When it is to say so, it fails in the round's merge and so loads its stage anew. */
 export const failsUnshown = (): Hostile =>
-  atMergeIfAsked((message) => [{ ...message, parameters: { ...message.parameters, hash: blobHash("0".repeat(64)) } }]);
+  atMergeIfAsked(({ round }) => [{ type: "mergeFailed", round, fault: fault("limitExceeded", "out of memory") }]);
 
 type Merged = Extract<NodeMessage, { type: "mergeApplied" }>;
 

@@ -50,6 +50,11 @@ export interface MinerUnits {
   readonly units: readonly number[];
 }
 
+export const minerUnits = (units: ReadonlyMap<NodeId, number>): MinerUnits => ({
+  miners: [...units.keys()],
+  units: [...units.values()],
+});
+
 /** Held-out losses of a round's start, and with one stage as each miner's payload leaves it. */
 export interface TriedEntry {
   readonly type: "tried";

@@ -19,7 +19,16 @@ import { noteQualities, payloadQualities, recoverQualities } from "../score/payl
 import { endsProblem, proofProblem } from "./members_word.ts";
 import { type Pledges, takeCommitments, takeDraws, takeKey } from "./pledges.ts";
 import { bookVerdict, bookWork, openWorkBook, scoresOf, type WorkBook } from "../score/work_score.ts";
-import type { CarriedState, LogEntry, RoundEntry, ScoresEntry, StepEntry, TriedEntry, VerdictEntry } from "./entry.ts";
+import {
+  type CarriedState,
+  type LogEntry,
+  minerUnits,
+  type RoundEntry,
+  type ScoresEntry,
+  type StepEntry,
+  type TriedEntry,
+  type VerdictEntry,
+} from "./entry.ts";
 
 export interface Ledger extends Pledges {
   nextStep: number;
@@ -292,7 +301,6 @@ function scoresProblem(ledger: Ledger, entry: ScoresEntry): string | null {
 
 export function carriedState(ledger: Ledger): CarriedState {
   const { nextStep, isWhole, open, common, ofValidators, qualities, recovery, deferred, draws } = ledger;
-  const lists = (units: ReadonlyMap<NodeId, number>) => ({ miners: [...units.keys()], units: [...units.values()] });
   const withheldOf = (validator: NodeId | null, { withheld }: WorkBook) => ({
     validator,
     miners: [...withheld.keys()],
@@ -301,13 +309,13 @@ export function carriedState(ledger: Ledger): CarriedState {
   });
   return {
     ...{ nextStep, isWhole },
-    open: open.map(({ step, round, units }) => ({ step, round, ...lists(units) })),
+    open: open.map(({ step, round, units }) => ({ step, round, ...minerUnits(units) })),
     newestRound: common.newestRound,
     ...(qualities.size === 0 ? {} : { qualities: { miners: [...qualities.keys()], shares: [...qualities.values()] } }),
     ...(recovery === 0 ? {} : { recovery }),
-    ...(deferred.size === 0 ? {} : { deferred: lists(deferred) }),
+    ...(deferred.size === 0 ? {} : { deferred: minerUnits(deferred) }),
     ...(draws === null ? {} : { draws: { round: draws.round, hash: draws.hash } }),
-    rounds: [...common.rounds].map(([round, units]) => ({ round, ...lists(units) })),
+    rounds: [...common.rounds].map(([round, units]) => ({ round, ...minerUnits(units) })),
     withheld: [
       withheldOf(null, common),
       ...[...ofValidators].map(([validator, book]) => withheldOf(validator, book)),

@@ -2,7 +2,7 @@
 
 import { hexOfKey } from "../chacha.ts";
 import type { NodeId } from "../ids.ts";
-import type { LoggedPathway, MachineEntry, StepEntry } from "../ledger/entry.ts";
+import { type LoggedPathway, type MachineEntry, minerUnits, type StepEntry } from "../ledger/entry.ts";
 import type { RunRecord } from "../protocol/record.ts";
 import { sha256 } from "../sha256.ts";
 import type { OrchestratorEffect } from "./event.ts";
@@ -50,11 +50,9 @@ export function logRound(
   },
 ): OrchestratorEffect {
   const reduced = qualities.some((quality) => quality !== 1) ? { qualities } : {};
-  const held = deferred.size === 0 ? {} : { deferred: listsOf(deferred) };
-  return log({ type: "round", round, ...listsOf(units), halved, ...reduced, ...held, expelled });
+  const held = deferred.size === 0 ? {} : { deferred: minerUnits(deferred) };
+  return log({ type: "round", round, ...minerUnits(units), halved, ...reduced, ...held, expelled });
 }
-
-const listsOf = (units: ReadonlyMap<NodeId, number>) => ({ miners: [...units.keys()], units: [...units.values()] });
 
 /** The entry of a record; null: the log has none. */
 export function entryOf(record: RunRecord): MachineEntry | null {

@@ -1,84 +1,22 @@
 /** States that drawn miners are to show: when their tasks are audited with them, and what missing or impossible ones cost. */
 
-import { changeBytes } from "../../core/merge/shown_change.ts";
 import { assert, assertEquals } from "@std/assert";
-import { microbatchId, type NodeId, stageIndex, taskId } from "../../core/ids.ts";
+import { microbatchId, stageIndex, taskId } from "../../core/ids.ts";
 import { timesAsOften } from "../../core/orchestrator/audit/shown_states.ts";
 import type { PayloadStats } from "../../core/merge/payload_stats.ts";
-import { commit, passWait, reduceAll } from "../support/swarm/scripted_merge.ts";
+import { commit } from "../support/swarm/scripted_merge.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
-
-/** One stage of two replicas and a validator that never answers; every second step of two is drawn for everybody. */
-function drawn({ stepsPerRound = 2, microbatchesPerStep = 4 } = {}) {
-  const hub = new ScriptedOrchestrator({
-    model: { layers: 1 },
-    pipeline: { stages: 1, codec: "none" },
-    validate: { statesPerRound: 1000 },
-    train: { microbatchesPerStep, steps: 42, stepsPerRound },
-    swarm: { replicas: 2, validators: 1 },
-    limits: { mergePhaseMs: 600_000, mergeGraceMs: 5_000, leaseMs: 600_000 },
-  });
-  hub.validator("judge");
-  const nodes = [hub.ready("miner-0"), hub.ready("miner-1")] as [NodeId, NodeId];
-  return { hub, nodes };
-}
-
-/** The round's two steps; returns the drawn one. */
-function train(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): number {
-  for (let i = 0; i < 2; i++) {
-    hub.work(nodes);
-    for (const node of nodes) hub.seal(node);
-  }
-  for (const node of nodes) {
-    const asked = [hub.take(node, "applyStep"), hub.take(node, "applyStep")];
-    assertEquals(asked.map(({ shows }) => shows), [false, true]);
-  }
-  return hub.state.step - 1;
-}
-
-/** `before` is done when only the last replica has not told what it merged. */
-function merge(hub: ScriptedOrchestrator, nodes: readonly NodeId[], before = () => {}): void {
-  for (const node of nodes) commit(hub, node);
-  reduceAll(hub, nodes);
-  passWait(hub);
-  for (const node of nodes) hub.inbox(node).length = 0;
-  const merged = { parameters: hub.blob(64), momentum: null };
-  const round = hub.state.round + 1;
-  for (const node of nodes) {
-    if (node === nodes.at(-1)) before();
-    hub.tell(node, { type: "mergeApplied", round, ...merged });
-  }
-  const { asked } = hub.state.upload!.stages[0]!;
-  hub.tell(asked as NodeId, { type: "parametersUploaded", round, ...merged });
-  hub.step({ type: "checkpointWritten", round, folder: "" });
-}
-
-function show(hub: ScriptedOrchestrator, node: NodeId, step: number) {
-  const change = hub.blob(changeBytes(hub.state.stageFloats[0]!));
-  hub.tell(node, { type: "stateShown", step, change });
-  return change;
-}
-
-function check(
-  hub: ScriptedOrchestrator,
-  node: NodeId,
-  way: PayloadStats | null,
-  sketch: readonly number[] | null = null,
-): void {
-  const asked = hub.effects.findLast((effect) => effect.type === "checkState");
-  assert(asked?.type === "checkState" && asked.node === node, "the hub checks what was shown");
-  hub.step({ type: "stateChecked", round: asked.round, step: asked.step, node, way, sketch });
-}
-
-const fine: PayloadStats = { isFinite: true, squareSum: 1e-6, largest: 1e-6 };
-const replaysWith = (hub: ScriptedOrchestrator, hash: string) =>
-  [...hub.state.audit.queue.groups.values()].flatMap(({ requests }) => requests)
-    .filter(({ request }) => request.type === "replay" && request.replay.change?.hash === hash).length;
-const faultsOf = (hub: ScriptedOrchestrator, node: NodeId) =>
-  hub.records.filter((record) => (record.type === "faultSeen" || record.type === "blamed") && record.node === node)
-    .length;
-const paidInLastRound = (hub: ScriptedOrchestrator, node: NodeId) =>
-  (hub.state.reports.at(-1)!.units.get(node) ?? 0) > 0;
+import {
+  check,
+  drawn,
+  faultsOf,
+  fine,
+  merge,
+  paidInLastRound,
+  replaysWith,
+  show,
+  train,
+} from "../support/swarm/shown_rounds.ts";
 
 Deno.test("Shown states: the drawn task waits for a validator with the parameters shown", () => {
   const { hub, nodes: [one, two] } = drawn();
@@ -105,27 +43,6 @@ Deno.test("Shown states: who has shown nothing by the end of the next round gets
   assertEquals([faultsOf(hub, silent), faultsOf(hub, honest)], [1, 0]);
 });
 
-Deno.test("Shown states: who shows them after the merge is paid for both rounds with the next", () => {
-  const { hub, nodes } = drawn();
-  const [slow, quick] = nodes;
-  const unitsOf = (node: NodeId) => hub.state.reports.at(-1)!.units.get(node) ?? 0;
-  const steps: number[] = [];
-  for (let round = 0; round < 2; round++) {
-    steps.push(train(hub, nodes));
-    show(hub, quick, steps[round]!);
-    check(hub, quick, fine);
-    if (round === 1) {
-      for (const step of steps) {
-        show(hub, slow, step);
-        check(hub, slow, fine);
-      }
-    }
-    merge(hub, nodes);
-    assertEquals(unitsOf(slow), round === 0 ? 0 : 2 * unitsOf(quick), `round ${round}`);
-  }
-  assertEquals([faultsOf(hub, slow), hub.state.deferred.size], [0, 0]);
-});
-
 Deno.test("Shown states: who does far more than its stage-mates is drawn as much more often, four times at most", () => {
   const stage = stageIndex(0);
   const timesOf = (own: number, others: readonly number[]) => {
@@ -138,14 +55,6 @@ Deno.test("Shown states: who does far more than its stage-mates is drawn as much
   };
   assertEquals([timesOf(3, [3, 3]), timesOf(2, [1, 1]), timesOf(1, [3, 3]), timesOf(9, [])], [1, 1, 1, 1]);
   assertEquals([timesOf(9, [3, 3]), timesOf(6, [2]), timesOf(30, [3])], [3, 3, 4]);
-});
-
-Deno.test("Shown states: nothing is kept back in the last round, as no other report follows", () => {
-  const { hub, nodes } = drawn();
-  hub.state.config.train.steps = 2;
-  train(hub, nodes);
-  merge(hub, nodes);
-  assertEquals([hub.state.phase, ...nodes.map((node) => paidInLastRound(hub, node))], ["closing", true, true]);
 });
 
 Deno.test("Shown states: whoever hid its parameters gets nothing for two rounds, and then again", () => {

@@ -2,7 +2,7 @@
  * Audits of a round's later steps: a drawn miner shows the parameters it worked with, and validators repeat its tasks with them.
  *
  * In the first step of a round the hub knows every replica's parameters; later they differ. So whenever a step closes, each of
- * its miners is drawn with the same chance, from the round's secret key. By then its wires, losses and gradient norm are in, so
+ * its miners is drawn, from the round's secret key: with the same chance, but for those that have lapsed or do far more than others. By then its wires, losses and gradient norm are in, so
  * nobody can work better in the steps that count. The step header asks a drawn miner for its parameters, as their change since the
  * round's start (core/merge/shown_change.ts); the hub checks that the round's steps can lead there (limits of core/train/longest_way.ts), and the drawn tasks wait for a validator like those of
  * the first step. Whoever does not show its parameters by the end of the next round has withheld a duty (members/blame.ts).
@@ -193,13 +193,13 @@ export function onStateChecked(
   drop(state, { node, isVain: (each) => each.round === round && each.step === step });
   if (way === null) {
     noteWithheld(state, { node, duty: "showing" });
-    if (round === state.round) state.roundUnits.delete(node);
+    forfeit(state, { node, round });
     const detail = `Cannot audit step ${step} as the parameters that were shown must be in the store`;
     return [record({ type: "faultSeen", node, code: "badBlob", detail })];
   }
   const excess = excessOf(state, { awaited, way });
   if (excess !== null) {
-    if (round === state.round) state.roundUnits.delete(node);
+    forfeit(state, { node, round });
     const detail =
       `Cannot accept the parameters shown of step ${step} as the round's steps cannot lead there: ${excess}`;
     return blame(state, { node, fault: fault("badNumbers", detail) });
@@ -242,8 +242,13 @@ export function noteUnshown(state: OrchestratorState, node: NodeId): void {
   const states = state.audit.awaited.get(node);
   if (states === undefined) return;
   noteAbsence(state, { node, duty: "showing" });
-  if (states.some(({ round }) => round === state.round)) state.roundUnits.delete(node);
-  if (states.some(({ round }) => round !== state.round)) state.deferred.delete(node);
+  for (const { round } of states) forfeit(state, { node, round });
+}
+
+/** The open round's pay, or the last one's, which has been kept back. */
+function forfeit(state: OrchestratorState, { node, round }: { node: NodeId; round: number }): void {
+  if (round === state.round) state.roundUnits.delete(node);
+  else state.deferred.delete(node);
 }
 
 /** The member has no longer what it was to show: it loads its stage anew, or is gone. */

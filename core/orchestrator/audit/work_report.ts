@@ -4,8 +4,8 @@
  * Every item of a closed step is counted once, for the miner whose result was credited, in units of device work; work dropped
  * because its input was in doubt (step/remaking.ts) counts as well. A report goes out when the round is merged; the last few
  * are kept for validators that join later. Work of abandoned rounds is not reported. Of a miner whose payload was tried and gained
- * far less than its peers', only a share counts (held_out/payload_trials.ts). Who has yet to show parameters of the round is
- * credited with the next one, once it has shown them: else it would be paid before anybody can know what it did.
+ * far less than its peers', only a share counts (held_out/payload_trials.ts). Who has yet to show parameters of the round, or of
+ * whom the hub has yet to look at them, is credited with the next one: else it would be paid before anybody can know what it did.
  */
 
 import type { NodeId } from "../../ids.ts";
@@ -53,7 +53,7 @@ export function reportRound(
   return [logRound(report, { halved, qualities, deferred, expelled }), ...messages];
 }
 
-/** The credits of those who have yet to show parameters of the round, taken out of its report. */
+/** The credits of those of whom parameters of the round are awaited, taken out of its report. */
 function takeDeferred(
   { audit }: OrchestratorState,
   { units, round }: { units: Map<NodeId, number>; round: number },
@@ -61,7 +61,7 @@ function takeDeferred(
   const deferred = new Map<NodeId, number>();
   for (const [node, states] of audit.awaited) {
     const credit = units.get(node);
-    if (credit === undefined || !states.some((awaited) => awaited.round === round && awaited.change === null)) continue;
+    if (credit === undefined || !states.some((awaited) => awaited.round === round)) continue;
     deferred.set(node, credit);
     units.delete(node);
   }

@@ -5,7 +5,7 @@
  * the first and the last ones are, every eighth, all until one was found good, and whichever training finds much worse than the round before
  * it or the last good one, or impossible to compute with. That costs nothing to see, and a merge that did harm is found as soon
  * as if every round were evaluated. The round before it is evaluated as well then, as it is kept until training has tested its
- * successor: a run that must go back loses one round, not all since the last evaluation. Out of scope: how the run decides among
+ * successor: if it is no worse than the last good one, a run that must go back loses one round. Out of scope: how the run decides among
  * answers (evaluations.ts), and what they mean for it (evaluated_rounds.ts).
  */
 

@@ -72,9 +72,8 @@ export function endEvaluation(state: OrchestratorState, request: EvaluateRequest
 
 /** Whether an evaluation of the round is not yet settled. */
 export function isBeingEvaluated({ audit: { queue, running, disputes } }: OrchestratorState, round: number): boolean {
-  const isOf = (request: AuditRequest) => request.type === "evaluate" && !request.isProbe && request.round === round;
-  return queuedAudits(queue).some(isOf) || [...running.values()].some(({ request }) => isOf(request)) ||
-    disputes.some(isOf);
+  const open = [...queuedAudits(queue), ...[...running.values()].map(({ request }) => request), ...disputes];
+  return roundsOf(open).includes(round);
 }
 
 /** Rounds of which somebody may soon say the loss: a validator that let a deadline pass is not waited for. */
@@ -85,8 +84,12 @@ export function awaitedEvaluations({ audit: { queue, running, silent }, validato
     ),
     ...[...running.values()].flatMap(({ validator, request }) => silent.has(validator) ? [] : [request]),
   ];
-  return open.flatMap((request) => request.type === "evaluate" && !request.isProbe ? [request.round] : []);
+  return roundsOf(open);
 }
+
+/** Of the evaluations among these. */
+const roundsOf = (requests: readonly AuditRequest[]): number[] =>
+  requests.flatMap((request) => request.type === "evaluate" && !request.isProbe ? [request.round] : []);
 
 /** The loss that two validators agree on; with one validator, its loss. */
 function agreedOn(answers: readonly Evaluation[]): number | null {

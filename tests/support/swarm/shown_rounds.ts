@@ -1,0 +1,80 @@
+/** Rounds of two steps on the scripted orchestrator whose second one every miner is to show its parameters of. */
+
+import { changeBytes } from "../../../core/merge/shown_change.ts";
+import { assert, assertEquals } from "@std/assert";
+import type { NodeId } from "../../../core/ids.ts";
+import type { PayloadStats } from "../../../core/merge/payload_stats.ts";
+import { commit, passWait, reduceAll } from "./scripted_merge.ts";
+import { ScriptedOrchestrator } from "./scripted_orchestrator.ts";
+
+/** One stage of two replicas and a validator that never answers; every second step of two is drawn for everybody. */
+export function drawn({ stepsPerRound = 2, microbatchesPerStep = 4 } = {}) {
+  const hub = new ScriptedOrchestrator({
+    model: { layers: 1 },
+    pipeline: { stages: 1, codec: "none" },
+    validate: { statesPerRound: 1000 },
+    train: { microbatchesPerStep, steps: 42, stepsPerRound },
+    swarm: { replicas: 2, validators: 1 },
+    limits: { mergePhaseMs: 600_000, mergeGraceMs: 5_000, leaseMs: 600_000 },
+  });
+  hub.validator("judge");
+  const nodes = [hub.ready("miner-0"), hub.ready("miner-1")] as [NodeId, NodeId];
+  return { hub, nodes };
+}
+
+/** The round's two steps; returns the drawn one. */
+export function train(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): number {
+  for (let i = 0; i < 2; i++) {
+    hub.work(nodes);
+    for (const node of nodes) hub.seal(node);
+  }
+  for (const node of nodes) {
+    const asked = [hub.take(node, "applyStep"), hub.take(node, "applyStep")];
+    assertEquals(asked.map(({ shows }) => shows), [false, true]);
+  }
+  return hub.state.step - 1;
+}
+
+/** `before` is done when only the last replica has not told what it merged. */
+export function merge(hub: ScriptedOrchestrator, nodes: readonly NodeId[], before = () => {}): void {
+  for (const node of nodes) commit(hub, node);
+  reduceAll(hub, nodes);
+  passWait(hub);
+  for (const node of nodes) hub.inbox(node).length = 0;
+  const merged = { parameters: hub.blob(64), momentum: null };
+  const round = hub.state.round + 1;
+  for (const node of nodes) {
+    if (node === nodes.at(-1)) before();
+    hub.tell(node, { type: "mergeApplied", round, ...merged });
+  }
+  const { asked } = hub.state.upload!.stages[0]!;
+  hub.tell(asked as NodeId, { type: "parametersUploaded", round, ...merged });
+  hub.step({ type: "checkpointWritten", round, folder: "" });
+}
+
+export function show(hub: ScriptedOrchestrator, node: NodeId, step: number) {
+  const change = hub.blob(changeBytes(hub.state.stageFloats[0]!));
+  hub.tell(node, { type: "stateShown", step, change });
+  return change;
+}
+
+export function check(
+  hub: ScriptedOrchestrator,
+  node: NodeId,
+  way: PayloadStats | null,
+  sketch: readonly number[] | null = null,
+): void {
+  const asked = hub.effects.findLast((effect) => effect.type === "checkState");
+  assert(asked?.type === "checkState" && asked.node === node, "the hub checks what was shown");
+  hub.step({ type: "stateChecked", round: asked.round, step: asked.step, node, way, sketch });
+}
+
+export const fine: PayloadStats = { isFinite: true, squareSum: 1e-6, largest: 1e-6 };
+export const replaysWith = (hub: ScriptedOrchestrator, hash: string) =>
+  [...hub.state.audit.queue.groups.values()].flatMap(({ requests }) => requests)
+    .filter(({ request }) => request.type === "replay" && request.replay.change?.hash === hash).length;
+export const faultsOf = (hub: ScriptedOrchestrator, node: NodeId) =>
+  hub.records.filter((record) => (record.type === "faultSeen" || record.type === "blamed") && record.node === node)
+    .length;
+export const paidInLastRound = (hub: ScriptedOrchestrator, node: NodeId) =>
+  (hub.state.reports.at(-1)!.units.get(node) ?? 0) > 0;
