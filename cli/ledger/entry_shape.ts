@@ -19,7 +19,7 @@ const carriedState = v.object({
   newestRound: v.pipe(v.number(), v.safeInteger(), v.minValue(-1)),
   qualities: v.optional(v.object({ miners: texts, shares: amounts })),
   recovery,
-  deferred: v.optional(v.object(list)),
+  isEnded: v.optional(v.boolean()),
   draws: v.optional(v.object({ round: count, hash: v.string() })),
   rounds: v.array(v.object({ round: count, ...list })),
   withheld: v.array(v.object({ validator: v.nullable(v.string()), miners: texts, rounds: places, shares: amounts })),
@@ -94,7 +94,8 @@ const entryShape = v.variant("type", [
     ...list,
     halved: texts,
     qualities: v.optional(amounts),
-    deferred: v.optional(v.object(list)),
+    forfeits: v.optional(v.array(v.object({ miner: v.string(), fromRound: count }))),
+    isLast: v.optional(v.boolean()),
     expelled: texts,
   }),
   v.object({

@@ -6,7 +6,7 @@ import {
   type MinerHistory,
   type RoundEarnings,
 } from "../../core/ledger/miner_history.ts";
-import { roundsInWindow } from "../../core/score/work_score.ts";
+import { roundsBooked, roundsInWindow, roundsUntilDue } from "../../core/score/work_score.ts";
 
 type Verdicts = Extract<MinerHistory["events"][number], { type: "verdict" }>[];
 
@@ -20,7 +20,8 @@ export function historyText(history: MinerHistory): string[] {
     ...[`${node} is a miner of this run.`, ...placeText(history), ""],
     ...["Checked:", ...indented(checkedText(history)), ""],
     ...[
-      `Earned, in units of a mean stage's forward (a backward counts as two); a score is the sum of the last ${roundsInWindow} rounds:`,
+      "Earned, in units of a mean stage's forward (a backward counts as two); a score is the sum of " +
+      `${roundsInWindow} rounds; a round counts ${roundsUntilDue} rounds later, or when the run ends:`,
       ...indented(history.rounds.map(roundText)),
       ...indented(noRounds(history)),
       "",
@@ -138,14 +139,15 @@ function roundText(earnings: RoundEarnings): string {
 
 /** Why a round was not credited in full. */
 export function reasonsOfRound(earnings: RoundEarnings): string[] {
-  const { earned, credited, deferred, isHalved, isExpelled, quality, unpaidSteps } = earnings;
+  const { earned, credited, isForfeited, isHalved, isExpelled, quality, unpaidSteps } = earnings;
   return [
     ...(unpaidSteps > 0 ? [`${times(unpaidSteps, "step")} without pay`] : []),
     ...(isHalved ? ["half withheld, as it let a duty of the merge pass"] : []),
     ...(quality < 1 ? [`${(100 * quality).toFixed(0)} % of them counted, by the last trial of its payload`] : []),
-    ...(deferred > 0 ? [`${amount(deferred)} kept back until it shows the parameters that it was asked for`] : []),
-    ...(credited > dueOf(earnings) ? ["with what had been kept back of the round before"] : []),
-    ...(credited + deferred < dueOf(earnings)
+    ...(isForfeited
+      ? ["taken back before they were due, as it left, failed or stayed silent when it was to show its parameters"]
+      : []),
+    ...(credited < dueOf(earnings)
       ? [
         `of ${amount(earned)}, as ${
           isExpelled
@@ -181,7 +183,7 @@ export function adviceFor(history: MinerHistory): string[] {
       ? [
         `Correct outputs: ${times(last.withheldBy.length, "validator")} withholds its pay` +
         `${
-          failed === undefined ? "" : ` until round ${failed.round + roundsInWindow}`
+          failed === undefined ? "" : ` until round ${failed.round + roundsBooked}`
         }. Check the device with: iota doctor`,
       ]
       : []),
@@ -192,8 +194,11 @@ export function adviceFor(history: MinerHistory): string[] {
         "Check the device with: iota doctor",
       ]
       : []),
-    ...(history.rounds.some((round) => !round.isHalved && round.credited + round.deferred < dueOf(round))
+    ...(history.rounds.some((round) => !round.isHalved && round.credited < dueOf(round))
       ? ["Staying until the merge: work whose gradients are gone before it is not paid after the first time."]
+      : []),
+    ...(history.rounds.some(({ isForfeited }) => isForfeited)
+      ? ["Staying until it has shown the parameters that it is asked for: before that, leaving costs what is not due."]
       : []),
     ...(isSlow
       ? [`A faster device or link: it did ${last.tasks} tasks where its stage-mates did ${amount(last.matesTasks!)}.`]

@@ -8,6 +8,7 @@
 import type { MicrobatchId, NodeId, StageIndex } from "../ids.ts";
 import type { DoneWork, StepReceipt } from "../statements/statement.ts";
 import type { WorkPath } from "../statements/work_tree.ts";
+import type { Forfeit } from "../score/work_score.ts";
 import type { VerdictFacts } from "../score/verdict.ts";
 
 /** A microbatch's way through the run, by place in the entry's `miners`. */
@@ -40,7 +41,8 @@ export interface RoundEntry {
   readonly units: readonly number[];
   readonly halved: readonly NodeId[]; // withheld a duty of the merge: half of the round's pay
   readonly qualities?: readonly number[]; // shares of the units that count, by each miner's last trial; left out: all of them
-  readonly deferred?: MinerUnits; // that the next round credits to those who show their parameters till then; left out: none
+  readonly forfeits?: readonly Forfeit[]; // of units reported before and not due: work_score.ts; left out: none
+  readonly isLast?: boolean; // no round follows: all units are due; left out: no
   readonly expelled: readonly NodeId[]; // since the run began
 }
 
@@ -189,7 +191,7 @@ export interface CarriedState {
   readonly newestRound: number;
   readonly qualities?: { readonly miners: readonly NodeId[]; readonly shares: readonly number[] };
   readonly recovery?: number; // of these
-  readonly deferred?: MinerUnits; // of the last round
+  readonly isEnded?: boolean; // by the newest round's report; left out: no
   readonly draws?: Omit<DrawsEntry, "type">; // of the open round
   readonly rounds: readonly {
     readonly round: number;

@@ -7,8 +7,8 @@
  *
  * A miner's units in a step are those of its tasks, by the stage and direction of each, and of work that was dropped. Its units
  * in a report are the sum of its paid units over the last steps of the round, all of them unless it lost what it had earned
- * before, or half that sum if it is named as halved; of either, the share that its last trial left it. What is deferred follows in
- * the same way, and adds to the next report or is forfeited.
+ * before, or half that sum if it is named as halved; of either, the share that its last trial left it. A report may take back what
+ * earlier ones credited, as long as it is not due (core/score/work_score.ts).
  */
 
 import type { NodeId } from "../ids.ts";
@@ -18,7 +18,7 @@ import { gradientError, gradientTolerance } from "../score/gradient_verdict.ts";
 import { noteQualities, payloadQualities, recoverQualities } from "../score/payload_quality.ts";
 import { endsProblem, proofProblem } from "./members_word.ts";
 import { type Pledges, takeCommitments, takeDraws, takeKey } from "./pledges.ts";
-import { bookVerdict, bookWork, openWorkBook, scoresOf, type WorkBook } from "../score/work_score.ts";
+import { bookVerdict, bookWork, firstForfeitable, openWorkBook, scoresOf, type WorkBook } from "../score/work_score.ts";
 import {
   type CarriedState,
   type LogEntry,
@@ -38,7 +38,6 @@ export interface Ledger extends Pledges {
   readonly ofValidators: Map<NodeId, WorkBook>; // with their own verdicts; they share the rounds of `common`
   readonly qualities: Map<NodeId, number>; // shares below 1, by the last trials
   recovery: number; // of these with each round
-  readonly deferred: Map<NodeId, number>; // credit that the next report may add
   unproven: number; // reports that could not be recomputed, because steps before them are lost
 }
 
@@ -51,7 +50,6 @@ export function openLedger(): Ledger {
     ofValidators: new Map(),
     qualities: new Map(),
     recovery: 0,
-    deferred: new Map(),
     draws: null,
     drawsProven: 0,
     committedRound: null,
@@ -102,7 +100,6 @@ function takeUp(ledger: Ledger, { step, round, isJournaled }: Extract<LogEntry, 
   const goesOn = isJournaled && step === ledger.nextStep && ledger.open.every((closed) => closed.round === round);
   if (!isJournaled) { // a process without its journal knows of no trial, and has another secret
     ledger.qualities.clear();
-    ledger.deferred.clear();
     ledger.draws = null;
     ledger.committedRound = null;
   }
@@ -165,47 +162,37 @@ function stepUnitsProblem({ step, miners, units, dropped, forwardUnits, pathways
 }
 
 function takeRound(ledger: Ledger, entry: RoundEntry): string | null {
-  const { round, miners, units } = entry;
+  const { round, miners, units, forfeits = [], isLast = false } = entry;
   if (units.length !== miners.length) return `round ${round} must have units for each of its ${miners.length} miners`;
-  if (entry.deferred !== undefined && entry.deferred.units.length !== entry.deferred.miners.length) {
-    return `round ${round} must have units for each of the miners that it defers`;
-  }
   if (round <= ledger.common.newestRound) return `round ${round} must come after round ${ledger.common.newestRound}`;
+  const paid = forfeits.find(({ fromRound }) => fromRound < firstForfeitable(round));
+  if (paid !== undefined) {
+    return `round ${round} may take back what is not due, from round ${firstForfeitable(round)} on: of ${paid.miner} ` +
+      `it takes back round ${paid.fromRound}`;
+  }
   const problem = ledger.isWhole ? unitsProblem(ledger, entry) : null;
   if (!ledger.isWhole) ledger.unproven += 1;
   for (const book of [ledger.common, ...ledger.ofValidators.values()]) {
-    bookWork(book, entry);
+    bookWork(book, { round, miners, units, forfeits, isLast });
     for (const miner of entry.expelled) bookVerdict(book, { miner, round, score: 0 });
   }
   recoverQualities(ledger.qualities, ledger.recovery);
-  ledger.deferred.clear();
-  for (const [i, miner] of entry.deferred?.miners.entries() ?? []) {
-    ledger.deferred.set(miner, entry.deferred!.units[i] ?? 0);
-  }
   ledger.open = [];
   ledger.isWhole = true;
   return problem;
 }
 
 function unitsProblem(ledger: Ledger, entry: RoundEntry): string | null {
-  const { round, miners, units, deferred } = entry;
+  const { round, miners, units } = entry;
   for (const [i, miner] of miners.entries()) {
     const quality = ledger.qualities.get(miner) ?? 1;
     const stated = entry.qualities?.[i] ?? 1;
     if (stated !== quality) return `round ${round} must count ${quality} of the units of ${miner}: it counts ${stated}`;
     const credits = creditsOf(ledger, { entry, miner });
-    const before = ledger.deferred.get(miner);
-    const due = before === undefined ? credits : [...credits.map((credit) => credit + before), before, ...credits];
-    if (due.includes(units[i]!)) continue;
-    return `round ${round} must credit ${miner} with what it earned in the round's steps, ${due[0] ?? 0}: it has ${
+    if (credits.includes(units[i]!)) continue;
+    return `round ${round} must credit ${miner} with what it earned in the round's steps, ${credits[0] ?? 0}: it has ${
       units[i]
     }`;
-  }
-  for (const [i, miner] of deferred?.miners.entries() ?? []) {
-    const credits = creditsOf(ledger, { entry, miner });
-    if (credits.includes(deferred!.units[i]!)) continue;
-    return `round ${round} must defer what ${miner} earned in the round's steps, ${credits[0] ?? 0}: it defers ` +
-      `${deferred!.units[i]}`;
   }
   return null;
 }
@@ -300,7 +287,7 @@ function scoresProblem(ledger: Ledger, entry: ScoresEntry): string | null {
 // -------------------------------------------------------------------------------------------------- across files
 
 export function carriedState(ledger: Ledger): CarriedState {
-  const { nextStep, isWhole, open, common, ofValidators, qualities, recovery, deferred, draws } = ledger;
+  const { nextStep, isWhole, open, common, ofValidators, qualities, recovery, draws } = ledger;
   const withheldOf = (validator: NodeId | null, { withheld }: WorkBook) => ({
     validator,
     miners: [...withheld.keys()],
@@ -313,7 +300,7 @@ export function carriedState(ledger: Ledger): CarriedState {
     newestRound: common.newestRound,
     ...(qualities.size === 0 ? {} : { qualities: { miners: [...qualities.keys()], shares: [...qualities.values()] } }),
     ...(recovery === 0 ? {} : { recovery }),
-    ...(deferred.size === 0 ? {} : { deferred: minerUnits(deferred) }),
+    ...(common.isEnded ? { isEnded: true } : {}),
     ...(draws === null ? {} : { draws: { round: draws.round, hash: draws.hash } }),
     rounds: [...common.rounds].map(([round, units]) => ({ round, ...minerUnits(units) })),
     withheld: [
@@ -324,24 +311,33 @@ export function carriedState(ledger: Ledger): CarriedState {
 }
 
 export function ledgerOf(state: CarriedState): Ledger {
-  const { nextStep, isWhole, open, newestRound, rounds, withheld, qualities, recovery = 0, deferred, draws = null } =
-    state;
+  const {
+    nextStep,
+    isWhole,
+    open,
+    newestRound,
+    rounds,
+    withheld,
+    qualities,
+    recovery = 0,
+    isEnded = false,
+    draws = null,
+  } = state;
   const mapOf = (keys: readonly NodeId[], values: readonly number[]) =>
     new Map(keys.map((key, i) => [key, values[i] ?? 0] as const));
   const shared = new Map(rounds.map(({ round, miners, units }) => [round, mapOf(miners, units)]));
   const books = withheld.map(({ validator, miners, rounds: of, shares }) => {
     const cuts = miners.map((miner, i) => [miner, { round: of[i] ?? 0, share: shares[i] ?? 0 }] as const);
-    return [validator, { rounds: shared, withheld: new Map(cuts), newestRound }] as const;
+    return [validator, { rounds: shared, withheld: new Map(cuts), newestRound, isEnded }] as const;
   });
   const common = books.find(([validator]) => validator === null)?.[1];
   return {
     ...{ nextStep, isWhole },
     open: open.map(({ step, round, miners, units }) => ({ step, round, units: mapOf(miners, units) })),
-    common: common ?? { rounds: shared, withheld: new Map(), newestRound },
+    common: common ?? { rounds: shared, withheld: new Map(), newestRound, isEnded },
     ofValidators: new Map(books.flatMap(([validator, book]) => validator === null ? [] : [[validator, book]])),
     qualities: mapOf(qualities?.miners ?? [], qualities?.shares ?? []),
     recovery,
-    deferred: mapOf(deferred?.miners ?? [], deferred?.units ?? []),
     draws,
     drawsProven: 0,
     committedRound: null,

@@ -8,6 +8,7 @@
 import type { NodeId, StageIndex } from "../ids.ts";
 import { addPathway, type ClaspBook, type ClaspEffect, effectsOf, openClasp } from "../score/clasp/clasp.ts";
 import { stepsUntilKnown } from "../score/clasp/sample_size.ts";
+import { roundsBooked } from "../score/work_score.ts";
 import type { LogEntry, StepEntry } from "./entry.ts";
 
 export interface RoundEarnings {
@@ -18,13 +19,13 @@ export interface RoundEarnings {
   readonly earned: number; // units in these steps
   readonly unpaidSteps: number; // in which its work did not count
   readonly credited: number; // units in the round's report
-  readonly deferred: number; // units that the next round's report may add
+  isForfeited: boolean; // a later report took the units back before they were due
   readonly isHalved: boolean;
   readonly quality: number; // share of the units that counts, by its last trial
   readonly isExpelled: boolean; // by its end
   score: number | null; // after the round, by reports and expulsions
   shareOfScores: number | null;
-  readonly withheldBy: NodeId[]; // validators whose own scores of it are lower
+  readonly withheldBy: NodeId[]; // validators that pay it nothing, as they found it wrong
 }
 
 export type HistoryEvent = Extract<
@@ -118,6 +119,8 @@ function takeRound(history: MinerHistory, entry: Extract<LogEntry, { type: "roun
     sumOf(steps.flatMap(({ miners, tasks }) => tasks.filter((_, place) => isCounted(miners[place]!))));
   const paid = steps.filter(({ miners, unpaid }) => !unpaid.includes(miners.indexOf(node)));
   history.isExpelled ||= entry.expelled.includes(node);
+  const lostFrom = entry.forfeits?.find(({ miner }) => miner === node)?.fromRound ?? Infinity;
+  for (const earnings of rounds) if (earnings.round >= lostFrom) earnings.isForfeited = true;
   history.steps = [];
   const wasThere = steps.some(({ miners }) => miners.includes(node));
   if (!wasThere && !entry.miners.includes(node)) return;
@@ -128,21 +131,28 @@ function takeRound(history: MinerHistory, entry: Extract<LogEntry, { type: "roun
     earned: sumOf(paid.flatMap(({ miners, units }) => units.filter((_, place) => miners[place] === node))),
     unpaidSteps: steps.length - paid.length,
     credited: entry.units[entry.miners.indexOf(node)] ?? 0,
-    deferred: entry.deferred?.units[entry.deferred.miners.indexOf(node)] ?? 0,
     isHalved: entry.halved.includes(node),
     quality: entry.qualities?.[entry.miners.indexOf(node)] ?? 1,
-    ...{ isExpelled: history.isExpelled, score: null, shareOfScores: null, withheldBy: [] },
+    ...{ isExpelled: history.isExpelled, isForfeited: false, score: null, shareOfScores: null, withheldBy: [] },
   });
 }
 
-function takeScores({ node, rounds }: MinerHistory, entry: Extract<LogEntry, { type: "scores" }>): void {
+function takeScores(
+  { node, rounds, events, isExpelled }: MinerHistory,
+  entry: Extract<LogEntry, { type: "scores" }>,
+): void {
   const last = rounds.at(-1);
   if (last?.round !== entry.round) return;
   const score = entry.scores[entry.miners.indexOf(node)] ?? 0;
   const all = sumOf(entry.scores);
   last.score = score;
   last.shareOfScores = all === 0 ? 0 : score / all;
-  for (const { validator, miners } of entry.differing) if (miners.includes(node)) last.withheldBy.push(validator);
+  if (isExpelled) return; // by all
+  const since = entry.round - roundsBooked;
+  const failed = events.flatMap((event) =>
+    event.type === "verdict" && event.miner === node && !event.passed && event.round > since ? [event.validator] : []
+  );
+  last.withheldBy.push(...new Set(failed));
 }
 
 const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);

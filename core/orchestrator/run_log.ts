@@ -4,6 +4,7 @@ import { hexOfKey } from "../chacha.ts";
 import type { NodeId } from "../ids.ts";
 import { type LoggedPathway, type MachineEntry, minerUnits, type StepEntry } from "../ledger/entry.ts";
 import type { RunRecord } from "../protocol/record.ts";
+import type { Forfeit } from "../score/work_score.ts";
 import { sha256 } from "../sha256.ts";
 import type { OrchestratorEffect } from "./event.ts";
 import type { OrchestratorState, RoundReport } from "./state.ts";
@@ -42,16 +43,18 @@ export function logDraws({ round, stream }: Pick<OrchestratorState, "round" | "s
 
 export function logRound(
   { round, units }: RoundReport,
-  { halved, qualities, deferred, expelled }: {
+  { halved, qualities, forfeits, isLast, expelled }: {
     halved: readonly NodeId[];
     qualities: readonly number[];
-    deferred: ReadonlyMap<NodeId, number>;
+    forfeits: readonly Forfeit[];
+    isLast: boolean;
     expelled: readonly NodeId[];
   },
 ): OrchestratorEffect {
   const reduced = qualities.some((quality) => quality !== 1) ? { qualities } : {};
-  const held = deferred.size === 0 ? {} : { deferred: minerUnits(deferred) };
-  return log({ type: "round", round, ...minerUnits(units), halved, ...reduced, ...held, expelled });
+  const lost = forfeits.length === 0 ? {} : { forfeits };
+  const last = isLast ? { isLast } : {};
+  return log({ type: "round", round, ...minerUnits(units), halved, ...reduced, ...lost, ...last, expelled });
 }
 
 /** The entry of a record; null: the log has none. */

@@ -112,7 +112,7 @@ export interface RoundReport {
  * Of the state's shape and of what the machine makes of an event: a journal of another one cannot be replayed. A test fails when
  * the shape changes without it.
  */
-export const stateVersion = 16;
+export const stateVersion = 17;
 
 export type Phase = "gathering" | "training" | "merging" | "closing" | "finished";
 
@@ -175,8 +175,8 @@ export interface OrchestratorState {
   readonly restoring: Map<StageIndex, "looking" | "held">;
   readonly replaced: Set<StageIndex>; // stages whose parameters this round differ from those it began with: not audited
   readonly roundUnits: Map<NodeId, number>; // of the open round's closed steps
-  readonly deferred: Map<NodeId, number>; // credit for the last round, of miners that had yet to show a state of it
-  readonly reports: RoundReport[]; // of the last merged rounds
+  readonly forfeits: Map<NodeId, number>; // rounds from which on the next report takes back what was reported and is not due
+  readonly reports: RoundReport[]; // of the last merged rounds, less what was forfeited
   readonly gradientSquares: number[]; // of each stage, squared norm of the last closed step's mean gradient
   retired: RoundSources[]; // older ones that an open audit still needs
   work: StepWork | null;
@@ -253,7 +253,7 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     restoring: new Map(),
     replaced: new Set(),
     roundUnits: new Map(),
-    deferred: new Map(),
+    forfeits: new Map(),
     reports: [],
     gradientSquares: stages.map(() => 0),
     retired: [],

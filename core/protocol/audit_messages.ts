@@ -5,6 +5,7 @@
 
 import type { Fault } from "../fault.ts";
 import type { NodeId } from "../ids.ts";
+import type { Forfeit } from "../score/work_score.ts";
 
 export const tasksOfPart = 8; // at most, of a gradient's tasks in one request to repeat them
 
@@ -55,4 +56,6 @@ export interface WorkReport {
   readonly miners: readonly NodeId[];
   readonly units: readonly number[]; // one a miner
   readonly expelled: readonly NodeId[]; // liars: they get nothing for earlier rounds either
+  readonly forfeits: readonly Forfeit[]; // of earlier rounds that are not due
+  readonly isLast: boolean; // no other round follows
 }

@@ -20,7 +20,7 @@ import type { Fault } from "../fault.ts";
 import type { InitialSource, StoredSource } from "./stored_source.ts";
 import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../ids.ts";
 
-export const PROTOCOL_VERSION = 14;
+export const PROTOCOL_VERSION = 15;
 
 export type Role = "miner" | "validator";
 

@@ -1,24 +1,45 @@
 /**
- * Miners' scores: the sum of their credited work over the last rounds, less what the verdicts of these rounds withhold.
+ * Miners' scores: the sum of their credited work over the last rounds that are due, less what verdicts withhold.
  *
- * Owns the window and the sum. Out of scope: how much a verdict withholds (verdict.ts). Pure; a validator keeps one book,
- * chain/duty turns its scores into weights.
+ * A round's work is due a few rounds later. Until then an expulsion takes it, and so does a forfeit: a miner that leaves, or fails,
+ * when it is to show what it did cannot take the pay along (orchestrator/audit/forfeits.ts). With the last report of a run all is
+ * due. This is an escrow: a cheat has to go unnoticed for `roundsUntilDue` rounds before it earns anything.
+ *
+ * Owns the window, what is due, and the sum. Out of scope: how much a verdict withholds (verdict.ts). Pure; a validator keeps one
+ * book, chain/duty turns its scores into weights.
  */
 
 import type { NodeId } from "../ids.ts";
 import type { Verdict } from "./verdict.ts";
 
 export const roundsInWindow = 8;
+export const roundsUntilDue = 4;
+export const roundsBooked = roundsInWindow + roundsUntilDue;
 
 export interface MinerScore {
   readonly miner: NodeId;
   readonly score: number; // units of work, times the share that the verdicts leave
 }
 
+/** A miner loses what it earned from this round on, as far as that was not due. */
+export interface Forfeit {
+  readonly miner: NodeId;
+  readonly fromRound: number;
+}
+
+export interface WorkReport {
+  readonly round: number;
+  readonly miners: readonly NodeId[];
+  readonly units: readonly number[]; // one a miner
+  readonly forfeits: readonly Forfeit[]; // of rounds before this one
+  readonly isLast: boolean; // no other follows
+}
+
 export interface WorkBook {
   readonly rounds: Map<number, Map<NodeId, number>>; // units by round and miner
   readonly withheld: Map<NodeId, Withheld>; // from miners whose pay is cut
   newestRound: number; // -1: none
+  isEnded: boolean; // with the newest round
 }
 
 interface Withheld {
@@ -27,19 +48,25 @@ interface Withheld {
 }
 
 export function openWorkBook(): WorkBook {
-  return { rounds: new Map(), withheld: new Map(), newestRound: -1 };
+  return { rounds: new Map(), withheld: new Map(), newestRound: -1, isEnded: false };
 }
 
+/** The first round that is not due before the report of `round`, and can be forfeited with it. */
+export const firstForfeitable = (round: number): number => Math.max(0, round - roundsUntilDue);
+
 /** Books a report, or a part of one; it replaces what is already booked, so a report may arrive twice. */
-export function bookWork(
-  book: WorkBook,
-  { round, miners, units }: { round: number; miners: readonly NodeId[]; units: readonly number[] },
-): void {
-  if (round <= book.newestRound - roundsInWindow) return;
+export function bookWork(book: WorkBook, { round, miners, units, forfeits, isLast }: WorkReport): void {
+  if (round <= book.newestRound - roundsBooked) return;
+  if (round >= book.newestRound) book.isEnded = isLast;
   book.newestRound = Math.max(book.newestRound, round);
   let ofRound = book.rounds.get(round);
   if (ofRound === undefined) book.rounds.set(round, ofRound = new Map());
   for (const [i, miner] of miners.entries()) ofRound.set(miner, units[i] ?? 0);
+  for (const { miner, fromRound } of forfeits) {
+    for (let lost = Math.max(fromRound, firstForfeitable(round)); lost < round; lost++) {
+      book.rounds.get(lost)?.delete(miner);
+    }
+  }
   forgetOld(book);
 }
 
@@ -54,17 +81,23 @@ export function bookVerdict(
 }
 
 function forgetOld(book: WorkBook): void {
-  const oldest = book.newestRound - roundsInWindow;
+  const oldest = book.newestRound - roundsBooked;
   for (const round of book.rounds.keys()) if (round <= oldest) book.rounds.delete(round);
   for (const [miner, { round }] of book.withheld) if (round <= oldest) book.withheld.delete(miner);
 }
 
-/** Of every miner that worked in the window, in order of address. */
-export function scoresOf(book: WorkBook): MinerScore[] {
+/** Of every miner with work that is booked, due or not, in order of address. */
+export function scoresOf({ rounds, withheld, newestRound, isEnded }: WorkBook): MinerScore[] {
+  const lastDue = isEnded ? newestRound : newestRound - roundsUntilDue;
   const sums = new Map<NodeId, number>();
-  for (const ofRound of book.rounds.values()) {
-    for (const [miner, units] of ofRound) sums.set(miner, (sums.get(miner) ?? 0) + units);
+  for (const [round, ofRound] of rounds) {
+    const isDue = round <= lastDue && round > lastDue - roundsInWindow;
+    for (const [miner, units] of ofRound) sums.set(miner, (sums.get(miner) ?? 0) + (isDue ? units : 0));
   }
   return [...sums].sort(([a], [b]) => a < b ? -1 : a > b ? 1 : 0)
-    .map(([miner, units]) => ({ miner, score: units * (book.withheld.get(miner)?.share ?? 1) }));
+    .map(([miner, units]) => ({ miner, score: units * (withheld.get(miner)?.share ?? 1) }));
 }
+
+/** Miners whose pay is withheld whole. */
+export const unpaidOf = ({ withheld }: WorkBook): number =>
+  [...withheld.values()].filter(({ share }) => share === 0).length;

@@ -80,7 +80,7 @@ export type ValidatorRecord =
     tolerance: number;
     gradient?: GradientSquares; // of a gradient's norm; left out: of a single task
   }
-  | { type: "scored"; round: number; miners: number; failed: number } // failed: score 0 for a failed audit
+  | { type: "scored"; round: number; miners: number; failed: number } // failed: paid nothing for a failed audit
   | { type: "requestFailed"; code: string; detail: string }
   | { type: "refused"; code: string; detail: string }
   | { type: "stopped"; finished: boolean; reason: string };

@@ -186,6 +186,8 @@ const rules: MessageRules<HubMessage> = {
         miners: list(address),
         units: list(nonNegative),
         expelled: list(address),
+        forfeits: list(v.strictObject({ miner: address, fromRound: count })),
+        isLast: flag,
       }),
       v.check(({ miners, units }) => miners.length === units.length, "there must be one count of units per miner"),
     ),

@@ -50,14 +50,14 @@ Deno.test("Chaos: miners and the orchestrator are killed on schedule, and the ru
   });
 });
 
-/** Miners without a score, summed over rounds. Each had left when it was to show its parameters, or has yet to show them. */
+/** Miners without a score, summed over rounds. Each had left, or forfeited its pay, when it was to show its parameters. */
 function unscored(folder: string): number {
   const excused = new Set<string>();
   let count = 0;
   for (const line of Deno.readTextFileSync(`${folder}/ledger.jsonl`).trim().split("\n")) {
     const { entry } = JSON.parse(line);
     if (entry?.type === "left") excused.add(entry.node);
-    if (entry?.type === "round") { for (const node of entry.deferred?.miners ?? []) excused.add(node); }
+    if (entry?.type === "round") { for (const { miner } of entry.forfeits ?? []) excused.add(miner); }
     if (entry?.type !== "scores") continue;
     count += 6 - entry.miners.length;
     assert(6 - entry.miners.length <= [...excused].filter((node) => !entry.miners.includes(node)).length, line);

@@ -8,7 +8,7 @@
 import { assert, assertEquals, assertLess } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
 import { embeddingName, parameterTable, type StageSpec } from "../../core/model/spec.ts";
-import type { MinerScore } from "../../core/score/work_score.ts";
+import { type MinerScore, roundsUntilDue } from "../../core/score/work_score.ts";
 import type { LocalLedger } from "../../chain/local/local_ledger.ts";
 import { conformWeights } from "../../chain/weights/conform.ts";
 import { keyOf, netuid, tokens } from "../conformance/chain_world.ts";
@@ -60,23 +60,29 @@ const sumOf = (values: Iterable<number>): number => [...values].reduce((sum, val
 Deno.test("Pay: in a calm swarm a miner's share of emission is within 5 % of its share of work, from the first paid epoch on", async () => {
   const config = configOf({
     model: { vocabSize: 256 }, // the tail's forward costs about twice another stage's
-    train: { steps: 6, stepsPerRound: 2, microbatchesPerStep: 5 },
+    train: { steps: 2 * (roundsUntilDue + 2), stepsPerRound: 2, microbatchesPerStep: 5 },
     swarm: { replicas: 2, validators: 1 },
   });
   const swarm = new LocalSwarm({ config });
   await swarm.startAll();
   await swarm.run();
-  assertWhole(swarm);
-  assertEquals(recordsOf(swarm, "roundMerged").length, 3);
-  assertEquals(swarm.scores.map(({ round }) => round), [0, 1, 2]);
+  assertWhole(swarm, config.train.steps);
+  const rounds = recordsOf(swarm, "roundMerged").length;
+  assertEquals([rounds, swarm.scores.map(({ round }) => round)], [roundsUntilDue + 2, [0, 1, 2, 3, 4, 5]]);
+  const paying = swarm.scores.filter(({ scores }) => scores.some(({ score }) => score > 0));
+  assertEquals(
+    paying.map(({ round }) => round),
+    [roundsUntilDue, rounds - 1],
+    "the first that is due, and the run's end",
+  );
   const ledger = openLedger();
   for (const hotkey of [voter, ...Array.from({ length: 6 }, (_, i) => keyOf(100 + i))]) {
     assertEquals(send(ledger, register(hotkey)), null);
   }
   assertEquals(send(ledger, stake(voter, tokens(1_000))), null);
   epoch(ledger);
-  for (const { round, scores } of swarm.scores) {
-    const work = workUntil(swarm, round);
+  for (const { round, scores } of paying) {
+    const work = workUntil(swarm, round === rounds - 1 ? round : round - roundsUntilDue);
     const paid = emissions(ledger, scores);
     assertEquals([paid.size, work.size], [6, 6]);
     for (const [node, done] of work) {

@@ -25,6 +25,7 @@ import { blame, hasLapsed, noteAbsence, noteWithheld } from "../members/blame.ts
 import { stepsOfRound } from "../merge/round_length.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 import type { StepWork } from "../step/step_state.ts";
+import { forfeit, isExcusable } from "./forfeits.ts";
 import { noteShownWay } from "./shown_ends.ts";
 import { addRequest } from "./audit_queue.ts";
 import {
@@ -192,14 +193,15 @@ export function onStateChecked(
   if (awaited === null) return [];
   drop(state, { node, isVain: (each) => each.round === round && each.step === step });
   if (way === null) {
+    const fromRound = isExcusable(state, node) ? round : null;
     noteWithheld(state, { node, duty: "showing" });
-    forfeit(state, { node, round });
+    forfeit(state, { node, fromRound });
     const detail = `Cannot audit step ${step} as the parameters that were shown must be in the store`;
     return [record({ type: "faultSeen", node, code: "badBlob", detail })];
   }
   const excess = excessOf(state, { awaited, way });
   if (excess !== null) {
-    forfeit(state, { node, round });
+    forfeit(state, { node, fromRound: null });
     const detail =
       `Cannot accept the parameters shown of step ${step} as the round's steps cannot lead there: ${excess}`;
     return blame(state, { node, fault: fault("badNumbers", detail) });
@@ -235,20 +237,14 @@ export function dropAwaited(state: OrchestratorState, isVain: (awaited: AwaitedS
 
 /**
  * The member is going, or loads its stage anew as it failed in a merge, and was to show a state, or the hub has yet to look at it:
- * else a cheat would leave or fail whenever it is asked. The round's pay is lost each time, as nobody can tell what was done; more
- * than that only if it happens again soon.
+ * else a cheat would leave or fail whenever it is asked.
  */
 export function noteUnshown(state: OrchestratorState, node: NodeId): void {
   const states = state.audit.awaited.get(node);
   if (states === undefined) return;
+  const fromRound = isExcusable(state, node) ? Math.min(...states.map(({ round }) => round)) : null;
   noteAbsence(state, { node, duty: "showing" });
-  for (const { round } of states) forfeit(state, { node, round });
-}
-
-/** The open round's pay, or the last one's, which has been kept back. */
-function forfeit(state: OrchestratorState, { node, round }: { node: NodeId; round: number }): void {
-  if (round === state.round) state.roundUnits.delete(node);
-  else state.deferred.delete(node);
+  forfeit(state, { node, fromRound });
 }
 
 /** The member has no longer what it was to show: it loads its stage anew, or is gone. */
@@ -272,8 +268,7 @@ function drop(
 
 /**
  * Called when a round has been merged and before its work is reported. Whoever has not shown a state of the round before it
- * gets nothing for either (audit/work_report.ts has kept back the pay of the first): else a cheat would show only what it did
- * honestly. Having no link is excused as elsewhere.
+ * gets nothing for either: else a cheat would show only what it did honestly. Having no link is excused as elsewhere.
  */
 export function endShowing(state: OrchestratorState): OrchestratorEffect[] {
   const isOld = ({ round }: AwaitedState) => round < state.round - 1;
@@ -281,22 +276,20 @@ export function endShowing(state: OrchestratorState): OrchestratorEffect[] {
   for (const [node, states] of [...state.audit.awaited]) {
     const late = states.find((each) => isOld(each) && each.change === null);
     drop(state, { node, isVain: isOld });
-    if (late !== undefined) effects.push(...missedShowing(state, { node, step: late.step }));
+    if (late !== undefined) effects.push(...missedShowing(state, { node, late }));
   }
   return effects;
 }
 
 function missedShowing(
   state: OrchestratorState,
-  { node, step }: { node: NodeId; step: number },
+  { node, late: { round, step } }: { node: NodeId; late: AwaitedState },
 ): OrchestratorEffect[] {
   const isAway = state.members.get(node)?.graceUntilMs !== null;
+  const fromRound = isExcusable(state, node) ? round : null;
   const note = isAway ? noteAbsence : noteWithheld;
   note(state, { node, duty: "showing" });
-  if (state.unpaid.has(node)) {
-    state.roundUnits.delete(node);
-    state.deferred.delete(node);
-  }
+  if (state.unpaid.has(node)) forfeit(state, { node, fromRound });
   const detail = `Cannot audit step ${step} as its parameters must be shown by the end of the next round`;
   return [record({ type: "faultSeen", node, code: "limitExceeded", detail })];
 }

@@ -20,7 +20,7 @@ export function expelConvicted(state: OrchestratorState, nowMs: number): Orchest
   for (let next = state.convicted.shift(); next !== undefined; next = state.convicted.shift()) {
     const { node, reason } = next;
     state.roundUnits.delete(node);
-    state.deferred.delete(node);
+    state.forfeits.delete(node); // an expulsion takes more
     for (const { units } of state.reports) units.delete(node);
     effects.push({ type: "disconnect", node, fault: fault("notAdmitted", reason) });
     if (state.members.has(node)) effects.push(...loseNode(state, { node, reason, nowMs, expelled: true }));

@@ -106,7 +106,15 @@ export const hubSamples: Samples<HubMessage> = {
   },
   applyMerge: { type: "applyMerge", round: 0, slices: [parameters] },
   uploadParameters: { type: "uploadParameters", round: 1 },
-  workReport: { type: "workReport", round: 3, miners: [miner, hub], units: [120, 0], expelled: [hub] },
+  workReport: {
+    type: "workReport",
+    round: 3,
+    miners: [miner, hub],
+    units: [120, 0],
+    expelled: [hub],
+    forfeits: [{ miner, fromRound: 1 }],
+    isLast: false,
+  },
   evaluate: { type: "evaluate", request: 2, round: 1, sources: [followed, { type: "initial" }], isTrial: false },
   replay: {
     type: "replay",

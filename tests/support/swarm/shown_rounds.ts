@@ -76,5 +76,8 @@ export const replaysWith = (hub: ScriptedOrchestrator, hash: string) =>
 export const faultsOf = (hub: ScriptedOrchestrator, node: NodeId) =>
   hub.records.filter((record) => (record.type === "faultSeen" || record.type === "blamed") && record.node === node)
     .length;
+/** The rounds of the kept reports that pay the node. */
+export const paidRounds = (hub: ScriptedOrchestrator, node: NodeId) =>
+  hub.state.reports.filter(({ units }) => units.has(node)).map(({ round }) => round);
 export const paidInLastRound = (hub: ScriptedOrchestrator, node: NodeId) =>
   (hub.state.reports.at(-1)!.units.get(node) ?? 0) > 0;

@@ -5,6 +5,7 @@ import { microbatchId, type NodeId, nodeId, stageIndex, taskId } from "../../../
 import type { LogEntry, StepEntry } from "../../../core/ledger/entry.ts";
 import { openLedger, scoresEntry, takeEntry } from "../../../core/ledger/ledger.ts";
 import { effectsOfMiner, type MinerHistory, openHistory, takeIntoHistory } from "../../../core/ledger/miner_history.ts";
+import type { Forfeit } from "../../../core/score/work_score.ts";
 import { workHash } from "../../../core/statements/statement.ts";
 import { adviceFor, historyText } from "../../../cli/ledger/explain_text.ts";
 
@@ -44,23 +45,25 @@ function historyOf(node: NodeId, entries: readonly LogEntry[]): MinerHistory {
   return history;
 }
 
-const round = (index: number, { units = [36, 12], halved = [], expelled = [], ...reduced }: {
+const round = (index: number, { units = [36, 12], halved = [], expelled = [], ...others }: {
   units?: number[];
   qualities?: number[];
+  forfeits?: Forfeit[];
+  isLast?: boolean;
   halved?: NodeId[];
   expelled?: NodeId[];
 } = {}): LogEntry[] => [
   ...[0, 1, 2, 3].map((i) => stepOf(4 * index + i)),
-  { type: "round", round: index, miners: [quick, slow], units, halved, ...reduced, expelled },
+  { type: "round", round: index, miners: [quick, slow], units, halved, ...others, expelled },
 ];
 
 Deno.test("History: what a node earned in each round, next to its stage-mates, and its share of all scores", () => {
-  const { rounds } = historyOf(slow, [...round(0), ...round(1)]);
+  const { rounds } = historyOf(slow, [...round(0), ...round(1, { isLast: true })]);
   assertEquals(
     rounds.map((
       { round, tasks, matesTasks, credited, score, shareOfScores },
     ) => [round, tasks, matesTasks, credited, score, shareOfScores]),
-    [[0, 4, 12, 12, 12, 0.25], [1, 4, 12, 12, 24, 0.25]],
+    [[0, 4, 12, 12, 0, 0], [1, 4, 12, 12, 24, 0.25]],
   );
 });
 
@@ -84,18 +87,18 @@ Deno.test("History: advice names what is held against a node, and nothing if not
   assertEquals(adviceTo(quick, [...round(0), ...round(1, { expelled: [quick] })]), ["Nothing in this run"]);
 });
 
-Deno.test("History: what is kept back of a round is said, and that the next one has it", () => {
-  const deferred = { miners: [quick], units: [36] };
-  const kept: LogEntry = { type: "round", round: 0, miners: [slow], units: [12], halved: [], expelled: [], deferred };
-  const history = historyOf(quick, [...round(0).slice(0, -1), kept, ...round(1, { units: [72, 12] })]);
-  const text = historyText(history).join("\n");
-  assertStringIncludes(text, "0 units credited, 36 kept back until it shows the parameters that it was asked for");
-  assertStringIncludes(text, "72 units credited, with what had been kept back of the round before");
-  assertEquals(adviceFor(history).map((line) => line.split(":")[0]), ["Only more work"]);
+Deno.test("History: what was taken back before it was due is said, with how to keep it", () => {
+  const forfeits = [{ miner: quick, fromRound: 1 }];
+  const history = historyOf(quick, [...round(0), ...round(1), ...round(2, { forfeits })]);
+  assertEquals(history.rounds.map(({ isForfeited }) => isForfeited), [false, true, false]);
+  assertStringIncludes(historyText(history).join("\n"), "36 units credited, taken back before they were due");
+  assertEquals(adviceFor(history).map((line) => line.split(":")[0]), [
+    "Staying until it has shown the parameters that it is asked for",
+  ]);
 });
 
 Deno.test("History: a validator's failed verdict lowers the score in its own book alone", () => {
-  const { rounds } = historyOf(quick, [failed(first, quick, 0), ...round(0)]);
+  const { rounds } = historyOf(quick, [failed(first, quick, 0), ...round(0, { isLast: true })]);
   assertEquals([rounds[0]?.score, rounds[0]?.withheldBy], [36, [first]]);
 });
 
@@ -132,14 +135,14 @@ Deno.test("History: in sentences, for a miner and a validator", () => {
     "  Verdicts signed by their validators: 0 of 1; the others are the hub's word.",
     "  Work found wrong that it had signed itself: 0 of 1.",
     "",
-    "Earned, in units of a mean stage's forward (a backward counts as two); a score is the sum of the last 8 rounds:",
-    "  Round 0: 4 tasks in stage 0, 12 units credited; score 12, 25.0 % of all.",
+    "Earned, in units of a mean stage's forward (a backward counts as two); a score is the sum of 8 rounds; a round counts 4 rounds later, or when the run ends:",
+    "  Round 0: 4 tasks in stage 0, 12 units credited; score 0, 0.0 % of all.",
     "",
     "Effect on the loss, from the pathways of its microbatches:",
     "  Stage 0, 4 microbatches: too few for an error bar.",
     "",
     "What would raise its pay:",
-    "  Correct outputs: 1 validator withholds its pay until round 8. Check the device with: iota doctor",
+    "  Correct outputs: 1 validator withholds its pay until round 12. Check the device with: iota doctor",
     "  A faster device or link: it did 4 tasks where its stage-mates did 12.",
   ]);
   assertEquals(historyText(historyOf(first, entries)), [

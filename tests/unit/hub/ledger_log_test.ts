@@ -28,13 +28,13 @@ import {
 
 Deno.test("Ledger: a run's log is verified line by line, and all its scores are computed again", () =>
   withMemoryFolder(async (folder) => {
-    await write(folder, { to: 3 });
+    await write(folder, { to: 6 });
     const found = await verified(folder);
     assertEquals(
       [found.wrong, found.lines, found.steps, found.rounds, found.verdicts, found.unprovenRounds],
-      [null, 1 + 3 * (stepsPerRound + 4) + 2, 9, 3, 3, 0],
+      [null, 1 + 6 * (stepsPerRound + 4) + 2, 18, 6, 6, 0],
     );
-    assertEquals(found.scores, 3 * 2 + 2); // the validator's own score of the one that failed, in rounds 1 and 2
+    assertEquals(found.scores, 6 * 2 + 2); // the validator's own score of the one that failed, once there is work that is due: in rounds 4 and 5
     assertEquals(found.signedLine, found.lines - 1);
     assertEquals([found.run, found.hub], ["run", hub.address]);
   }));

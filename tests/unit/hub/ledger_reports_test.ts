@@ -1,10 +1,17 @@
-/** What the log's reports may credit, halve and defer: all of it follows from the round's steps. */
+/** What the log's reports may credit, halve and take back: all of it follows from the rounds' steps. */
 
 import { assertEquals, assertMatch } from "@std/assert";
-import type { MachineEntry } from "../../../core/ledger/entry.ts";
-import { carriedState, ledgerOf, openLedger, takeEntry } from "../../../core/ledger/ledger.ts";
+import type { MachineEntry, RoundEntry } from "../../../core/ledger/entry.ts";
+import {
+  carriedState,
+  type Ledger,
+  ledgerOf,
+  openLedger,
+  scoresEntry,
+  takeEntry,
+} from "../../../core/ledger/ledger.ts";
 import { withMemoryFolder } from "../../support/scratch_folder.ts";
-import { left, openLog, right, roundEntry, stepEntry, verified } from "../../support/written_ledger.ts";
+import { entriesOf, left, openLog, right, roundEntry, stepEntry, verified } from "../../support/written_ledger.ts";
 
 Deno.test("Ledger: a report may give half of the pay, or that of the last steps, and nothing else", () =>
   withMemoryFolder(async (folder) => {
@@ -30,56 +37,45 @@ Deno.test("Ledger: a report may give half of the pay, or that of the last steps,
     }
   }));
 
-/** Two rounds; of the first, the report defers one miner's credit. The line that does not follow. */
-async function wrongWith(folder: string, { deferred, units }: { deferred: number; units: readonly number[] }) {
-  Deno.removeSync(folder, { recursive: true });
-  Deno.mkdirSync(folder);
-  const { log } = await openLog(folder);
-  log.begin({ step: 0, round: 0, isJournaled: false });
-  const first: MachineEntry = {
-    type: "round",
-    round: 0,
-    halved: [],
-    expelled: [],
-    miners: [left],
-    units: [18],
-    deferred: { miners: [right], units: [deferred] },
-  };
-  for (const step of [0, 1, 2]) log.take(stepEntry(step));
-  log.take(first);
-  for (const step of [3, 4, 5]) log.take(stepEntry(step));
-  log.take(roundEntry(1, [...units]));
-  log.close();
-  return (await verified(folder)).wrong?.why ?? null;
-}
+const reportWith = (round: number, others: Pick<RoundEntry, "forfeits" | "isLast">): MachineEntry => ({
+  ...{ type: "round", round, miners: [left, right], units: [18, 9], halved: [], expelled: [], ...others },
+});
+const forfeits = (fromRound: number) => ({ forfeits: [{ miner: right, fromRound }] });
 
-Deno.test("Ledger: what a report defers adds to the next or is forfeited, and both follow from the steps", () =>
+Deno.test("Ledger: a report may take back what is not due, and only that", () =>
   withMemoryFolder(async (folder) => {
     for (
-      const [deferred, units, why] of [
-        [9, [18, 18], null],
-        [9, [18, 9], null], // one of them is forfeited
-        [9, [18, 15], null], // what the first step earned was lost
-        [6, [18, 15], null],
-        [10, [18, 19], /^round 0 must defer what .* earned in the round's steps, 9: it defers 10$/],
-        [9, [18, 20], /^round 1 must credit .* in the round's steps, 18: it has 20$/],
-        [9, [27, 18], /^round 1 must credit .* in the round's steps, 18: it has 27$/],
+      const [fromRound, why] of [
+        [1, null],
+        [5, null],
+        [0, new RegExp(`^round 5 may take back what is not due, from round 1 on: of ${right} it takes back round 0$`)],
       ] as const
     ) {
-      const found = await wrongWith(folder, { deferred, units });
-      if (why === null) assertEquals(found, null, `${units}`);
+      Deno.removeSync(folder, { recursive: true });
+      Deno.mkdirSync(folder);
+      const { log } = await openLog(folder);
+      log.begin({ step: 0, round: 0, isJournaled: false });
+      for (const entry of entriesOf({ to: 5 })) log.take(entry);
+      for (const step of [15, 16, 17]) log.take(stepEntry(step));
+      log.take(reportWith(5, forfeits(fromRound)));
+      log.close();
+      const found = (await verified(folder)).wrong?.why ?? null;
+      if (why === null) assertEquals(found, null, `${fromRound}`);
       else assertMatch(found ?? "", why);
     }
   }));
 
-Deno.test("Ledger: a log's next file carries on what was deferred", () => {
+Deno.test("Ledger: a log's next file carries on what is not due", () => {
   const before = openLedger();
-  const first: MachineEntry = { type: "round", round: 0, halved: [], expelled: [], miners: [left], units: [18] };
-  for (const entry of [stepEntry(0), stepEntry(1), stepEntry(2)]) assertEquals(takeEntry(before, entry), null);
-  assertEquals(takeEntry(before, { ...first, deferred: { miners: [right], units: [9] } }), null);
+  const take = (ledger: Ledger, entries: readonly MachineEntry[]) => {
+    for (const entry of entries) assertEquals(takeEntry(ledger, entry), null);
+  };
+  const steps = (round: number) => [0, 1, 2].map((i) => stepEntry(3 * round + i));
+  for (let round = 0; round < 3; round++) take(before, [...steps(round), roundEntry(round)]);
   const after = ledgerOf(carriedState(before));
-  for (const entry of [stepEntry(3), stepEntry(4), stepEntry(5)]) assertEquals(takeEntry(after, entry), null);
-  assertEquals(takeEntry(after, roundEntry(1, [18, 18])), null);
-  for (const entry of [stepEntry(6), stepEntry(7), stepEntry(8)]) assertEquals(takeEntry(after, entry), null);
-  assertMatch(takeEntry(after, roundEntry(2, [18, 18])) ?? "", /must credit .*, 9: it has 18$/); // only once
+  take(after, [...steps(3), reportWith(3, forfeits(1))]);
+  assertEquals(scoresEntry(after).scores, [0, 0]);
+  take(after, [...steps(4), reportWith(4, { isLast: true })]);
+  assertEquals(scoresEntry(after).scores, [5 * 18, 3 * 9]);
+  assertEquals(scoresEntry(ledgerOf(carriedState(after))).scores, [5 * 18, 3 * 9]);
 });

@@ -1,0 +1,36 @@
+/**
+ * Pay that a miner loses before it is due (core/score/work_score.ts), because nobody can tell what it did for it.
+ *
+ * Who is to show its parameters, and leaves, fails or stays silent instead, loses the pay of that round and of those since. That
+ * may be bad luck, so a miner that has worked here for `roundsRemembered` rounds, and was reliable in them, loses no more. Anyone
+ * else loses all that is not due: else a cheat would leave whenever it is asked, come back under another hotkey, and keep what it
+ * got for the rounds before. The next report names who lost what.
+ */
+
+import type { NodeId } from "../../ids.ts";
+import { firstForfeitable } from "../../score/work_score.ts";
+import { hasLapsed, roundsRemembered } from "../members/blame.ts";
+import type { OrchestratorState } from "../state.ts";
+
+/** Asked before the lapse is noted. */
+export function isExcusable(state: OrchestratorState, node: NodeId): boolean {
+  const { standings, reports, round } = state;
+  const absentRound = standings.get(node)?.absentRound ?? null;
+  const wasAway = absentRound !== null && absentRound < round && absentRound + roundsRemembered >= round;
+  return !wasAway && !hasLapsed(state, node) && reports.at(-roundsRemembered)?.units.has(node) === true;
+}
+
+/** What it earned from this round on. @default all that is not due */
+export function forfeit(
+  state: OrchestratorState,
+  { node, fromRound }: { node: NodeId; fromRound: number | null },
+): void {
+  const { reports, roundUnits, forfeits } = state;
+  roundUnits.delete(node);
+  const next = (reports.at(-1)?.round ?? -1) + 1; // the next report's
+  const from = Math.max(fromRound ?? 0, firstForfeitable(next));
+  const lost = reports.filter(({ round, units }) => round >= from && units.has(node));
+  if (lost.length === 0) return;
+  for (const { units } of lost) units.delete(node);
+  forfeits.set(node, Math.min(from, forfeits.get(node) ?? from));
+}
