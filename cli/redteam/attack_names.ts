@@ -14,6 +14,7 @@ export const attackNames = [
     "leaver",
     "skipper",
     "unmerged",
+    "sparing",
   ] as const,
   ...[
     "delayed",

@@ -93,12 +93,17 @@ export const attacks: Readonly<Record<AttackName, Attack>> = {
   skipper: one(
     "skips its layers in all steps but a round's first, which saves it nearly all work, and never shows its parameters",
     middle,
-    ({ stepsPerRound }) => together(skipsLater(stepsPerRound), showsNothing),
+    ({ stepsPerRound }) => together(skipsLater({ stepsPerRound, every: 1 }), showsNothing),
   ),
   unmerged: one(
     "the same, and when it is to show them fails in the merge, so that it no longer has them",
     middle,
-    ({ stepsPerRound }) => together(skipsLater(stepsPerRound), failsUnshown()),
+    ({ stepsPerRound }) => together(skipsLater({ stepsPerRound, every: 1 }), failsUnshown()),
+  ),
+  sparing: one(
+    "skips its layers in every third task of the steps after a round's first, and else behaves",
+    middle,
+    ({ stepsPerRound }) => skipsLater({ stepsPerRound, every: 3 }),
   ),
   delayed: one("answers every task with the result of the one before", middle, () => delays(1)),
   replayed: one("computes one task and repeats its result for all others", middle, () => replays(Infinity)),

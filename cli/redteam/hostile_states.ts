@@ -2,6 +2,7 @@
 
 import { fault } from "../../core/fault.ts";
 import type { NodeMessage } from "../../core/protocol/message.ts";
+import type { StageInput } from "../../gpu/compute.ts";
 import { joinsAnew } from "./hostile_merges.ts";
 import { type Hostile, instead, together } from "./hostile_node.ts";
 import { skipsLayers } from "./hostile_tasks.ts";
@@ -19,21 +20,24 @@ export function inLaterSteps(
   return together(make(later), steps.watch);
 }
 
-/** Passes on what it is given, in every step but the first of each round. */
-export function skipsLater(stepsPerRound: number): Hostile {
+/** Passes on what it is given, in every step but the first of each round, in every nth task, which an input's bytes decide. */
+export function skipsLater({ stepsPerRound, every }: { stepsPerRound: number; every: number }): Hostile {
   const steps = openSteps();
   return together({
     compute: (honest, spec) => {
       const skipping = skipsLayers.compute?.(honest, spec) ?? {};
       const { forward = honest.forward, backward = honest.backward } = skipping;
-      const isFirst = () => steps.open % stepsPerRound === 0;
+      const isDone = (input: StageInput) =>
+        steps.open % stepsPerRound === 0 || (input.type === "wire" && sumOf(input.wire) % every !== 0);
       return {
-        forward: (...given) => (isFirst() ? honest.forward : forward)(...given),
-        backward: (...given) => (isFirst() ? honest.backward : backward)(...given),
+        forward: (input, ...rest) => (isDone(input) ? honest.forward : forward)(input, ...rest),
+        backward: (input, ...rest) => (isDone(input) ? honest.backward : backward)(input, ...rest),
       };
     },
   }, steps.watch);
 }
+
+const sumOf = (bytes: Uint8Array): number => bytes.reduce((sum, byte) => sum + byte, 0);
 
 /** The open step, as a member knows it. */
 function openSteps(): { readonly open: number; readonly watch: Hostile } {
