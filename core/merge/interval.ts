@@ -13,14 +13,25 @@ export interface Interval {
   steps: number; // of the open round; used where the configuration leaves it to measuring
   closed: number; // steps measured in it
   stepsMs: number; // what they took
+  firstMs: number; // of that, the first
   closedMs: number | null; // when the newest of them closed; null: a restart has come in between
 }
 
-export const openInterval = (): Interval => ({ steps: 1, closed: 0, stepsMs: 0, closedMs: null });
+export const openInterval = (): Interval => ({ steps: 1, closed: 0, stepsMs: 0, firstMs: 0, closedMs: null });
 
 interface Times {
   readonly stepMs: number; // above 0
-  readonly mergeMs: number; // from the last step's end to the agreed result, waits included
+  readonly mergeMs: number; // that merging takes
+}
+
+/**
+ * What a round's steps and its merge take. A merge lasts from the last step's end to the agreed result, with the optimizer's work on
+ * that step, which otherwise is a part of the step that follows: so what merging adds is that time, less what the first step of a
+ * round is shorter than its others.
+ */
+export function timesOf({ closed, stepsMs, firstMs }: Interval, lastedMs: number): Times {
+  const stepMs = closed > 1 ? (stepsMs - firstMs) / (closed - 1) : stepsMs;
+  return { stepMs, mergeMs: Math.max(0, closed > 1 ? lastedMs + firstMs - stepMs : lastedMs) };
 }
 
 /** The next round's steps, given the length of the one before. */

@@ -2,7 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
-import { stepsFor } from "../../core/merge/interval.ts";
+import { openInterval, stepsFor, timesOf } from "../../core/merge/interval.ts";
 import { measuredSteps, renewInterval } from "../../core/orchestrator/merge/round_length.ts";
 import { resolveConfig } from "../../core/config/parse.ts";
 import { commit, merging, reduceAll } from "../support/swarm/scripted_merge.ts";
@@ -39,6 +39,16 @@ Deno.test("Round length: neither slow links nor one absurd merge make it longer 
   assertEquals(lengths({ stepMs: 1, mergeMs: 1e12 }, 1, { "train.mostStepsPerRound": 5 }).at(-1), 5);
   assertEquals(stepsFor({ stepMs: 1_000, mergeMs: 1e12 }, { before: 3, train: trainWith({}) }), 6);
   assertEquals(lengths({ stepMs: 1_000, mergeMs: 1_000 }, 1, { "train.mergeShare": 0.5 }).at(-1), 1);
+});
+
+Deno.test("Round length: what merging adds is without the optimizer's work, which the next round's first step lacks", () => {
+  const steps = { ...openInterval(), closed: 5, stepsMs: 240 + 4 * 300, firstMs: 240 };
+  assertEquals(timesOf(steps, 270), { stepMs: 300, mergeMs: 210 });
+  assertEquals(timesOf({ ...openInterval(), closed: 1, stepsMs: 300, firstMs: 300 }, 270), {
+    stepMs: 300,
+    mergeMs: 270,
+  });
+  assertEquals(timesOf(steps, 20).mergeMs, 0);
 });
 
 const measured = { train: { stepsPerRound: 0, microbatchesPerStep: 4 } };

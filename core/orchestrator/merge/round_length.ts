@@ -7,7 +7,7 @@
  */
 
 import { isMeasured, longestRound } from "../../config/round_length.ts";
-import { stepsFor } from "../../merge/interval.ts";
+import { stepsFor, timesOf } from "../../merge/interval.ts";
 import type { OrchestratorState } from "../state.ts";
 import type { StepOutcome } from "../step/step_outcome.ts";
 
@@ -31,6 +31,7 @@ export function measuredSteps({ config, interval }: Pick<OrchestratorState, "con
 }
 
 export function noteStep({ interval }: OrchestratorState, { outcome, nowMs }: { outcome: StepOutcome; nowMs: number }) {
+  if (interval.closed === 0) interval.firstMs = outcome.stepMs;
   interval.closed += 1;
   interval.stepsMs += outcome.stepMs;
   interval.closedMs = nowMs;
@@ -39,7 +40,7 @@ export function noteStep({ interval }: OrchestratorState, { outcome, nowMs }: { 
 /** The process was away: neither its steps nor its merge took as long as the clock says. */
 export function forgetTimes({ interval }: OrchestratorState): void {
   interval.closed = 0;
-  interval.stepsMs = 0;
+  interval.stepsMs = interval.firstMs = 0;
   interval.closedMs = null;
 }
 
@@ -48,8 +49,8 @@ export function renewInterval(state: OrchestratorState, mergedMs: number | null)
   const { interval, config } = state;
   const { closed, stepsMs, closedMs } = interval;
   if (mergedMs !== null && closedMs !== null && closed > 0 && stepsMs > 0) {
-    const times = { stepMs: stepsMs / closed, mergeMs: Math.max(0, mergedMs - closedMs) };
-    interval.steps = stepsFor(times, { before: interval.steps, train: config.train });
+    const times = timesOf(interval, Math.max(0, mergedMs - closedMs));
+    if (times.stepMs > 0) interval.steps = stepsFor(times, { before: interval.steps, train: config.train });
   }
   forgetTimes(state);
 }
