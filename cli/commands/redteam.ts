@@ -9,7 +9,7 @@ const decided = ["resume", "fresh", "stages", "replicas", "validators", "steps",
 export const command: Command = {
   name: "redteam",
   summary: "let known attackers loose on a swarm in this process and see what they achieve",
-  usage: "redteam [--attack NAME|all] [--rounds N] [options]",
+  usage: "redteam [--attack NAME|all] [--rounds N] [--honest-rounds N] [options]",
   about:
     "Runs a swarm of three stages with three replicas and three validators in this one process and in virtual time, with the code " +
     "of real miners, validators and orchestrator; then once more for each attack, with hostile members in their places. Tells in " +
@@ -32,7 +32,16 @@ export const command: Command = {
       min: 2,
       max: 1000,
       default: 20,
-      doc: "rounds of each run; attackers behave in the first",
+      doc: "rounds of each run",
+    },
+    {
+      name: "honest-rounds",
+      kind: "int",
+      placeholder: "N",
+      min: 0,
+      max: 999,
+      default: 0,
+      doc: "of these, in which attackers behave before they begin; they keep what is due of that",
     },
     ...runOptions.filter(({ name }) => !decided.includes(name)).map((option) =>
       option.name === "size" ? { ...option, defaultText: "toy" } : option

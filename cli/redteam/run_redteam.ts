@@ -2,8 +2,8 @@
  * `iota redteam`: lets the attackers of the catalogue loose on whole swarms in this process, each beside a calm run of the same
  * seed, and says what came of it.
  *
- * Three stages of three replicas, three validators, real numbers, virtual time. Attackers behave in the first round, so that
- * they are known as honest when they begin.
+ * Three stages of three replicas, three validators, real numbers, virtual time. Pay counts from the attack's first round on; it
+ * includes that of honest rounds before it, which is due later.
  */
 
 import { openProgress } from "../output/progress.ts";
@@ -38,7 +38,6 @@ const device: ComputeHost = { adapter: cpuAdapter, openStage: createCpuStage, fi
 const stages = 3;
 const replicas = 3;
 const plenty = 1_000_000;
-const fromRound = 1;
 
 /** The attacks are written for these; payload patches for float32, false means for replicas that reduce. */
 const fixed = {
@@ -62,6 +61,15 @@ export async function runRedteam(context: CommandContext): Promise<number> {
   const wanted = options.text("attack") ?? "all";
   const names = attackNames.filter((name) => wanted === "all" || wanted === name);
   const rounds = options.number("rounds") ?? 20;
+  const fromRound = options.number("honest-rounds") ?? 0;
+  if (fromRound >= rounds) {
+    throw new UsageError(
+      `Cannot attack as --honest-rounds must be less than --rounds, ${rounds}: current value is ${fromRound}`,
+      {
+        next: "See: iota redteam --help",
+      },
+    );
+  }
   const config = await configFor(context, rounds);
   const folder = await Deno.makeTempDir({ prefix: "iota-redteam-" });
   try {
@@ -78,7 +86,7 @@ export async function runRedteam(context: CommandContext): Promise<number> {
       const progress = openProgress(output, "attacking", "attacks");
       for (const [done, name] of names.entries()) {
         progress.at(done, names.length, name);
-        const row = await attacked({ name, ...run, rounds, calmLoss });
+        const row = await attacked({ name, ...run, rounds, fromRound, calmLoss });
         rows.push(row);
         output.event({ type: "attack", ...row });
         output.line(`${name.padEnd(nameWidth)}${attacks[name].doc}`);
@@ -115,10 +123,11 @@ async function configFor(context: CommandContext, rounds: number): Promise<RunCo
 interface AttackedRunOptions extends Pick<LabOptions, "config" | "batches" | "device" | "signal"> {
   readonly name: AttackName;
   readonly rounds: number;
+  readonly fromRound: number; // the first that is attacked
   readonly calmLoss: number;
 }
 
-async function attacked({ name, rounds, calmLoss, ...run }: AttackedRunOptions): Promise<AttackRow> {
+async function attacked({ name, rounds, fromRound, calmLoss, ...run }: AttackedRunOptions): Promise<AttackRow> {
   const { config } = run;
   const attack = attacks[name];
   const sides = sidesOf(attack, config);
@@ -127,7 +136,8 @@ async function attacked({ name, rounds, calmLoss, ...run }: AttackedRunOptions):
   const book: AttackBook = openBook(sides, fromRound);
   const { loss } = await runLab({
     ...run,
-    patch: (place, world) => hostile.has(addressOf(place, config)) ? patched(attack, { place, world, config }) : {},
+    patch: (place, world) =>
+      hostile.has(addressOf(place, config)) ? patched(attack, { place, world, config, fromRound }) : {},
     onRecord: (record, state) => noteRecord(book, record, state),
     onScores: (scores) => noteScores(book, scores),
   });
@@ -157,7 +167,12 @@ function sidesOf({ stage, miners, slowness = 1, validator }: Attack, config: Run
 
 function patched(
   { miner, validator, slowness }: Attack,
-  { place: { role }, world: { device, store, state }, config }: { place: Place; world: LabWorld; config: RunConfig },
+  { place: { role }, world: { device, store, state }, config, fromRound }: {
+    place: Place;
+    world: LabWorld;
+    config: RunConfig;
+    fromRound: number;
+  },
 ): Own {
   const isOn = () => state().round >= fromRound;
   const { stepsPerRound } = config.train;

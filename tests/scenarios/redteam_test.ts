@@ -17,7 +17,7 @@ Deno.test("Red team: whoever sends the wrong sign is noticed, expelled and unpai
   const [row] = attacks as Record<string, unknown>[];
   assertEquals({ ...row, lossGap: 0 }, {
     name: "flip",
-    rounds: 2,
+    rounds: 3,
     roundsToDetection: 1,
     ejected: true,
     lossGap: 0,

@@ -242,9 +242,10 @@ export function dropAwaited(state: OrchestratorState, isVain: (awaited: AwaitedS
 export function noteUnshown(state: OrchestratorState, node: NodeId): void {
   const states = state.audit.awaited.get(node);
   if (states === undefined) return;
-  const fromRound = isExcusable(state, node) ? Math.min(...states.map(({ round }) => round)) : null;
-  noteAbsence(state, { node, duty: "showing" });
-  forfeit(state, { node, fromRound });
+  const isExcused = isExcusable(state, node);
+  const note = isExcused ? noteAbsence : noteWithheld;
+  note(state, { node, duty: "showing" });
+  forfeit(state, { node, fromRound: isExcused ? Math.min(...states.map(({ round }) => round)) : null });
 }
 
 /** The member has no longer what it was to show: it loads its stage anew, or is gone. */
