@@ -18,7 +18,7 @@ import { gradientError, gradientTolerance } from "../score/gradient_verdict.ts";
 import { noteQualities, payloadQualities, recoverQualities } from "../score/payload_quality.ts";
 import { endsProblem, proofProblem } from "./members_word.ts";
 import { type Pledges, takeCommitments, takeDraws, takeKey } from "./pledges.ts";
-import { bookVerdict, bookWork, firstForfeitable, openWorkBook, scoresOf, type WorkBook } from "../score/work_score.ts";
+import { bookVerdict, bookWork, firstNotDue, openWorkBook, scoresOf, type WorkBook } from "../score/work_score.ts";
 import {
   type CarriedState,
   type LogEntry,
@@ -165,10 +165,11 @@ function takeRound(ledger: Ledger, entry: RoundEntry): string | null {
   const { round, miners, units, forfeits = [], isLast = false } = entry;
   if (units.length !== miners.length) return `round ${round} must have units for each of its ${miners.length} miners`;
   if (round <= ledger.common.newestRound) return `round ${round} must come after round ${ledger.common.newestRound}`;
-  const paid = forfeits.find(({ fromRound }) => fromRound < firstForfeitable(round));
-  if (paid !== undefined) {
-    return `round ${round} may take back what is not due, from round ${firstForfeitable(round)} on: of ${paid.miner} ` +
-      `it takes back round ${paid.fromRound}`;
+  const first = firstNotDue(ledger.common.newestRound);
+  const due = forfeits.find(({ fromRound }) => fromRound < first);
+  if (due !== undefined) {
+    return `round ${round} may take back what is not due, from round ${first} on: of ${due.miner} it takes back round ` +
+      `${due.fromRound}`;
   }
   const problem = ledger.isWhole ? unitsProblem(ledger, entry) : null;
   if (!ledger.isWhole) ledger.unproven += 1;

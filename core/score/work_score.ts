@@ -51,19 +51,20 @@ export function openWorkBook(): WorkBook {
   return { rounds: new Map(), withheld: new Map(), newestRound: -1, isEnded: false };
 }
 
-/** The first round that is not due before the report of `round`, and can be forfeited with it. */
-export const firstForfeitable = (round: number): number => Math.max(0, round - roundsUntilDue);
+/** The first round that is not due once the newest has been reported, and so can be forfeited with the next report. */
+export const firstNotDue = (newestRound: number): number => Math.max(0, newestRound - roundsUntilDue + 1);
 
 /** Books a report, or a part of one; it replaces what is already booked, so a report may arrive twice. */
 export function bookWork(book: WorkBook, { round, miners, units, forfeits, isLast }: WorkReport): void {
   if (round <= book.newestRound - roundsBooked) return;
+  const first = firstNotDue(book.newestRound);
   if (round >= book.newestRound) book.isEnded = isLast;
   book.newestRound = Math.max(book.newestRound, round);
   let ofRound = book.rounds.get(round);
   if (ofRound === undefined) book.rounds.set(round, ofRound = new Map());
   for (const [i, miner] of miners.entries()) ofRound.set(miner, units[i] ?? 0);
   for (const { miner, fromRound } of forfeits) {
-    for (let lost = Math.max(fromRound, firstForfeitable(round)); lost < round; lost++) {
+    for (let lost = Math.max(fromRound, first); lost < round; lost++) {
       book.rounds.get(lost)?.delete(miner);
     }
   }

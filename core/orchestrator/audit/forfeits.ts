@@ -8,7 +8,7 @@
  */
 
 import type { NodeId } from "../../ids.ts";
-import { firstForfeitable } from "../../score/work_score.ts";
+import { firstNotDue } from "../../score/work_score.ts";
 import { hasLapsed, roundsRemembered } from "../members/blame.ts";
 import type { OrchestratorState } from "../state.ts";
 
@@ -27,8 +27,7 @@ export function forfeit(
 ): void {
   const { reports, roundUnits, forfeits } = state;
   roundUnits.delete(node);
-  const next = (reports.at(-1)?.round ?? -1) + 1; // the next report's
-  const from = Math.max(fromRound ?? 0, firstForfeitable(next));
+  const from = Math.max(fromRound ?? 0, firstNotDue(reports.at(-1)?.round ?? -1));
   const lost = reports.filter(({ round, units }) => round >= from && units.has(node));
   if (lost.length === 0) return;
   for (const { units } of lost) units.delete(node);

@@ -69,6 +69,13 @@ Deno.test("Work score: what is forfeited was not due, and later rounds count aga
   assertEquals(scores(book), [6, 7]);
 });
 
+Deno.test("Work score: rounds without a report, which were undone, put off nothing and make nothing due that was forfeited", () => {
+  const book = openWorkBook();
+  for (const round of [0, 1, 2, 3, 4, 5]) report(book, { round, units: { a: 1, b: 1 } });
+  report(book, { round: 7, units: { a: 1, b: 1 }, forfeits: [{ miner: a, fromRound: 2 }] });
+  assertEquals(scores(book), [2, 4]);
+});
+
 Deno.test("Work score: a miner that failed an audit gets nothing until the failure has left the books", () => {
   const book = openWorkBook();
   for (let round = 0; round < 2 * roundsBooked; round++) {
