@@ -64,8 +64,8 @@ export function bookWork(book: WorkBook, { round, miners, units, forfeits, isLas
   if (ofRound === undefined) book.rounds.set(round, ofRound = new Map());
   for (const [i, miner] of miners.entries()) ofRound.set(miner, units[i] ?? 0);
   for (const { miner, fromRound } of forfeits) {
-    for (let lost = Math.max(fromRound, first); lost < round; lost++) {
-      book.rounds.get(lost)?.delete(miner);
+    for (const [booked, units] of book.rounds) {
+      if (booked >= Math.max(fromRound, first) && booked < round) units.delete(miner);
     }
   }
   forgetOld(book);
