@@ -2,7 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
-import { roundsRemembered } from "../../core/orchestrator/members/blame.ts";
+import { isResting, noteWithheld, roundsRemembered } from "../../core/orchestrator/members/blame.ts";
 import type { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 import { check, drawn, fine, merge, paidRounds, show, train } from "../support/swarm/shown_rounds.ts";
 
@@ -29,6 +29,17 @@ Deno.test("Forfeits: a new miner that leaves when it is to show its parameters l
   assertEquals(paidRounds(hub, leaver), [0, 1]); // four rounds are not due, and the open one
   assertEquals([...hub.state.forfeits], [[leaver, 2]]);
   assertEquals(paidRounds(hub, honest), [0, 1, 2, 3, 4, 5]);
+});
+
+Deno.test("Forfeits: so does one that lets its tasks pass until it is put to rest", () => {
+  const { hub, nodes } = drawn({ stepsPerRound: 4 });
+  const [idle, honest] = nodes;
+  train(hub, nodes);
+  assertEquals([hub.state.phase, hub.state.roundUnits.has(idle)], ["training", true]);
+  while (!isResting(hub.state, idle)) noteWithheld(hub.state, { node: idle, duty: "tasks" });
+  hub.step({ type: "tick" });
+  assertEquals(hub.state.members.get(idle)?.stage, null);
+  assertEquals([hub.state.roundUnits.has(idle), hub.state.roundUnits.has(honest)], [false, true]);
 });
 
 Deno.test("Forfeits: a miner that was reliable for long loses the round asked about, and the second time the rest", () => {
