@@ -65,7 +65,7 @@ export function bookWork(book: WorkBook, { round, miners, units, forfeits, isLas
   for (const [i, miner] of miners.entries()) ofRound.set(miner, units[i] ?? 0);
   for (const { miner, fromRound } of forfeits) {
     for (const [booked, units] of book.rounds) {
-      if (booked >= Math.max(fromRound, first) && booked < round) units.delete(miner);
+      if (booked >= Math.max(fromRound, first) && booked < round && units.has(miner)) units.set(miner, 0);
     }
   }
   forgetOld(book);

@@ -2,7 +2,10 @@
 
 import { assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
+import type { MachineEntry } from "../../core/ledger/entry.ts";
+import { openLedger, scoresEntry, takeEntry } from "../../core/ledger/ledger.ts";
 import { isResting, noteWithheld, roundsRemembered } from "../../core/orchestrator/members/blame.ts";
+import { bookWork, openWorkBook, scoresOf, type WorkBook } from "../../core/score/work_score.ts";
 import type { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 import { check, drawn, fine, merge, paidRounds, show, train } from "../support/swarm/shown_rounds.ts";
 
@@ -18,6 +21,25 @@ function rounds(hub: ScriptedOrchestrator, nodes: readonly NodeId[], count: numb
     }
     merge(hub, nodes);
   }
+}
+
+/** Books what a validator has been told since it was asked last. */
+function follow(hub: ScriptedOrchestrator, validator: NodeId, book: WorkBook): WorkBook {
+  for (const message of hub.inbox(validator).splice(0)) if (message.type === "workReport") bookWork(book, message);
+  return book;
+}
+
+/** A round in which the first of them shows what cannot be. */
+function roundWithLie(hub: ScriptedOrchestrator, [liar, honest]: readonly [NodeId, NodeId]): void {
+  lie(hub, [liar, honest], train(hub, [liar, honest]));
+}
+
+function lie(hub: ScriptedOrchestrator, [liar, honest]: readonly [NodeId, NodeId], step: number): void {
+  show(hub, liar, step);
+  check(hub, liar, { ...fine, isFinite: false });
+  show(hub, honest, step);
+  check(hub, honest, fine);
+  merge(hub, [liar, honest]);
 }
 
 Deno.test("Forfeits: a new miner that leaves when it is to show its parameters loses all that is not due", () => {
@@ -102,4 +124,52 @@ Deno.test("Forfeits: who has not shown them by the end of the next round loses b
   const reports = hub.inbox(judge).flatMap((message) => message.type === "workReport" ? [message] : []);
   assertEquals(reports.map(({ forfeits }) => forfeits), [[], [{ miner: silent, fromRound: 0 }]]);
   assertEquals(hub.state.forfeits.size, 0);
+});
+
+Deno.test("Forfeits: a validator that was away when they were reported, or comes later, scores as the others do", () => {
+  const { hub, nodes } = drawn();
+  const steady = hub.validator("steady");
+  rounds(hub, nodes, 6);
+  const [ofJudge, ofSteady] = [follow(hub, judge, openWorkBook()), follow(hub, steady, openWorkBook())];
+  hub.step({ type: "nodeDisconnected", node: judge });
+  hub.wait(hub.state.config.limits.disconnectGraceMs + 1);
+  roundWithLie(hub, nodes);
+  hub.inbox(judge).length = 0;
+  hub.validator("judge");
+  rounds(hub, nodes, 4);
+  const late = hub.validator("late");
+  const scores = scoresOf(follow(hub, steady, ofSteady));
+  assertEquals(scores.map(({ score }) => score), [24, 84]); // of seven rounds that are due the liar has two
+  assertEquals(scoresOf(follow(hub, judge, ofJudge)), scores);
+  assertEquals(scoresOf(follow(hub, late, openWorkBook())), scores);
+});
+
+Deno.test("Forfeits: after a round that was begun anew the log and all validators agree", () => {
+  const { hub, nodes } = drawn();
+  const entries: MachineEntry[] = [];
+  const { watch } = hub;
+  hub.watch = (event, effects) => {
+    watch(event, effects);
+    for (const effect of effects) if (effect.type === "log") entries.push(effect.entry);
+  };
+  rounds(hub, nodes, 8);
+  hub.state.restartBecause = "wires were made up"; // as the referee sets it
+  hub.step({ type: "tick" });
+  assertEquals([hub.state.round, hub.state.reports.at(-1)?.round], [9, 7]);
+  hub.step({ type: "checkpointWritten", round: 9, folder: "" });
+  for (const node of nodes) {
+    const inbox = hub.inbox(node);
+    inbox.splice(0, inbox.findLastIndex(({ type }) => type === "assign"));
+    hub.load(node);
+  }
+  while (hub.state.phase === "training") {
+    hub.work(nodes);
+    for (const node of nodes) if (hub.maySeal(node)) hub.seal(node);
+  }
+  lie(hub, nodes, hub.state.step - 1);
+  const ledger = openLedger();
+  for (const entry of entries) assertEquals(takeEntry(ledger, entry), null);
+  const scores = scoresOf(follow(hub, judge, openWorkBook()));
+  assertEquals(scoresEntry(ledger).scores, scores.map(({ score }) => score));
+  assertEquals(scores.map(({ score }) => score), [48, 72]);
 });

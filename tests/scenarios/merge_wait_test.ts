@@ -2,6 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
+import { waitDueMs, waitsForAudits } from "../../core/orchestrator/audit/round_audits.ts";
 import { commit, reduceAll, stageOf } from "../support/swarm/scripted_merge.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 
@@ -69,6 +70,17 @@ Deno.test("Merge: for a validator that does not answer it waits a tenth of the t
   assertEquals(stageOf(hub).phase, "applying");
   applied(hub, nodes);
   assertEquals([hub.state.phase, waitedMs(hub), hub.count("faultSeen")], ["training", [100], 0]);
+});
+
+Deno.test("Merge: its wait is over when its deadline is, however the times round", () => {
+  const { hub } = reduced();
+  const merge = hub.state.merge!;
+  for (let i = 0; i < 200; i++) {
+    merge.waitsSinceMs = 1_000_000.1 + 0.37 * i;
+    hub.state.interval.stepsMs = 4_001.7 + 1.1 * i;
+    const dueMs = waitDueMs(hub.state)!;
+    assertEquals([waitsForAudits(hub.state, dueMs - 1), waitsForAudits(hub.state, dueMs)], [true, false], `${i}`);
+  }
 });
 
 Deno.test("Merge: without a validator it does not wait", () => {

@@ -17,7 +17,7 @@ export function isExcusable(state: OrchestratorState, node: NodeId): boolean {
   const { standings, reports, round } = state;
   const absentRound = standings.get(node)?.absentRound ?? null;
   const wasAway = absentRound !== null && absentRound < round && absentRound + roundsRemembered >= round;
-  return !wasAway && !hasLapsed(state, node) && reports.at(-roundsRemembered)?.units.has(node) === true;
+  return !wasAway && !hasLapsed(state, node) && (reports.at(-roundsRemembered)?.units.get(node) ?? 0) > 0;
 }
 
 /** What it earned from this round on. @default all that is not due */
@@ -30,6 +30,6 @@ export function forfeit(
   const from = Math.max(fromRound ?? 0, firstNotDue(reports.at(-1)?.round ?? -1));
   const lost = reports.filter(({ round, units }) => round >= from && units.has(node));
   if (lost.length === 0) return;
-  for (const { units } of lost) units.delete(node);
+  for (const { units } of lost) units.set(node, 0); // and not nothing: a validator that returns gets the reports again
   forfeits.set(node, Math.min(from, forfeits.get(node) ?? from));
 }

@@ -30,9 +30,12 @@ function hasOpenReplays({ audit, round, validators }: OrchestratorState): boolea
 
 /** Whether a stage whose slices are reduced waits with applying them. */
 export function waitsForAudits(state: OrchestratorState, nowMs: number): boolean {
-  const leftMs = mostWaitMs(state) - (state.merge?.waitedMs ?? 0);
-  return nowMs - (state.merge?.waitsSinceMs ?? nowMs) < leftMs && hasOpenReplays(state);
+  return nowMs < dueMs(state, state.merge?.waitsSinceMs ?? nowMs) && hasOpenReplays(state);
 }
+
+/** One sum for the wait and its deadline: rounded otherwise, the clock could stand at a deadline that has not passed. */
+const dueMs = (state: OrchestratorState, sinceMs: number): number =>
+  sinceMs + mostWaitMs(state) - (state.merge?.waitedMs ?? 0);
 
 const mostWaitMs = ({ interval, config }: OrchestratorState) =>
   Math.min(mostWait * interval.stepsMs, config.limits.mergePhaseMs);
@@ -50,6 +53,6 @@ export function timeWait({ merge }: OrchestratorState, nowMs: number): void {
 
 /** When the wait ends; null: the merge does not wait. */
 export function waitDueMs(state: OrchestratorState): number | null {
-  const { waitsSinceMs = null, waitedMs = 0 } = state.merge ?? {};
-  return waitsSinceMs === null ? null : waitsSinceMs + mostWaitMs(state) - waitedMs;
+  const { waitsSinceMs = null } = state.merge ?? {};
+  return waitsSinceMs === null ? null : dueMs(state, waitsSinceMs);
 }

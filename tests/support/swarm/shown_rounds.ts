@@ -78,6 +78,6 @@ export const faultsOf = (hub: ScriptedOrchestrator, node: NodeId) =>
     .length;
 /** The rounds of the kept reports that pay the node. */
 export const paidRounds = (hub: ScriptedOrchestrator, node: NodeId) =>
-  hub.state.reports.filter(({ units }) => units.has(node)).map(({ round }) => round);
+  hub.state.reports.filter(({ units }) => (units.get(node) ?? 0) > 0).map(({ round }) => round);
 export const paidInLastRound = (hub: ScriptedOrchestrator, node: NodeId) =>
   (hub.state.reports.at(-1)!.units.get(node) ?? 0) > 0;
