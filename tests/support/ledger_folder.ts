@@ -44,7 +44,10 @@ function roundOf(round: number, { right, wrong, validator }: LedgerMembers): Mac
     ...Array.from({ length: stepsPerRound }, (_, i) => stepOf(stepsPerRound * round + i, [right, wrong])),
     verdict({ round, validator, miner: wrong, passed: round !== 1 }),
     { type: "evaluated", round, validator, loss: 5 - round / 10 },
-    { type: "round", round, miners: [right, wrong], units, halved: isHalved ? [wrong] : [], expelled: [] },
+    {
+      ...{ type: "round", round, miners: [right, wrong], units, halved: isHalved ? [wrong] : [], expelled: [] },
+      isLast: round === rounds - 1,
+    },
   ];
 }
 

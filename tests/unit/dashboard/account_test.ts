@@ -43,7 +43,7 @@ Deno.test("Account: why a miner's reward is small, in numbers and in sentences",
     assertEquals(third.reasons, ["half withheld, as it let a duty of the merge pass"]);
     assertEquals([second.withheldBy, second.reasons], [[validator], []]);
     assertMatch(checked[0], /^Validators repeated 4 tasks: 3 passed, 1 failed\./);
-    assertMatch(advice[0], /^Correct outputs: 1 validator withholds its pay until round 9/);
+    assertMatch(advice[0], /^Correct outputs: 1 validator withholds its pay until round 13/);
     const clean = await accountIn(folder, right);
     assertEquals(clean.rounds[0].shareOfScores > 0.6, true);
     assertEquals(await accountIn(folder, "5Nobody"), null);
