@@ -7,7 +7,7 @@ import type { CommandContext } from "../command.ts";
 import { UsageError, UserError } from "../output/errors.ts";
 import { adviceFor, historyText } from "./explain_text.ts";
 import { namesOf } from "./node_names.ts";
-import { logPathOf, missingLog } from "./run_verify.ts";
+import { isEmpty, logPathOf, missingLog } from "./run_verify.ts";
 import { type VerifiedLedger, verifyLedger } from "./verify_ledger.ts";
 
 export async function runExplain({ options, output, positionals: [asked] }: CommandContext): Promise<number> {
@@ -52,7 +52,7 @@ export async function runExplain({ options, output, positionals: [asked] }: Comm
 async function read(path: string, history: MinerHistory): Promise<VerifiedLedger> {
   const onEntry = (entry: Parameters<typeof takeIntoHistory>[1]) => takeIntoHistory(history, entry);
   const found = await verifyLedger(path, { verify: verifySignature, onEntry });
-  if (found === null) throw missingLog(path);
+  if (found === null || isEmpty(found)) throw missingLog(path);
   return found;
 }
 

@@ -14,7 +14,7 @@ export async function runVerify({ options, output, positionals: [place] }: Comma
   }
   const path = await logPathOf(place);
   const found = await verifyLedger(path, { verify: verifySignature });
-  if (found === null) throw missingLog(path);
+  if (found === null || isEmpty(found)) throw missingLog(path);
   const { wrong, ...counts } = found;
   const wanted = options.text("hub");
   const otherHub = wanted !== undefined && (wanted !== found.hub || found.signedLine === 0);
@@ -38,10 +38,14 @@ export async function logPathOf(place: string): Promise<string> {
 }
 
 export function missingLog(path: string): UserError {
-  return new UserError(`Cannot read a signed log as '${path}' must exist`, {
+  return new UserError(`Cannot read a signed log as '${path}' must exist and have lines`, {
     next: "Give the folder of a run that an orchestrator of this version has kept, for example runs/demo",
   });
 }
+
+/** Made by a process that was killed before its first entry, or cut off; it proves nothing. */
+export const isEmpty = ({ lines, wrong, lostLines }: VerifiedLedger): boolean =>
+  lines === 0 && wrong === null && lostLines === 0;
 
 function textOf(found: VerifiedLedger): string[] {
   const { run, hub, firstLine, lines, scores, steps, rounds, verdicts, wrong } = found;
