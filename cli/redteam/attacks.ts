@@ -81,12 +81,12 @@ export const attacks: Readonly<Record<AttackName, Attack>> = {
     ({ stepsPerRound }) => inLaterSteps({ spoil: times(-1), stepsPerRound }, everywhere),
   ),
   hidden: one(
-    "the same, and never shows the parameters that it worked with",
+    "as selective, and never shows the parameters that it worked with",
     middle,
     ({ stepsPerRound }) => together(inLaterSteps({ spoil: times(-1), stepsPerRound }, everywhere), showsNothing),
   ),
   leaver: one(
-    "the same, and when it is to show them leaves after the merge and joins anew",
+    "as selective, and when it is to show its parameters leaves after the merge and joins anew",
     middle,
     ({ stepsPerRound }) => together(inLaterSteps({ spoil: times(-1), stepsPerRound }, everywhere), leavesUnshown()),
   ),
@@ -96,7 +96,7 @@ export const attacks: Readonly<Record<AttackName, Attack>> = {
     ({ stepsPerRound }) => together(skipsLater({ stepsPerRound, every: 1 }), showsNothing),
   ),
   unmerged: one(
-    "the same, and when it is to show them fails in the merge, so that it no longer has them",
+    "as skipper, but when it is to show its parameters fails in the merge, so that it no longer has them",
     middle,
     ({ stepsPerRound }) => together(skipsLater({ stepsPerRound, every: 1 }), failsUnshown()),
   ),

@@ -18,7 +18,7 @@ import { addressOf, type LabOptions, type LabWorld, type Own, type Place, runLab
 import { givenRun } from "../options/run_options.ts";
 import { UsageError } from "../output/errors.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
-import { decimal } from "../screen/format.ts";
+import { decimal, plural } from "../screen/format.ts";
 import { type AttackName, attackNames } from "./attack_names.ts";
 import { type Attack, attacks } from "./attacks.ts";
 import { hostileMiner, hostileValidator } from "./hostile_node.ts";
@@ -74,7 +74,9 @@ export async function runRedteam(context: CommandContext): Promise<number> {
   const folder = await Deno.makeTempDir({ prefix: "iota-redteam-" });
   try {
     output.line(
-      `${names.length} attacks of ${rounds - fromRound} rounds each on ${stages} stages of ${replicas} replicas`,
+      `${plural(names.length, "attack")} of ${
+        rounds - fromRound
+      } rounds each on ${stages} stages of ${replicas} replicas`,
     );
     const rows = await withLabData({ folder, config }, async (batches) => {
       const run = { config, batches, device, signal: context.interruption() };
