@@ -15,6 +15,7 @@ export const attackNames = [
     "skipper",
     "unmerged",
     "sparing",
+    "unseen",
   ] as const,
   ...[
     "delayed",

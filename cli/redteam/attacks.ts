@@ -15,7 +15,7 @@ import {
   reportsNorm,
   showsFalsely,
 } from "./hostile_merges.ts";
-import { failsUnshown, inLaterSteps, leavesUnshown, showsNothing, skipsLater } from "./hostile_states.ts";
+import { failsUnshown, forwardsOnly, inLaterSteps, leavesUnshown, showsNothing, skipsLater } from "./hostile_states.ts";
 import {
   delays,
   flat,
@@ -104,6 +104,11 @@ export const attacks: Readonly<Record<AttackName, Attack>> = {
     "skips its layers in every third task of the steps after a round's first, and else behaves",
     middle,
     ({ stepsPerRound }) => skipsLater({ stepsPerRound, every: 3 }),
+  ),
+  unseen: one(
+    "skips its layers forward in all steps but a round's first, and leaves the gradients of these steps to others",
+    middle,
+    ({ stepsPerRound }) => forwardsOnly(stepsPerRound),
   ),
   delayed: one("answers every task with the result of the one before", middle, () => delays(1)),
   replayed: one("computes one task and repeats its result for all others", middle, () => replays(Infinity)),

@@ -39,6 +39,28 @@ export function skipsLater({ stepsPerRound, every }: { stepsPerRound: number; ev
 
 const sumOf = (bytes: Uint8Array): number => bytes.reduce((sum, byte) => sum + byte, 0);
 
+/**
+ * Passes on what it is given going forward in every step but the first of each round, and leaves all gradients of these steps to
+ * others, so that it has none to confirm.
+ */
+export function forwardsOnly(stepsPerRound: number): Hostile {
+  const perStep = 9; // microbatches; see common in run_redteam.ts
+  let isLater = false;
+  return {
+    compute: (honest, spec) => {
+      const { forward = honest.forward } = skipsLayers.compute?.(honest, spec) ?? {};
+      return { forward: (...given) => (isLater ? forward : honest.forward)(...given) };
+    },
+    say: ({ message }) => {
+      if (message.type === "mergeApplied") isLater = false;
+      if (message.type !== "taskDone") return [message];
+      const [microbatch, , direction] = message.task.split(".");
+      isLater = Math.floor(Number(microbatch) / perStep) % stepsPerRound !== 0;
+      return isLater && direction !== "forward" ? [] : [message];
+    },
+  };
+}
+
 /** The open step, as a member knows it. */
 function openSteps(): { readonly open: number; readonly watch: Hostile } {
   let open = 0;

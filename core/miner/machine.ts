@@ -147,7 +147,7 @@ function onPlainMessage(state: MinerState, message: Exclude<HubMessage, RunTask>
     case "cancelTasks":
       return cancel(state, new Set(message.tasks));
     case "applyStep":
-      if (message.shows && message.tasks > 0) state.queue.push({ type: "copyState", step: message.step });
+      if (message.shows) state.queue.push({ type: "copyState", step: message.step });
       state.queue.push(message);
       return [];
     case "sealStep":

@@ -28,6 +28,12 @@ Deno.test("Red team: whoever sends the wrong sign is noticed, expelled and unpai
   assertLess(Math.abs(row["lossGap"]), 0.5);
 });
 
+Deno.test("Red team: whoever leaves its gradients to others is drawn to show its parameters all the same", async () => {
+  const { attacks } = await redteam("--attack", "unseen", "--rounds", "6");
+  const [row] = attacks as Record<string, unknown>[];
+  assertEquals([row?.["ejected"], row?.["payShareOfHonest"], row?.["honestEjected"]], [true, 0, 0]);
+});
+
 Deno.test("Red team: what the attacks decide cannot be set", async () => {
   const host = new FakeHost();
   const code = await main(["redteam", "--attack", "flip", "--set", "swarm.replicas=2"], host, commandTable);

@@ -46,16 +46,20 @@ const doubtedDraws = 4; // times as often, whoever has withheld a merge's duty: 
 const muchWork = 2.5; // times what its stage's other contributors do on average
 const mostOften = 4; // times, whoever does so much
 
-/** The contributors of the closing step that are to show their parameters. */
+/**
+ * Who is to show its parameters of the closing step: of its contributors, and of those whose forwards were accepted without any
+ * gradient, as others did these: else a cheat would leave its gradients to them and never be drawn.
+ */
 export function drawMiners(state: OrchestratorState, open: StepWork): Set<NodeId> {
   const drawn = new Set<NodeId>();
   const { audit, config: { validate }, stream, members } = state;
   const chance = chanceToShow(state);
   if (chance <= 0) return drawn;
   const ofStages = tasksOfStages(state, open);
-  for (const node of open.contributors) {
+  for (const node of new Set([...open.contributors, ...open.forwards.keys()])) {
     const before = audit.drawn.get(node) ?? 0;
-    const member = present(members.get(node), "a contributor is a member");
+    const member = members.get(node);
+    if (member === undefined || (!open.contributors.has(node) && member.status !== "active")) continue; // gone since
     const own = timesAsOften(member, ofStages) * (hasLapsed(state, node) ? doubtedDraws * chance : chance);
     const isDrawn = nextBelow(stream, fineness) < own * fineness && before < mostStates(validate);
     if (!isDrawn || member.status !== "active") continue;
@@ -73,9 +77,10 @@ export function timesAsOften(
   { stage, stepTasks: { length: own } }: Pick<Member, "stage" | "stepTasks">,
   ofStages: ReadonlyMap<StageIndex | null, Tasks>,
 ): number {
-  const { tasks, contributors } = present(ofStages.get(stage), "a contributor's stage has contributors");
+  const { tasks, contributors } = ofStages.get(stage) ?? { tasks: 0, contributors: 1 };
   const others = (tasks - own) / (contributors - 1);
-  return contributors === 1 || own < muchWork * others ? 1 : Math.min(mostOften, own / Math.max(1, others));
+  if (contributors === 1 || own === 0 || own < muchWork * others) return 1;
+  return Math.min(mostOften, own / Math.max(1, others));
 }
 
 export interface Tasks {

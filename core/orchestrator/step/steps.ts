@@ -209,17 +209,17 @@ function stepClosed({ config }: OrchestratorState, outcome: StepOutcome): Orches
   return record({ type: "stepClosed", step: step + 1, steps, round, ...measured });
 }
 
-/** Nodes that may hold a gradient learn what becomes of it; if none of their tasks counts, it is discarded. */
+/** Nodes that may hold a gradient learn what becomes of it; if none of their tasks counts, it is discarded. So do those drawn. */
 function sendHeaders(
   state: OrchestratorState,
   { work, outcome: { step, learningRate, clipFactor }, drawn }: {
     work: StepWork;
     outcome: StepOutcome;
-    drawn: ReadonlyMap<NodeId, unknown>;
+    drawn: ReadonlyMap<NodeId, unknown>; // to show their parameters
   },
 ): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
-  for (const node of work.touched) {
+  for (const node of new Set([...work.touched, ...drawn.keys()])) {
     const member = state.members.get(node);
     if (member === undefined || member.status !== "active") continue;
     const tasks = member.stepTasks.length;
