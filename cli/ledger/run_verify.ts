@@ -63,6 +63,7 @@ function textOf(found: VerifiedLedger): string[] {
     isEnded,
   } = found;
   const last = firstLine + lines - 1;
+  if (lines === 0 && wrong !== null) return [`The first wrong line is ${wrong.line}: ${wrong.why}`];
   return [
     `Run ${run}, hub ${hub}`,
     `${lines} lines follow from each other: ${steps} steps, ${rounds} rounds, ${verdicts} verdicts; ` +

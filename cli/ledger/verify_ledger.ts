@@ -71,10 +71,11 @@ export async function verifyLedger(
 /** Null if there is none, or none that a process finished writing. */
 async function readHead(path: string): Promise<SignedHead | null> {
   try {
-    const { run, signer, line, hash, signature } = JSON.parse(await Deno.readTextFile(path)) as SignedHead;
+    const parsed = JSON.parse(await Deno.readTextFile(path)) as Partial<SignedHead> | null;
+    const { run, signer, line, hash, signature } = parsed ?? {};
     const isHead = [run, signer, hash, signature].every((text) => typeof text === "string") &&
       Number.isSafeInteger(line);
-    return isHead ? { run, signer, line, hash, signature } : null;
+    return isHead ? { run, signer, line, hash, signature } as SignedHead : null;
   } catch (error) {
     if (error instanceof Deno.errors.NotFound || error instanceof SyntaxError) return null;
     throw error;
