@@ -105,9 +105,9 @@ export class StageHost {
       case "zeroGradients":
         return this.#stage().compute.zeroGradients().then(() => ({ type: "zeroGradients" }));
       case "copyState":
-        return this.#copyState(work.step);
+        return this.#copyState(work);
       case "uploadState":
-        return this.#uploadState(work.step);
+        return this.#uploadState(work);
       case "formPayload":
         return this.#formPayload(work.slices);
       case "reduceSlice":
@@ -256,15 +256,15 @@ export class StageHost {
     return { type: "applyStep" };
   }
 
-  async #copyState(step: number): Promise<MinerResult> {
+  async #copyState(at: Extract<MinerWork, { type: "copyState" }>): Promise<MinerResult> {
     const { compute, table, start } = this.#stage();
     const current = await readParameters(compute, { offset: 0, length: table.length });
-    this.#copies.keep(step, { start: start.parameters, current });
+    this.#copies.keep(at, { start: start.parameters, current });
     return { type: "copyState" };
   }
 
-  async #uploadState(step: number): Promise<MinerResult> {
-    return { type: "uploadState", change: await this.#options.blobs.put(await this.#copies.take(step)) };
+  async #uploadState(at: Extract<MinerWork, { type: "uploadState" }>): Promise<MinerResult> {
+    return { type: "uploadState", change: await this.#options.blobs.put(await this.#copies.take(at)) };
   }
 
   async #formPayload(slices: readonly Slice[]): Promise<MinerResult> {

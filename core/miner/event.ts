@@ -41,8 +41,8 @@ export type MinerWork =
   | { readonly type: "applyStep"; readonly learningRate: number; readonly gradientScale: number }
   | { readonly type: "zeroGradients" }
   /** Copies the parameters as they are; `uploadState` stores how far they are from the round's start, beside the device's work. */
-  | { readonly type: "copyState"; readonly step: number }
-  | { readonly type: "uploadState"; readonly step: number }
+  | { readonly type: "copyState"; readonly round: number; readonly step: number }
+  | { readonly type: "uploadState"; readonly round: number; readonly step: number }
   | { readonly type: "formPayload"; readonly slices: readonly Slice[] }
   | { readonly type: "reduceSlice"; readonly inputs: readonly WeightedPayload[] }
   /** Without slices: back to the round's start. `round` begins with the result. */

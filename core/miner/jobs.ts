@@ -25,7 +25,7 @@ export function workOf(state: MinerState, job: Job): MinerWork {
       return { type: "applyStep", learningRate: job.learningRate * ramp, gradientScale: job.clipFactor / job.tasks };
     }
     case "copyState":
-      return { type: "copyState", step: job.step };
+      return { type: "copyState", round: job.round, step: job.step };
     case "formPayload":
       return { type: "formPayload", slices: job.slices };
     case "applyMerge":
@@ -60,8 +60,10 @@ export function jobDone(state: MinerState, options: { job: Job; result: MinerRes
       return sealed(state, { job, squareSum: result.squareSum });
     case "applyStep":
       return stepApplied(state, job);
-    case "copyState":
-      return [beside(state, { type: "uploadState", step: job.step }, { type: "uploadState", step: job.step })];
+    case "copyState": {
+      const work = { type: "uploadState", round: job.round, step: job.step } as const;
+      return [beside(state, work, work)];
+    }
     case "formPayload":
       assert(result.type === "formPayload", "a payload answers a payload");
       return [commitPayload(state, { round: job.round, slices: result.slices, payload: result.hash })];

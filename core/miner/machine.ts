@@ -147,7 +147,7 @@ function onPlainMessage(state: MinerState, message: Exclude<HubMessage, RunTask>
     case "cancelTasks":
       return cancel(state, new Set(message.tasks));
     case "applyStep":
-      if (message.shows) state.queue.push({ type: "copyState", step: message.step });
+      if (message.shows) state.queue.push({ type: "copyState", round: state.round, step: message.step });
       state.queue.push(message);
       return [];
     case "sealStep":
@@ -179,9 +179,16 @@ function onPlainMessage(state: MinerState, message: Exclude<HubMessage, RunTask>
   }
 }
 
+/** Whatever the reason to load: what the hub is to be shown of the rounds before stays, and is copied before. */
 function onAssign(state: MinerState, message: Assign): MinerEffect[] {
   if (state.config === null) return [];
+  const { shown } = state;
+  const uploads = [...state.side].filter(([, { type }]) => type === "uploadState");
+  const copies = state.queue.filter(({ type }) => type === "copyState");
   const dropped = dropWork(state);
+  state.shown = shown;
+  for (const [id, job] of uploads) state.side.set(id, job);
+  state.queue.push(...copies);
   const { stage, round, source, peers } = message;
   state.stage = stage;
   state.round = round;
@@ -258,7 +265,9 @@ function onWorkDone(state: MinerState, event: Extract<MinerEvent, { type: "workD
   const { running } = state;
   if (running?.id !== event.job) return onSideDone(state, event);
   state.running = null;
-  if (!running.isObsolete) return told(running, jobDone(state, { job: running.job, result: event.result }));
+  const done = () => told(running, jobDone(state, { job: running.job, result: event.result }));
+  if (!running.isObsolete) return done();
+  if (running.job.type === "copyState") return [...release(running.held), ...done()];
   const output = event.result.type === "runTask" && event.result.output !== null ? [event.result.output] : [];
   return release([...output, ...refsOf(running.job), ...running.held]);
 }
@@ -295,7 +304,7 @@ function onSideDone(state: MinerState, event: Extract<MinerEvent, { type: "workD
     return [send({ type: "parametersUploaded", round: job.round, parameters, momentum })];
   }
   if (job?.type === "uploadState" && result.type === "uploadState") {
-    state.shown = { type: "stateShown", step: job.step, change: result.change };
+    state.shown = { type: "stateShown", round: job.round, step: job.step, change: result.change };
     return state.phase === "joined" ? [send(state.shown)] : []; // else sent with the answer to the welcome
   }
   return [];

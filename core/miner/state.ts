@@ -35,7 +35,7 @@ export type Job =
     readonly learningRate: number;
     readonly clipFactor: number;
   }
-  | { readonly type: "copyState"; readonly step: number }
+  | { readonly type: "copyState"; readonly round: number; readonly step: number }
   | { readonly type: "formPayload"; readonly round: number; readonly slices: readonly Slice[] }
   | { readonly type: "applyMerge"; readonly round: number; readonly slices: readonly BlobRef[] };
 
@@ -43,7 +43,7 @@ export type Job =
 export type SideJob =
   | { readonly type: "reduceSlice"; readonly round: number; readonly edition: number; readonly slice: number }
   | { readonly type: "uploadParameters"; readonly round: number }
-  | { readonly type: "uploadState"; readonly step: number };
+  | { readonly type: "uploadState"; readonly round: number; readonly step: number };
 
 export interface MinerState {
   readonly adapter: string;

@@ -112,7 +112,7 @@ export interface RoundReport {
  * Of the state's shape and of what the machine makes of an event: a journal of another one cannot be replayed. A test fails when
  * the shape changes without it.
  */
-export const stateVersion = 17;
+export const stateVersion = 18;
 
 export type Phase = "gathering" | "training" | "merging" | "closing" | "finished";
 

@@ -20,7 +20,7 @@ import type { Fault } from "../fault.ts";
 import type { InitialSource, StoredSource } from "./stored_source.ts";
 import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../ids.ts";
 
-export const PROTOCOL_VERSION = 15;
+export const PROTOCOL_VERSION = 16;
 
 export type Role = "miner" | "validator";
 
@@ -118,6 +118,7 @@ export interface StepSealed {
 /** How far the parameters that `applyStep` asked for, with which the step's tasks were done, are from the round's start. */
 export interface StateShown {
   readonly type: "stateShown";
+  readonly round: number;
   readonly step: number;
   readonly change: BlobRef; // in the blob store
 }

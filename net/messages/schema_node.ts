@@ -71,7 +71,7 @@ const rules: MessageRules<NodeMessage> = {
       signature,
     }),
   },
-  stateShown: { schema: v.strictObject({ type: v.literal("stateShown"), step: count, change: blobRef }) },
+  stateShown: { schema: v.strictObject({ type: v.literal("stateShown"), round: count, step: count, change: blobRef }) },
   payloadCommitted: {
     schema: v.strictObject({
       type: v.literal("payloadCommitted"),

@@ -29,6 +29,25 @@ function follow(hub: ScriptedOrchestrator, validator: NodeId, book: WorkBook): W
   return book;
 }
 
+/** Wires of the open round were made up. */
+function beginAnew(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): void {
+  hub.state.restartBecause = "wires were made up"; // as the referee sets it
+  hub.step({ type: "tick" });
+  hub.step({ type: "checkpointWritten", round: hub.state.round, folder: "" });
+  for (const node of nodes) {
+    const inbox = hub.inbox(node);
+    inbox.splice(0, inbox.findLastIndex(({ type }) => type === "assign"));
+    hub.load(node);
+  }
+}
+
+function finishTraining(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): void {
+  while (hub.state.phase === "training") {
+    hub.work(nodes);
+    for (const node of nodes) if (hub.maySeal(node)) hub.seal(node);
+  }
+}
+
 /** A round in which the first of them shows what cannot be. */
 function roundWithLie(hub: ScriptedOrchestrator, [liar, honest]: readonly [NodeId, NodeId]): void {
   lie(hub, [liar, honest], train(hub, [liar, honest]));
@@ -53,15 +72,22 @@ Deno.test("Forfeits: a new miner that leaves when it is to show its parameters l
   assertEquals(paidRounds(hub, honest), [0, 1, 2, 3, 4, 5]);
 });
 
-Deno.test("Forfeits: so does one that lets its tasks pass until it is put to rest", () => {
+Deno.test("Forfeits: who lets its tasks pass until it is put to rest is still to show what it did", () => {
   const { hub, nodes } = drawn({ stepsPerRound: 4 });
   const [idle, honest] = nodes;
   train(hub, nodes);
-  assertEquals([hub.state.phase, hub.state.roundUnits.has(idle)], ["training", true]);
   while (!isResting(hub.state, idle)) noteWithheld(hub.state, { node: idle, duty: "tasks" });
   hub.step({ type: "tick" });
-  assertEquals(hub.state.members.get(idle)?.stage, null);
-  assertEquals([hub.state.roundUnits.has(idle), hub.state.roundUnits.has(honest)], [false, true]);
+  assertEquals([hub.state.members.get(idle)?.stage, hub.state.roundUnits.has(idle)], [null, true]);
+  for (let round = 0; round < 2; round++) {
+    finishTraining(hub, [honest]);
+    for (const { step } of hub.state.audit.awaited.get(honest) ?? []) {
+      show(hub, honest, step);
+      check(hub, honest, fine);
+    }
+    merge(hub, [honest]);
+  }
+  assertEquals([paidRounds(hub, idle), paidRounds(hub, honest)], [[], [0, 1]]);
 });
 
 Deno.test("Forfeits: a miner that was reliable for long loses the round asked about, and the second time the rest", () => {
@@ -153,23 +179,37 @@ Deno.test("Forfeits: after a round that was begun anew the log and all validator
     for (const effect of effects) if (effect.type === "log") entries.push(effect.entry);
   };
   rounds(hub, nodes, 8);
-  hub.state.restartBecause = "wires were made up"; // as the referee sets it
-  hub.step({ type: "tick" });
+  beginAnew(hub, nodes);
   assertEquals([hub.state.round, hub.state.reports.at(-1)?.round], [9, 7]);
-  hub.step({ type: "checkpointWritten", round: 9, folder: "" });
-  for (const node of nodes) {
-    const inbox = hub.inbox(node);
-    inbox.splice(0, inbox.findLastIndex(({ type }) => type === "assign"));
-    hub.load(node);
-  }
-  while (hub.state.phase === "training") {
-    hub.work(nodes);
-    for (const node of nodes) if (hub.maySeal(node)) hub.seal(node);
-  }
+  finishTraining(hub, nodes);
   lie(hub, nodes, hub.state.step - 1);
   const ledger = openLedger();
   for (const entry of entries) assertEquals(takeEntry(ledger, entry), null);
   const scores = scoresOf(follow(hub, judge, openWorkBook()));
   assertEquals(scoresEntry(ledger).scores, scores.map(({ score }) => score));
   assertEquals(scores.map(({ score }) => score), [48, 72]);
+});
+
+Deno.test("Forfeits: a round that is begun anew frees nobody from showing what it did in those before", () => {
+  const { hub, nodes } = drawn();
+  const [silent, honest] = nodes;
+  rounds(hub, nodes, 3);
+  const step = train(hub, nodes);
+  merge(hub, nodes);
+  train(hub, nodes);
+  beginAnew(hub, nodes);
+  const awaited = () => nodes.map((node) => hub.state.audit.awaited.get(node)?.map((each) => each.round));
+  assertEquals(awaited(), [[3], [3]], "not of the work that was dropped");
+  show(hub, honest, step);
+  check(hub, honest, fine);
+  assertEquals(awaited(), [[3], undefined]);
+  finishTraining(hub, nodes);
+  const again = hub.state.step - 1;
+  for (const node of nodes) {
+    show(hub, node, again);
+    check(hub, node, fine);
+  }
+  merge(hub, nodes);
+  assertEquals(paidRounds(hub, silent), []); // nothing was due yet
+  assertEquals(paidRounds(hub, honest), [0, 1, 2, 3, 5]);
 });

@@ -249,7 +249,7 @@ Deno.test("Gradient audits: of a later step with the parameters that its miner s
   const shown = nodes.find((node) => hub.state.audit.awaited.get(node)?.some(({ gradient }) => gradient !== null))!;
   const { stage } = hub.state.members.get(shown)!;
   const change = hub.blob(changeBytes(hub.state.stageFloats[stage!]!));
-  hub.tell(shown, { type: "stateShown", step: 1, change });
+  hub.tell(shown, { type: "stateShown", round: 0, step: 1, change });
   const fine = { isFinite: true, squareSum: 1e-9, largest: 1e-9 };
   hub.step({ type: "stateChecked", round: 0, step: 1, node: shown, way: fine, sketch: null });
   const [replay] = waiting(hub).filter((each) => each.miner === shown && each.step === 1);

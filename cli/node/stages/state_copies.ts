@@ -13,17 +13,25 @@ interface StateCopy {
   readonly current: Float32Array;
 }
 
-export class StateCopies {
-  readonly #copies = new Map<number, StateCopy>(); // by step
+/** A run that goes back takes a step again, in another round. */
+interface StepOfRound {
+  readonly round: number;
+  readonly step: number;
+}
 
-  keep(step: number, copy: StateCopy): void {
-    this.#copies.set(step, copy);
+const keyOf = ({ round, step }: StepOfRound): string => `${round} ${step}`;
+
+export class StateCopies {
+  readonly #copies = new Map<string, StateCopy>();
+
+  keep(at: StepOfRound, copy: StateCopy): void {
+    this.#copies.set(keyOf(at), copy);
   }
 
   /** The bytes that show it; the copy is dropped. */
-  async take(step: number): Promise<Uint8Array> {
-    const { start, current } = present(this.#copies.get(step), "a state is copied before it is shown");
-    this.#copies.delete(step);
+  async take(at: StepOfRound): Promise<Uint8Array> {
+    const { start, current } = present(this.#copies.get(keyOf(at)), "a state is copied before it is shown");
+    this.#copies.delete(keyOf(at));
     return await workInTurns(encodeChange(start, current));
   }
 }

@@ -69,7 +69,7 @@ export class SymbolicStage {
   #parameters: BlobHash = zeros;
   #gradient: SymbolicGradient = noGradient;
   #steps = 0; // taken since the first one of the run, for a loss that falls
-  readonly #copies = new Map<number, BlobHash>(); // by step: the parameters before it
+  readonly #copies = new Map<string, BlobRef>(); // by round and step: the parameters before it, as shown
   lie: Lie | null = null;
 
   constructor(options: SymbolicStageOptions) {
@@ -101,10 +101,10 @@ export class SymbolicStage {
         this.#zeroGradients();
         return done({ type: "zeroGradients" });
       case "copyState":
-        this.#copies.set(work.step, shownHash(this.#parameters, this.#steps));
+        this.#copyState(work);
         return done({ type: "copyState" });
       case "uploadState":
-        return this.#uploadState(work.step);
+        return this.#uploadState(work);
       case "formPayload":
         return this.#formPayload(work.slices);
       case "reduceSlice":
@@ -183,11 +183,15 @@ export class SymbolicStage {
     return { type: "sealGradients", squareSum: this.lie === "longNorm" ? 50 * squareSum : squareSum };
   }
 
-  #uploadState(step: number): WorkOutcome {
-    const hash = present(this.#copies.get(step), "a state is copied before it is uploaded");
-    this.#copies.delete(step);
+  #copyState({ round, step }: Extract<MinerWork, { type: "copyState" }>): void {
     const floats = present(this.#options.shape.stageFloats[this.#stage().index], "every stage has a length");
-    const change = { hash, bytes: changeBytes(floats) };
+    const hash = shownHash(this.#parameters, this.#steps);
+    this.#copies.set(`${round} ${step}`, { hash, bytes: changeBytes(floats) });
+  }
+
+  #uploadState({ round, step }: Extract<MinerWork, { type: "uploadState" }>): WorkOutcome {
+    const change = present(this.#copies.get(`${round} ${step}`), "a state is copied before it is uploaded");
+    this.#copies.delete(`${round} ${step}`);
     return { result: parsed({ type: "uploadState", change }), puts: [change] };
   }
 

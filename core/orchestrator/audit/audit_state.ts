@@ -58,6 +58,7 @@ export interface AwaitedState {
   readonly round: number;
   readonly step: number;
   readonly stage: StageIndex;
+  readonly assignment: number; // of the miner then
   readonly reach: number; // sum of the learning rates of the round's steps before it
   readonly sketchKey: number; // of the round
   readonly replays: readonly ReplayTask[];

@@ -8,7 +8,8 @@
  * the first step. Whoever does not show its parameters by the end of the next round has withheld a duty (members/blame.ts).
  *
  * Owns the states that are awaited, and what the hub keeps for these audits: wires, and parameters until the round's audits are
- * over. Invariant: every drawn task counts as open in its round (audit_state.ts). Out of scope: requests to validators.
+ * over. A miner that loads its stage anew, for whatever reason, still has its copies of what it is to show, and shows them.
+ * Invariant: every drawn task counts as open in its round (audit_state.ts). Out of scope: requests to validators.
  */
 
 import { present } from "../../assert.ts";
@@ -122,12 +123,13 @@ export function awaitStates(
   },
 ): BlobRef[] {
   if (drawn.size === 0) return [...refs];
-  const { audit, round, stream: { key: [sketchKey] } } = state;
+  const { audit, members, round, stream: { key: [sketchKey] } } = state;
   const needed = new Set<string>();
   for (const [node, replays] of drawn) {
     const { stage } = present(replays[0], "a drawn miner has a task");
     const gradient = gradients.get(node) ?? null;
-    const awaited: AwaitedState = { round, step, stage, reach, sketchKey, replays, gradient, change: null };
+    const { assignment } = present(members.get(node), "a drawn miner is a member");
+    const awaited: AwaitedState = { round, step, stage, assignment, reach, sketchKey, replays, gradient, change: null };
     const others = audit.awaited.get(node);
     if (others === undefined) audit.awaited.set(node, [awaited]);
     else others.push(awaited);
@@ -143,9 +145,9 @@ export function awaitStates(
 /** The parameters of a drawn miner are in the store, it says, as their change since the round's start. */
 export function onStateShown(
   state: OrchestratorState,
-  { member: { node }, message: { step, change } }: { member: Member; message: StateShown },
+  { member: { node }, message: { round, step, change } }: { member: Member; message: StateShown },
 ): OrchestratorEffect[] {
-  const awaited = state.audit.awaited.get(node)?.find((each) => each.step === step);
+  const awaited = state.audit.awaited.get(node)?.find((each) => each.round === round && each.step === step);
   if (awaited === undefined || awaited.change !== null) return []; // too late, or said twice
   const bytes = changeBytes(present(state.stageFloats[awaited.stage], "every stage has a length"));
   if (change.bytes !== bytes) {
@@ -212,10 +214,9 @@ export function onStateChecked(
     return blame(state, { node, fault: fault("badNumbers", detail) });
   }
   for (const work of awaitedWork(awaited)) addRequest(audit, repetitionOf(work));
-  const member = state.members.get(node);
-  if (member === undefined || sketch === null) return [];
-  const { stage, reach } = awaited;
-  return noteShownWay(state, { node, stage, way: { round, assignment: member.assignment, reach, sketch } });
+  if (sketch === null) return [];
+  const { stage, assignment, reach } = awaited;
+  return noteShownWay(state, { node, stage, way: { round, assignment, reach, sketch } });
 }
 
 /** What no honest miner's parameters can be; null if they are possible. */
@@ -240,10 +241,7 @@ export function dropAwaited(state: OrchestratorState, isVain: (awaited: AwaitedS
   return [...state.audit.awaited.keys()].reduce((sum, node) => sum + drop(state, { node, isVain }), 0);
 }
 
-/**
- * The member is going, or loads its stage anew as it failed in a merge, and was to show a state, or the hub has yet to look at it:
- * else a cheat would leave or fail whenever it is asked.
- */
+/** The member is going and was to show a state, or the hub has yet to look at it: else a cheat would leave whenever it is asked. */
 export function noteUnshown(state: OrchestratorState, node: NodeId): void {
   const states = state.audit.awaited.get(node);
   if (states === undefined) return;
@@ -253,7 +251,7 @@ export function noteUnshown(state: OrchestratorState, node: NodeId): void {
   forfeit(state, { node, fromRound: isExcused ? Math.min(...states.map(({ round }) => round)) : null });
 }
 
-/** The member has no longer what it was to show: it loads its stage anew, or is gone. */
+/** The member is gone. */
 export function dropAwaitedOf(state: OrchestratorState, node: NodeId): void {
   drop(state, { node, isVain: () => true });
 }

@@ -8,7 +8,6 @@
 import { fault } from "../../fault.ts";
 import type { NodeId } from "../../ids.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
-import { noteUnshown } from "../audit/shown_states.ts";
 import { reissueWorkOf } from "../step/leases.ts";
 import { dropParticipants } from "../merge/reducers.ts";
 import { loseNode } from "./roster.ts";
@@ -49,10 +48,7 @@ function rest(
   const untilRound = state.standings.get(node)?.restUntilRound ?? state.round;
   const text = `${node} loses its place in stage ${member.stage} until round ${untilRound}`;
   reissueWorkOf(state, member);
-  if (merge === undefined) {
-    noteUnshown(state, node); // else it would let duties pass until it need not show what it did
-    benchMember(state, member);
-  }
+  if (merge === undefined) benchMember(state, member);
   const dropped = merge === undefined ? [] : dropParticipants(state, { merge, nodes: [node], nowMs });
   setStage(state, member, null);
   return [record({ type: "warning", text }), ...dropped];

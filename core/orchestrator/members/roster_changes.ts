@@ -15,7 +15,6 @@ export function benchMember(state: OrchestratorState, member: Member): void {
   deactivate(state, member, "waiting");
   dropProgress(state, member);
   member.header = null;
-  dropAwaitedOf(state, member.node);
   awaitAssign(state, member);
   if (stage !== null) rewire(state, stage);
 }

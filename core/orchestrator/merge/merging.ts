@@ -23,7 +23,6 @@ import { owe } from "./reducers.ts";
 import { judgeSlices, reduce, reducesAlone } from "./reducing.ts";
 import { replicasOf } from "../members/replicas.ts";
 import { benchMember } from "../members/roster_changes.ts";
-import { noteUnshown } from "../audit/shown_states.ts";
 import type { OrchestratorState } from "../state.ts";
 
 export function startMerge(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
@@ -190,7 +189,6 @@ function agree(state: OrchestratorState, options: { merge: StageMerge; nowMs: nu
   const effects: OrchestratorEffect[] = [];
   for (const node of odd) {
     if (merge.refereed !== null && merge.applied.has(node)) effects.push(...blame(state, { node, fault: wrongVote }));
-    noteUnshown(state, node);
     benchMember(state, present(state.members.get(node), "a participant is a member"));
   }
   return [...effects, enter(state, { merge, phase: "agreed", nowMs })];

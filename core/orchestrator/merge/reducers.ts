@@ -8,7 +8,6 @@ import { type OrchestratorEffect, send } from "../event.ts";
 import type { WeightedPayload } from "../../protocol/message.ts";
 import { type Payload, payloadSlice, type Reducer, type SliceWork, type StageMerge } from "./merge_state.ts";
 import { benchMember } from "../members/roster_changes.ts";
-import { noteUnshown } from "../audit/shown_states.ts";
 import type { OrchestratorState } from "../state.ts";
 
 export function owe(merge: StageMerge, node: NodeId): void {
@@ -116,7 +115,6 @@ export function dropParticipants(
     if (state.expelled.has(node)) withdraw(merge, node);
     if (!merge.payloads.has(node)) dropWeight(merge, node);
     const member = state.members.get(node);
-    noteUnshown(state, node);
     if (member !== undefined) benchMember(state, member);
     if (merge.phase === "reducing" && !merge.isStale) effects.push(...replaceReducer(state, { merge, node }));
   }

@@ -23,10 +23,9 @@ import { type OrchestratorEffect, record } from "../event.ts";
 import { reissueWorkOf } from "../step/leases.ts";
 import type { StageUpload, UploadWork } from "./merge_state.ts";
 import { mergeBlobs, openRound } from "./rounds.ts";
-import { abandonStep } from "./rewind.ts";
+import { abandonStep, forgetWork } from "./rewind.ts";
 import { benchMember } from "../members/roster_changes.ts";
 import { type GoodRound, type OrchestratorState, tokensPerMicrobatch } from "../state.ts";
-import { undoOutcomes } from "../step/outcomes.ts";
 import { deleteUnused } from "../stored_blobs.ts";
 
 /** Goes back if an evaluation called for it. */
@@ -137,12 +136,11 @@ function goBack(state: OrchestratorState, good: Start): number {
   counters.rewinds += 1;
   state.retired.push(state.sources);
   state.step = good.step;
+  forgetWork(state, good.step);
   openRound(state, { mergedMs: null });
   state.sources = { round: state.round, stages: good.sources.stages };
   state.upload = checkpointOf(state, good);
-  state.roundUnits.clear();
   state.unpaid.clear();
-  undoOutcomes(state, good.step);
   state.restoring.clear();
   state.phase = "training";
   return microbatches;

@@ -6,6 +6,7 @@
  * have. Attempt numbers continue, so that a late result of the abandoned step is not mistaken for one of the new step.
  */
 
+import { dropAwaited } from "../audit/shown_states.ts";
 import { type OrchestratorEffect, record, send } from "../event.ts";
 import { returnLeases } from "../step/leases.ts";
 import { type OrchestratorState, tokensPerMicrobatch } from "../state.ts";
@@ -25,9 +26,15 @@ export function rewindWhenLost(state: OrchestratorState): OrchestratorEffect[] {
   counters.rewinds += 1;
   state.step = toStep;
   state.roundRates = 0;
+  forgetWork(state, toStep);
+  return [...abandoned, record({ type: "rewound", step, toStep, tokens })];
+}
+
+/** Work of the open round since the step `toStep` is neither counted nor paid, so nobody shows it. States of rounds before are. */
+export function forgetWork(state: OrchestratorState, toStep: number): void {
   state.roundUnits.clear();
   undoOutcomes(state, toStep);
-  return [...abandoned, record({ type: "rewound", step, toStep, tokens })];
+  dropAwaited(state, ({ round }) => round === state.round);
 }
 
 /** Abandons the open step: newcomers that have begun it drop their work. */

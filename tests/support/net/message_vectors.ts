@@ -46,7 +46,7 @@ export const nodeSamples: Samples<NodeMessage> = {
   loadFailed: { type: "loadFailed", assignment: 3, fault },
   taskFailed: { type: "taskFailed", task, fault },
   stepSealed: { type: "stepSealed", step: 200, request: 12, tasks: 8, gradientSquareSum: 0.037, root: hash, signature },
-  stateShown: { type: "stateShown", step: 200, change: parameters },
+  stateShown: { type: "stateShown", round: 6, step: 200, change: parameters },
   payloadCommitted: {
     type: "payloadCommitted",
     round: 1,

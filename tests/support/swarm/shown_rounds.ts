@@ -53,8 +53,9 @@ export function merge(hub: ScriptedOrchestrator, nodes: readonly NodeId[], befor
 }
 
 export function show(hub: ScriptedOrchestrator, node: NodeId, step: number) {
+  const round = hub.state.audit.awaited.get(node)?.find((each) => each.step === step)?.round ?? hub.state.round;
   const change = hub.blob(changeBytes(hub.state.stageFloats[0]!));
-  hub.tell(node, { type: "stateShown", step, change });
+  hub.tell(node, { type: "stateShown", round, step, change });
   return change;
 }
 

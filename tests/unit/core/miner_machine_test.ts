@@ -5,7 +5,7 @@ import { blobHash, type BlobRef, microbatchId, stageIndex, taskId } from "../../
 import type { MinerEffect } from "../../../core/miner/event.ts";
 import { miner } from "../../../core/miner/machine.ts";
 import { openMiner } from "../../../core/miner/state.ts";
-import type { HubMessage } from "../../../core/protocol/message.ts";
+import type { HubMessage, NodeMessage } from "../../../core/protocol/message.ts";
 import { tinyConfig } from "../../support/tiny_model.ts";
 
 const ref = (letter: string): BlobRef => ({ hash: blobHash(letter.repeat(64)), bytes: 64 });
@@ -40,6 +40,9 @@ function loaded() {
   return { hear, finish, handed };
 }
 
+const works = (effects: readonly MinerEffect[]) =>
+  effects.flatMap((effect) => effect.type === "perform" ? [effect.work] : []);
+
 const computed: Result = { type: "runTask", output: null, losses: null, computeMs: 1 };
 
 Deno.test("Miner: it leaves rather than take a step with another gradient than the one that was counted", () => {
@@ -69,4 +72,21 @@ Deno.test("Miner: asked to confirm ahead, it answers behind the last result, and
   ]);
   const answer = finish(effects, { type: "sealGradients", squareSum: 4 })[0];
   assertEquals(answer?.type === "send" && answer.message.type === "stepSealed" && answer.message.tasks, 1);
+});
+
+Deno.test("Miner: it copies and shows what it was asked for also when it is to load its stage again", () => {
+  const { hear, finish, handed } = loaded();
+  const running = handed(0);
+  hear({ type: "applyStep", step: 7, tasks: 1, learningRate: 1e-3, clipFactor: 1, shows: true });
+  const source = { type: "initial" } as const;
+  assertEquals(works(hear({ type: "assign", assignment: 2, stage, round: 3, source, peers: [] })), []);
+  const copying = finish(running, computed);
+  assertEquals(works(copying), [{ type: "copyState", round: 0, step: 7 }]);
+  const uploading = finish(copying, { type: "copyState" });
+  const [upload, load] = works(uploading);
+  assertEquals([upload, load?.type], [{ type: "uploadState", round: 0, step: 7 }, "loadStage"]);
+  hear({ type: "assign", assignment: 3, stage, round: 4, source, peers: [] });
+  const shown = finish(uploading, { type: "uploadState", change: ref("d") });
+  const message: NodeMessage = { type: "stateShown", round: 0, step: 7, change: ref("d") };
+  assertEquals(shown, [{ type: "send", message, attachments: [] }]);
 });
