@@ -14,7 +14,8 @@ import { wiresApart } from "../../core/codec/wire_apart.ts";
 import { parameterTable } from "../../core/model/spec.ts";
 import type { OrchestratorEvent } from "../../core/orchestrator/event.ts";
 import { orchestrator } from "../../core/orchestrator/machine.ts";
-import { openOrchestrator, type OrchestratorState } from "../../core/orchestrator/state.ts";
+import { openAfter } from "../../core/orchestrator/past_rounds.ts";
+import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import type { HubMessage, NodeMessage } from "../../core/protocol/message.ts";
 import { Hub } from "../../net/links/hub.ts";
 import type { Segment } from "../../net/messages/frame.ts";
@@ -44,6 +45,8 @@ import { Traffic } from "./traffic.ts";
 export function startOrchestrator(options: OrchestratorRoleOptions): RunningOrchestrator {
   return new OrchestratorRole(options);
 }
+
+const noPast = { reports: [], expelled: [] };
 
 class OrchestratorRole implements RunningOrchestrator {
   readonly state: OrchestratorState;
@@ -107,8 +110,8 @@ class OrchestratorRole implements RunningOrchestrator {
   }
 
   #newState(): OrchestratorState {
-    const { config, stages, layersOfStages, from, timers, random } = this.#options;
-    return openOrchestrator({
+    const { config, stages, layersOfStages, from, past = noPast, timers, random } = this.#options;
+    const options = {
       config,
       stages,
       layersOfStages,
@@ -116,7 +119,8 @@ class OrchestratorRole implements RunningOrchestrator {
       ...(from === undefined ? {} : { from }),
       secret: random.bytes(secretKeyBytes),
       nowMs: timers.steadyMs(),
-    });
+    };
+    return openAfter(options, past);
   }
 
   #leftBehind(): LeftBehind<Uint8Array> | null {

@@ -6,6 +6,7 @@ import type { RunConfig } from "../../core/config/config.ts";
 import type { Fault } from "../../core/fault.ts";
 import type { BlobHash, NodeId } from "../../core/ids.ts";
 import type { StageSpec } from "../../core/model/spec.ts";
+import type { PastRounds } from "../../core/orchestrator/past_rounds.ts";
 import type { OrchestratorState, RoundSources } from "../../core/orchestrator/state.ts";
 import type { MachineEntry } from "../../core/ledger/entry.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
@@ -33,6 +34,7 @@ export interface OrchestratorRoleOptions {
   readonly stages: readonly StageSpec[];
   readonly layersOfStages: readonly number[];
   readonly from?: { readonly step: number; readonly sources: RoundSources };
+  readonly past?: PastRounds; // @default none
   /** Events are written there before their effects; null: a restart continues from the checkpoint. */
   readonly journal?: StateJournal | null;
   /** Events that arrive together are made durable together: see the driver. */

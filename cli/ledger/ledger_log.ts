@@ -10,7 +10,9 @@
  */
 
 import type { LogEntry, MachineEntry } from "../../core/ledger/entry.ts";
-import { carriedState, scoresEntry, takeEntry } from "../../core/ledger/ledger.ts";
+import { scoresEntry, takeEntry } from "../../core/ledger/ledger.ts";
+import { carriedState, pastRounds } from "../../core/ledger/ledger_state.ts";
+import type { PastRounds } from "../../core/orchestrator/past_rounds.ts";
 import type { Signer, Verify } from "../../net/auth/hello.ts";
 import type { Cancel, Timers } from "../../net/timers.ts";
 import { cutTornEnd, readWholeLines } from "../output/whole_lines.ts";
@@ -92,6 +94,11 @@ export class LedgerLog {
       onLost: ({ message }) => warn(`The signed log cannot be written to '${path}'; the run continues: ${message}`),
       onRegained: (lost) => warn(`The signed log is written to '${path}' again; ${lost} lines are missing`),
     });
+  }
+
+  /** What earlier processes reported, of a run that goes on without their journal. */
+  get past(): PastRounds {
+    return pastRounds(this.#reader.ledger);
   }
 
   /** An entry that the journal makes again; the log may have it. */

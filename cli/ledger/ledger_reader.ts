@@ -7,7 +7,8 @@
  */
 
 import type { LogEntry } from "../../core/ledger/entry.ts";
-import { carriedState, type Ledger, openLedger, takeEntry } from "../../core/ledger/ledger.ts";
+import { takeEntry } from "../../core/ledger/ledger.ts";
+import { carriedState, type Ledger, openLedger } from "../../core/ledger/ledger_state.ts";
 import type { NodeId } from "../../core/ids.ts";
 import type { Verify } from "../../net/auth/hello.ts";
 import { isGenuine } from "../hub/signatures/signature_check.ts";

@@ -9,6 +9,7 @@ import { payloadCodecOf } from "../../core/merge/payload/payload_codecs.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import { parameterTable, stageSpecs } from "../../core/model/spec.ts";
 import { roomFault } from "../../core/orchestrator/members/roster.ts";
+import { nextRound, type PastRounds } from "../../core/orchestrator/past_rounds.ts";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import { verifySignature } from "../../chain/wallet/hotkey.ts";
 import { BlobError } from "../../net/blobs/blobs.ts";
@@ -44,7 +45,7 @@ import { type PreparedRun, prepareRun, saveResumedRun, type ServedAt } from "./p
 import { ArithmeticThreads } from "../hub/arithmetic/arithmetic_thread.ts";
 import { SignatureThread } from "../hub/signatures/signature_thread.ts";
 import { startOrchestrator } from "../hub/orchestrator_role.ts";
-import type { RunningOrchestrator } from "../hub/running_orchestrator.ts";
+import type { OrchestratorRoleOptions, RunningOrchestrator } from "../hub/running_orchestrator.ts";
 import { hasJournal, refuseWhileHeld, removeJournal, userError as journalError } from "./recover_run.ts";
 import { lostText, takenUp } from "./run_facts.ts";
 import { type BegunAt, runSummary, saveSummary, sessionFields } from "./run_summary.ts";
@@ -163,8 +164,8 @@ async function startRun(
   const { projection, ledger, recordedStep, ...seen } = await openProjection(context, {
     ...{ prepared, layersOfStages, startedMs, refused, owner: () => owner },
   });
-  const opening = { prepared, stages, limits, recordedStep, onReplayed: seen.onReplayed, warn };
-  const { members, journal, recovered, from, begun, lost } = await openStorage(opening);
+  const opening = { prepared, stages, limits, recordedStep, past: ledger.log.past, onReplayed: seen.onReplayed, warn };
+  const { members, journal, recovered, start, begun, lost } = await openStorage(opening);
   ledger.log.begin(begun);
   await saveResumedRun(context, prepared, { at: port.at, step: begun.step });
   const checkpoints = checkpointPlace(prepared, { stages, warn });
@@ -181,7 +182,7 @@ async function startRun(
   const role = startOrchestrator({
     ...{ runId, config, stages, layersOfStages },
     ...(traces === null ? {} : { traces }),
-    ...(from === null ? {} : { from }),
+    ...start,
     ...{ journal, recovered, savedWires: await takeWires(folder.path) },
     gather: (callback) => setImmediate(callback), // after all readable sockets have been read
     signer,
@@ -236,23 +237,26 @@ function batchesOf({ config, dataset }: PreparedRun): BatchSource {
   return dataset.batches({ seed, sequences, contextLength });
 }
 
-function begunAt({ recovered, from }: Pick<OpenRunState, "recovered" | "from">): BegunAt {
+function begunAt({ recovered, from }: Pick<OpenRunState, "recovered" | "from">, past: PastRounds): BegunAt {
   return {
     step: recovered?.state.step ?? from?.step ?? 0,
-    round: recovered?.state.round ?? from?.sources.round ?? 0,
+    round: recovered?.state.round ?? nextRound(past, from ?? undefined),
     tokens: recovered?.state.counters.tokens ?? 0,
     isJournaled: recovered !== null,
   };
 }
 
+type RunStart = Pick<OrchestratorRoleOptions, "from" | "past">;
+
 /** The run's initial state, and the store its members use; `lost`: in words, what of it is gone. */
 async function openStorage(
-  { limits, recordedStep, ...options }: OpenRunOptions & {
+  { limits, recordedStep, past, ...options }: OpenRunOptions & {
     prepared: PreparedRun;
     limits: NetLimits;
     recordedStep: number;
+    past: PastRounds;
   },
-): Promise<OpenRunState & { members: HubStore; begun: BegunAt; lost: string | null }> {
+): Promise<OpenRunState & { start: RunStart; members: HubStore; begun: BegunAt; lost: string | null }> {
   const hadJournal = await hasJournal(options.prepared.folder.path);
   let members: HubStore | null = null;
   const openJournal = (request: OpenHubJournal) => ThreadedHubJournal.open({ ...request, warn: options.warn });
@@ -265,9 +269,10 @@ async function openStorage(
     ...{ folder, store, stageFloats, ...stored },
     ...{ capacityBytes, limits, timers: systemTimers },
   });
-  const begun = begunAt(opened);
+  const begun = begunAt(opened, past);
   const lost = hadJournal ? null : lostText({ recordedStep, step: begun.step, folder });
-  return { ...opened, members, begun, lost };
+  const { from } = opened;
+  return { ...opened, start: from === null ? { past } : { from, past }, members, begun, lost };
 }
 
 function checkpointPlace(

@@ -1,9 +1,9 @@
 /**
  * What follows from a run's log: each entry is checked against those before it, and every score is computed again.
  *
- * Owns: the state that later entries depend on, and the rules. The process that writes a log and everyone who verifies one run
- * this same code over core/score, so a score that the log states is one that its entries give. Out of scope: lines, hashes,
- * signatures (cli/ledger).
+ * Owns the rules. The process that writes a log and everyone who verifies one run this same code over core/score, so a score that
+ * the log states is one that its entries give. Out of scope: lines, hashes,
+ * signatures (cli/ledger); the state that later entries depend on (ledger_state.ts).
  *
  * A miner's units in a step are those of its tasks, by the stage and direction of each, and of work that was dropped. Its units
  * in a report are the sum of its paid units over the last steps of the round, all of them unless it lost what it had earned
@@ -16,46 +16,18 @@ import { taskUnits } from "../model/task_flops.ts";
 import { chainLength, chainLink } from "../orchestrator/step/chain.ts";
 import { gradientError, gradientTolerance } from "../score/gradient_verdict.ts";
 import { noteQualities, payloadQualities, recoverQualities } from "../score/payload_quality.ts";
+import { type Ledger, ledgerOf } from "./ledger_state.ts";
 import { endsProblem, proofProblem } from "./members_word.ts";
-import { type Pledges, takeCommitments, takeDraws, takeKey } from "./pledges.ts";
-import { bookVerdict, bookWork, firstNotDue, openWorkBook, scoresOf, type WorkBook } from "../score/work_score.ts";
+import { takeCommitments, takeDraws, takeKey } from "./pledges.ts";
+import { bookVerdict, bookWork, firstNotDue, scoresOf } from "../score/work_score.ts";
 import {
-  type CarriedState,
   type LogEntry,
-  minerUnits,
   type RoundEntry,
   type ScoresEntry,
   type StepEntry,
   type TriedEntry,
   type VerdictEntry,
 } from "./entry.ts";
-
-export interface Ledger extends Pledges {
-  nextStep: number;
-  isWhole: boolean; // all steps of the open round are known
-  open: { readonly step: number; readonly round: number; readonly units: Map<NodeId, number> }[]; // paid units, of the open round's closed steps
-  readonly common: WorkBook; // reports and expulsions
-  readonly ofValidators: Map<NodeId, WorkBook>; // with their own verdicts; they share the rounds of `common`
-  readonly qualities: Map<NodeId, number>; // shares below 1, by the last trials
-  recovery: number; // of these with each round
-  unproven: number; // reports that could not be recomputed, because steps before them are lost
-}
-
-export function openLedger(): Ledger {
-  return {
-    nextStep: 0,
-    isWhole: true,
-    open: [],
-    common: openWorkBook(),
-    ofValidators: new Map(),
-    qualities: new Map(),
-    recovery: 0,
-    draws: null,
-    drawsProven: 0,
-    committedRound: null,
-    unproven: 0,
-  };
-}
 
 /** Adds an entry; a sentence that says why it does not follow from the entries before it, or null. */
 export function takeEntry(ledger: Ledger, entry: LogEntry): string | null {
@@ -283,65 +255,4 @@ function scoresProblem(ledger: Ledger, entry: ScoresEntry): string | null {
   return lists.length === stated.length
     ? null
     : `the scores of round ${round} must differ for ${differing.length} validators`;
-}
-
-// -------------------------------------------------------------------------------------------------- across files
-
-export function carriedState(ledger: Ledger): CarriedState {
-  const { nextStep, isWhole, open, common, ofValidators, qualities, recovery, draws } = ledger;
-  const withheldOf = (validator: NodeId | null, { withheld }: WorkBook) => ({
-    validator,
-    miners: [...withheld.keys()],
-    rounds: [...withheld.values()].map(({ round }) => round),
-    shares: [...withheld.values()].map(({ share }) => share),
-  });
-  return {
-    ...{ nextStep, isWhole },
-    open: open.map(({ step, round, units }) => ({ step, round, ...minerUnits(units) })),
-    newestRound: common.newestRound,
-    ...(qualities.size === 0 ? {} : { qualities: { miners: [...qualities.keys()], shares: [...qualities.values()] } }),
-    ...(recovery === 0 ? {} : { recovery }),
-    ...(common.isEnded ? { isEnded: true } : {}),
-    ...(draws === null ? {} : { draws: { round: draws.round, hash: draws.hash } }),
-    rounds: [...common.rounds].map(([round, units]) => ({ round, ...minerUnits(units) })),
-    withheld: [
-      withheldOf(null, common),
-      ...[...ofValidators].map(([validator, book]) => withheldOf(validator, book)),
-    ],
-  };
-}
-
-export function ledgerOf(state: CarriedState): Ledger {
-  const {
-    nextStep,
-    isWhole,
-    open,
-    newestRound,
-    rounds,
-    withheld,
-    qualities,
-    recovery = 0,
-    isEnded = false,
-    draws = null,
-  } = state;
-  const mapOf = (keys: readonly NodeId[], values: readonly number[]) =>
-    new Map(keys.map((key, i) => [key, values[i] ?? 0] as const));
-  const shared = new Map(rounds.map(({ round, miners, units }) => [round, mapOf(miners, units)]));
-  const books = withheld.map(({ validator, miners, rounds: of, shares }) => {
-    const cuts = miners.map((miner, i) => [miner, { round: of[i] ?? 0, share: shares[i] ?? 0 }] as const);
-    return [validator, { rounds: shared, withheld: new Map(cuts), newestRound, isEnded }] as const;
-  });
-  const common = books.find(([validator]) => validator === null)?.[1];
-  return {
-    ...{ nextStep, isWhole },
-    open: open.map(({ step, round, miners, units }) => ({ step, round, units: mapOf(miners, units) })),
-    common: common ?? { rounds: shared, withheld: new Map(), newestRound, isEnded },
-    ofValidators: new Map(books.flatMap(([validator, book]) => validator === null ? [] : [[validator, book]])),
-    qualities: mapOf(qualities?.miners ?? [], qualities?.shares ?? []),
-    recovery,
-    draws,
-    drawsProven: 0,
-    committedRound: null,
-    unproven: 0,
-  };
 }

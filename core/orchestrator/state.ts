@@ -239,7 +239,7 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     qualities: new Map(),
     unpaid: new Set(),
     roundRates: 0,
-    carriedRates: options.from === undefined ? 0 : rememberedRates(config),
+    carriedRates: step === 0 ? 0 : rememberedRates(config),
     reloads: new Map(),
     scales: openScaleBook(stages.length),
     alarms: [],

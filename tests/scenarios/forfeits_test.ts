@@ -2,32 +2,30 @@
 
 import { assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
-import type { MachineEntry } from "../../core/ledger/entry.ts";
-import { openLedger, scoresEntry, takeEntry } from "../../core/ledger/ledger.ts";
-import { isResting, noteWithheld, roundsRemembered } from "../../core/orchestrator/members/blame.ts";
+import type { LogEntry } from "../../core/ledger/entry.ts";
+import { scoresEntry, takeEntry } from "../../core/ledger/ledger.ts";
+import { type Ledger, openLedger } from "../../core/ledger/ledger_state.ts";
+import { convict, isResting, noteWithheld, roundsRemembered } from "../../core/orchestrator/members/blame.ts";
+import { closesAtMs } from "../../core/orchestrator/merge/rounds.ts";
 import { bookWork, openWorkBook, scoresOf, type WorkBook } from "../../core/score/work_score.ts";
 import type { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
-import { check, drawn, fine, merge, paidRounds, show, train } from "../support/swarm/shown_rounds.ts";
+import { check, drawn, fine, logOf, merge, paidRounds, rounds, show, train } from "../support/swarm/shown_rounds.ts";
 
 const judge = "judge" as NodeId;
-
-/** Rounds in which everybody shows what it is asked for. */
-function rounds(hub: ScriptedOrchestrator, nodes: readonly NodeId[], count: number): void {
-  for (let round = 0; round < count; round++) {
-    const step = train(hub, nodes);
-    for (const node of nodes) {
-      show(hub, node, step);
-      check(hub, node, fine);
-    }
-    merge(hub, nodes);
-  }
-}
 
 /** Books what a validator has been told since it was asked last. */
 function follow(hub: ScriptedOrchestrator, validator: NodeId, book: WorkBook): WorkBook {
   for (const message of hub.inbox(validator).splice(0)) if (message.type === "workReport") bookWork(book, message);
   return book;
 }
+
+/** A log all of whose entries follow. */
+function followedLog(entries: readonly LogEntry[], ledger = openLedger()): Ledger {
+  for (const entry of entries) assertEquals(takeEntry(ledger, entry), null);
+  return ledger;
+}
+
+const scoresIn = (entries: readonly LogEntry[]): readonly number[] => scoresEntry(followedLog(entries)).scores;
 
 /** Wires of the open round were made up. */
 function beginAnew(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): void {
@@ -172,21 +170,14 @@ Deno.test("Forfeits: a validator that was away when they were reported, or comes
 
 Deno.test("Forfeits: after a round that was begun anew the log and all validators agree", () => {
   const { hub, nodes } = drawn();
-  const entries: MachineEntry[] = [];
-  const { watch } = hub;
-  hub.watch = (event, effects) => {
-    watch(event, effects);
-    for (const effect of effects) if (effect.type === "log") entries.push(effect.entry);
-  };
+  const entries = logOf(hub);
   rounds(hub, nodes, 8);
   beginAnew(hub, nodes);
   assertEquals([hub.state.round, hub.state.reports.at(-1)?.round], [9, 7]);
   finishTraining(hub, nodes);
   lie(hub, nodes, hub.state.step - 1);
-  const ledger = openLedger();
-  for (const entry of entries) assertEquals(takeEntry(ledger, entry), null);
   const scores = scoresOf(follow(hub, judge, openWorkBook()));
-  assertEquals(scoresEntry(ledger).scores, scores.map(({ score }) => score));
+  assertEquals(scoresIn(entries), scores.map(({ score }) => score));
   assertEquals(scores.map(({ score }) => score), [48, 72]);
 });
 
@@ -212,4 +203,34 @@ Deno.test("Forfeits: a round that is begun anew frees nobody from showing what i
   merge(hub, nodes);
   assertEquals(paidRounds(hub, silent), []); // nothing was due yet
   assertEquals(paidRounds(hub, honest), [0, 1, 2, 3, 5]);
+});
+
+Deno.test("Forfeits: what the last round's miners do not show until the run is closed costs them what is not due", () => {
+  const { hub, nodes } = drawn({ steps: 10 });
+  const entries = logOf(hub);
+  const [silent, honest] = nodes;
+  rounds(hub, nodes, 4);
+  const step = train(hub, nodes);
+  show(hub, honest, step);
+  check(hub, honest, fine);
+  merge(hub, nodes);
+  assertEquals(hub.state.phase, "closing");
+  hub.wait(closesAtMs(hub.state));
+  assertEquals(hub.state.phase, "finished");
+  const scores = scoresOf(follow(hub, judge, openWorkBook()));
+  assertEquals(scores.map(({ miner, score }) => [miner, score]), [[silent, 12], [honest, 60]]); // one of five rounds was due
+  assertEquals(scoresIn(entries), scores.map(({ score }) => score));
+});
+
+Deno.test("Forfeits: who is expelled while the run closes is not paid for its last rounds either", () => {
+  const { hub, nodes } = drawn({ steps: 10 });
+  const entries = logOf(hub);
+  const [liar, honest] = nodes;
+  rounds(hub, nodes, 5);
+  convict(hub.state, { node: liar, reason: "a verdict" });
+  hub.wait(closesAtMs(hub.state));
+  assertEquals(hub.state.phase, "finished");
+  assertEquals(scoresEntry(followedLog(entries)), {
+    ...{ type: "scores", round: 5, miners: [liar, honest], scores: [0, 60], differing: [] },
+  });
 });

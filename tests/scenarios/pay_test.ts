@@ -68,12 +68,12 @@ Deno.test("Pay: in a calm swarm a miner's share of emission is within 5 % of its
   await swarm.run();
   assertWhole(swarm, config.train.steps);
   const rounds = recordsOf(swarm, "roundMerged").length;
-  assertEquals([rounds, swarm.scores.map(({ round }) => round)], [roundsUntilDue + 2, [0, 1, 2, 3, 4, 5]]);
+  assertEquals([rounds, swarm.scores.map(({ round }) => round)], [roundsUntilDue + 2, [0, 1, 2, 3, 4, 5, 6]]);
   const paying = swarm.scores.filter(({ scores }) => scores.some(({ score }) => score > 0));
   assertEquals(
     paying.map(({ round }) => round),
-    [roundsUntilDue, rounds - 1],
-    "the first that is due, and the run's end",
+    [roundsUntilDue, rounds - 1, rounds],
+    "the first that is due, the next, and the run's end",
   );
   const ledger = openLedger();
   for (const hotkey of [voter, ...Array.from({ length: 6 }, (_, i) => keyOf(100 + i))]) {
@@ -82,7 +82,7 @@ Deno.test("Pay: in a calm swarm a miner's share of emission is within 5 % of its
   assertEquals(send(ledger, stake(voter, tokens(1_000))), null);
   epoch(ledger);
   for (const { round, scores } of paying) {
-    const work = workUntil(swarm, round === rounds - 1 ? round : round - roundsUntilDue);
+    const work = workUntil(swarm, round === rounds ? round : round - roundsUntilDue);
     const paid = emissions(ledger, scores);
     assertEquals([paid.size, work.size], [6, 6]);
     for (const [node, done] of work) {

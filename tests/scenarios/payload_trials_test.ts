@@ -2,7 +2,8 @@
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
-import { openLedger, takeEntry } from "../../core/ledger/ledger.ts";
+import { takeEntry } from "../../core/ledger/ledger.ts";
+import { openLedger } from "../../core/ledger/ledger_state.ts";
 import type { MachineEntry, TriedEntry } from "../../core/ledger/entry.ts";
 import { commit, reduceAll } from "../support/swarm/scripted_merge.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";

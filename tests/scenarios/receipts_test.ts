@@ -3,7 +3,8 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
 import type { CommittedEntry, MachineEntry, VerdictEntry } from "../../core/ledger/entry.ts";
-import { openLedger, takeEntry } from "../../core/ledger/ledger.ts";
+import { takeEntry } from "../../core/ledger/ledger.ts";
+import { openLedger } from "../../core/ledger/ledger_state.ts";
 import { nextHead } from "../../core/statements/work_chain.ts";
 import { rootOf } from "../../core/statements/work_tree.ts";
 import { commit, passWait, reduceAll } from "../support/swarm/scripted_merge.ts";

@@ -2,7 +2,8 @@
  * The entries of a run's signed log follow from each other, whatever fails: steps in order, pay from steps, scores from pay.
  */
 
-import { type Ledger, openLedger, scoresEntry, takeEntry } from "../../../core/ledger/ledger.ts";
+import { scoresEntry, takeEntry } from "../../../core/ledger/ledger.ts";
+import { type Ledger, openLedger } from "../../../core/ledger/ledger_state.ts";
 import type { LogEntry, MachineEntry } from "../../../core/ledger/entry.ts";
 import { entryOf } from "../../../core/orchestrator/run_log.ts";
 import { nodeId } from "../../../core/ids.ts";

@@ -275,7 +275,15 @@ function drop(
  * gets nothing for either: else a cheat would show only what it did honestly. Having no link is excused as elsewhere.
  */
 export function endShowing(state: OrchestratorState): OrchestratorEffect[] {
-  const isOld = ({ round }: AwaitedState) => round < state.round - 1;
+  return endShowingOf(state, ({ round }) => round < state.round - 1);
+}
+
+/** No round follows: called when there was time to show what is left, and validators to look at it. */
+export function endAllShowing(state: OrchestratorState): OrchestratorEffect[] {
+  return endShowingOf(state, () => true);
+}
+
+function endShowingOf(state: OrchestratorState, isOld: (awaited: AwaitedState) => boolean): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
   for (const [node, states] of [...state.audit.awaited]) {
     const late = states.find((each) => isOld(each) && each.change === null);

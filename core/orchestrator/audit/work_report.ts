@@ -5,7 +5,7 @@
  * because its input was in doubt (step/remaking.ts) counts as well. A report goes out when the round is merged; the last few
  * are kept for validators that join later. Work of abandoned rounds is not reported. Of a miner whose payload was tried and gained
  * far less than its peers', only a share counts (held_out/payload_trials.ts). A report also takes back what miners have forfeited
- * of earlier ones (forfeits.ts).
+ * of earlier ones (forfeits.ts); so does one more, without work, that ends the run.
  */
 
 import type { NodeId } from "../../ids.ts";
@@ -28,10 +28,15 @@ export function countWork({ roundUnits }: OrchestratorState, { miners }: StepOut
 
 const shareOfWithholders = 0.5; // of a round's pay, for miners that did their tasks but withheld a merge duty
 
-/** The report of the round just merged. `isLast`: no other will follow. */
+/** Ends the run's pay once its last round's audits are over: what these take back, and that all the rest is due. */
+export function reportEnd(state: OrchestratorState): OrchestratorEffect[] {
+  return reportRound(state, { round: state.round, isLast: true });
+}
+
+/** The report of the round just merged, or of none. `isLast`: no other will follow. */
 export function reportRound(
   state: OrchestratorState,
-  { round, isLast }: { round: number; isLast: boolean },
+  { round, isLast = false }: { round: number; isLast?: boolean },
 ): OrchestratorEffect[] {
   const units = new Map(state.roundUnits);
   const halved = [...state.unpaid].filter((node) => units.has(node));
@@ -43,7 +48,7 @@ export function reportRound(
   recoverQualities(state.qualities, shareRecovery);
   state.unpaid.clear();
   state.roundUnits.clear();
-  state.reports.push(report);
+  if (!isLast) state.reports.push(report);
   if (state.reports.length > reportsKept) state.reports.shift();
   const expelled = [...state.expelled].slice(-mostMinersInMessage);
   const forfeits = [...state.forfeits].map(([miner, fromRound]) => ({ miner, fromRound }));
@@ -55,9 +60,7 @@ export function reportRound(
 /** The reports that a newly joined validator missed. */
 export function pastReports(state: OrchestratorState, node: NodeId): OrchestratorEffect[] {
   const expelled = [...state.expelled].slice(-mostMinersInMessage);
-  const { reports, step, config: { train } } = state;
-  const isLast = (report: RoundReport) => step >= train.steps && report === reports.at(-1);
-  return reports.flatMap((report) => messagesOf(node, { report, expelled, forfeits: [], isLast: isLast(report) }));
+  return state.reports.flatMap((report) => messagesOf(node, { report, expelled, forfeits: [], isLast: false }));
 }
 
 function messagesOf(

@@ -106,7 +106,7 @@ function dropOpenRound(state: OrchestratorState): OrchestratorEffect[] {
 type Start = Pick<GoodRound, "sources" | "step">;
 
 /** The good round's parameters become the newest checkpoint; those the run began with need none. */
-function checkpointOf({ round }: OrchestratorState, { sources, step }: Start): UploadWork | null {
+export function checkpointOf({ round }: OrchestratorState, { sources, step }: Start): UploadWork | null {
   const stages: StageUpload[] = [];
   for (const [index, source] of sources.stages.entries()) {
     if (source.type === "initial") return null;

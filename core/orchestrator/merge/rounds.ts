@@ -15,7 +15,7 @@ import { auditsAreDone, settleOpenEvaluations } from "../audit/auditing.ts";
 import { forgetRecomputed } from "../audit/gradient_audits.ts";
 import { drawTrials } from "../audit/held_out/payload_trials.ts";
 import { forgetWays } from "../audit/shown_ends.ts";
-import { endShowing } from "../audit/shown_states.ts";
+import { endAllShowing, endShowing } from "../audit/shown_states.ts";
 import { ageStandings } from "../members/blame.ts";
 import { type OrchestratorEffect, record, send } from "../event.ts";
 import { measuredSteps, renewInterval } from "./round_length.ts";
@@ -24,7 +24,7 @@ import { rebalance } from "../members/rebalance.ts";
 import type { OrchestratorState } from "../state.ts";
 import { keptRefs } from "../step/step_outcome.ts";
 import { refsOfWork } from "../step/step_state.ts";
-import { reportRound } from "../audit/work_report.ts";
+import { reportEnd, reportRound } from "../audit/work_report.ts";
 
 /**
  * A new round begins with the run's current step; what counted within the last one is forgotten. `mergedMs`: when the last
@@ -101,7 +101,7 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
     }),
   ];
   const isLast = state.step >= state.config.train.steps;
-  effects.push(...reportRound(state, { round: state.round - 1, isLast }));
+  effects.push(...reportRound(state, { round: state.round - 1 }));
   state.phase = isLast ? "closing" : "training";
   if (isLast) state.closeUntilMs = nowMs + state.config.limits.mergePhaseMs;
   else effects.push(...rebalance(state));
@@ -131,9 +131,10 @@ export function closeRun(state: OrchestratorState, nowMs: number): OrchestratorE
   if (state.phase !== "closing") return [];
   const hasValidator = state.validators.size > 0;
   const isComplete = state.upload === null && (!hasValidator || auditsAreDone(state));
-  if (!isComplete && nowMs < closesAtMs(state)) return [];
-  const settled = settleOpenEvaluations(state);
-  return [...settled, ...finish(state, { finished: true, reason: "all steps are done" })];
+  const isLate = nowMs >= closesAtMs(state);
+  if (!isComplete && !isLate) return [];
+  const ended = [...settleOpenEvaluations(state), ...(isLate ? endAllShowing(state) : []), ...reportEnd(state)];
+  return [...ended, ...finish(state, { finished: true, reason: "all steps are done" })];
 }
 
 const mostUploadDeadlines = 4;

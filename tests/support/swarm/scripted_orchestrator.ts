@@ -21,7 +21,7 @@ import { parameterTable, type StageSpec, stageSpecs } from "../../../core/model/
 import { taskOutput } from "../../../core/model/stage_wires.ts";
 import type { OrchestratorEffect, OrchestratorEvent } from "../../../core/orchestrator/event.ts";
 import { orchestrator } from "../../../core/orchestrator/machine.ts";
-import { openOrchestrator, type OrchestratorState } from "../../../core/orchestrator/state.ts";
+import { type OpenOptions, openOrchestrator, type OrchestratorState } from "../../../core/orchestrator/state.ts";
 import type { Holding, HubMessage, NodeMessage, PayloadCommitted, StepSealed } from "../../../core/protocol/message.ts";
 import type { SignedStatement } from "../../../core/statements/statement.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
@@ -53,7 +53,7 @@ export class ScriptedOrchestrator {
   readonly #inboxes = new Map<NodeId, HubMessage[]>();
   #made = 0;
 
-  constructor(overrides: TinyOverrides) {
+  constructor(overrides: TinyOverrides, open: (options: OpenOptions) => OrchestratorState = openOrchestrator) {
     const config = tinyConfig({
       deterministic: false,
       pipeline: { stages: 2, codec: "none" },
@@ -65,7 +65,7 @@ export class ScriptedOrchestrator {
     this.stages = stageSpecs(config, layersOfStages);
     const stageFloats = this.stages.map((spec) => parameterTable(spec).length);
     const secret = new Uint8Array(32).fill(7);
-    this.state = openOrchestrator({
+    this.state = open({
       config,
       stages: this.stages,
       layersOfStages,

@@ -1,22 +1,27 @@
 /** Rounds of two steps on the scripted orchestrator whose second one every miner is to show its parameters of. */
 
+import type { MachineEntry } from "../../../core/ledger/entry.ts";
 import { changeBytes } from "../../../core/merge/shown_change.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { NodeId } from "../../../core/ids.ts";
+import type { OpenOptions, OrchestratorState } from "../../../core/orchestrator/state.ts";
 import type { PayloadStats } from "../../../core/merge/payload_stats.ts";
 import { commit, passWait, reduceAll } from "./scripted_merge.ts";
 import { ScriptedOrchestrator } from "./scripted_orchestrator.ts";
 
 /** One stage of two replicas and a validator that never answers; every second step of two is drawn for everybody. */
-export function drawn({ stepsPerRound = 2, microbatchesPerStep = 4 } = {}) {
+export function drawn(
+  { stepsPerRound = 2, microbatchesPerStep = 4, steps = 42 } = {},
+  open?: (options: OpenOptions) => OrchestratorState,
+) {
   const hub = new ScriptedOrchestrator({
     model: { layers: 1 },
     pipeline: { stages: 1, codec: "none" },
     validate: { statesPerRound: 1000 },
-    train: { microbatchesPerStep, steps: 42, stepsPerRound },
+    train: { microbatchesPerStep, steps, stepsPerRound },
     swarm: { replicas: 2, validators: 1 },
     limits: { mergePhaseMs: 600_000, mergeGraceMs: 5_000, leaseMs: 600_000 },
-  });
+  }, open);
   hub.validator("judge");
   const nodes = [hub.ready("miner-0"), hub.ready("miner-1")] as [NodeId, NodeId];
   return { hub, nodes };
@@ -82,3 +87,26 @@ export const paidRounds = (hub: ScriptedOrchestrator, node: NodeId) =>
   hub.state.reports.filter(({ units }) => (units.get(node) ?? 0) > 0).map(({ round }) => round);
 export const paidInLastRound = (hub: ScriptedOrchestrator, node: NodeId) =>
   (hub.state.reports.at(-1)!.units.get(node) ?? 0) > 0;
+
+/** Rounds in which everybody shows what it is asked for. */
+export function rounds(hub: ScriptedOrchestrator, nodes: readonly NodeId[], count: number): void {
+  for (let round = 0; round < count; round++) {
+    const step = train(hub, nodes);
+    for (const node of nodes) {
+      show(hub, node, step);
+      check(hub, node, fine);
+    }
+    merge(hub, nodes);
+  }
+}
+
+/** The entries of its log from now on. */
+export function logOf(hub: ScriptedOrchestrator): MachineEntry[] {
+  const entries: MachineEntry[] = [];
+  const { watch } = hub;
+  hub.watch = (event, effects) => {
+    watch(event, effects);
+    for (const effect of effects) if (effect.type === "log") entries.push(effect.entry);
+  };
+  return entries;
+}

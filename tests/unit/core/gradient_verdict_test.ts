@@ -3,7 +3,8 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { nodeId, stageIndex, type TaskId } from "../../../core/ids.ts";
 import type { MachineEntry } from "../../../core/ledger/entry.ts";
-import { openLedger, takeEntry } from "../../../core/ledger/ledger.ts";
+import { takeEntry } from "../../../core/ledger/ledger.ts";
+import { openLedger } from "../../../core/ledger/ledger_state.ts";
 import {
   gradientError,
   gradientRepetition,

@@ -3,7 +3,8 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { microbatchId, nodeId } from "../../../core/ids.ts";
 import type { LogEntry } from "../../../core/ledger/entry.ts";
-import { carriedState, ledgerOf, openLedger, takeEntry } from "../../../core/ledger/ledger.ts";
+import { takeEntry } from "../../../core/ledger/ledger.ts";
+import { carriedState, ledgerOf, openLedger } from "../../../core/ledger/ledger_state.ts";
 import { sha256 } from "../../../core/sha256.ts";
 
 const key = "ab".repeat(32);

@@ -3,7 +3,8 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { microbatchId, nodeId } from "../../../core/ids.ts";
 import type { StepEntry } from "../../../core/ledger/entry.ts";
-import { openLedger, takeEntry } from "../../../core/ledger/ledger.ts";
+import { takeEntry } from "../../../core/ledger/ledger.ts";
+import { openLedger } from "../../../core/ledger/ledger_state.ts";
 
 /** Two microbatches through two stages; the tail's forward costs three times the head's. */
 const step: StepEntry = {

@@ -3,7 +3,8 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { microbatchId, type NodeId, nodeId, stageIndex, taskId } from "../../../core/ids.ts";
 import type { LogEntry, StepEntry } from "../../../core/ledger/entry.ts";
-import { openLedger, scoresEntry, takeEntry } from "../../../core/ledger/ledger.ts";
+import { scoresEntry, takeEntry } from "../../../core/ledger/ledger.ts";
+import { openLedger } from "../../../core/ledger/ledger_state.ts";
 import { effectsOfMiner, type MinerHistory, openHistory, takeIntoHistory } from "../../../core/ledger/miner_history.ts";
 import type { Forfeit } from "../../../core/score/work_score.ts";
 import { workHash } from "../../../core/statements/statement.ts";

@@ -2,14 +2,8 @@
 
 import { assertEquals, assertMatch } from "@std/assert";
 import type { MachineEntry, RoundEntry } from "../../../core/ledger/entry.ts";
-import {
-  carriedState,
-  type Ledger,
-  ledgerOf,
-  openLedger,
-  scoresEntry,
-  takeEntry,
-} from "../../../core/ledger/ledger.ts";
+import { scoresEntry, takeEntry } from "../../../core/ledger/ledger.ts";
+import { carriedState, type Ledger, ledgerOf, openLedger } from "../../../core/ledger/ledger_state.ts";
 import { withMemoryFolder } from "../../support/scratch_folder.ts";
 import { entriesOf, left, openLog, right, roundEntry, stepEntry, verified } from "../../support/written_ledger.ts";
 

@@ -1,0 +1,104 @@
+/**
+ * What of a log's entries later ones depend on: the open round's steps, and the books of pay.
+ *
+ * Owns the state, its form in a log of several files, and what a run takes up that has the log alone. Out of scope: the rules that
+ * change it (ledger.ts).
+ */
+
+import type { NodeId } from "../ids.ts";
+import type { PastRounds } from "../orchestrator/past_rounds.ts";
+import { openWorkBook, type WorkBook } from "../score/work_score.ts";
+import { type CarriedState, minerUnits } from "./entry.ts";
+import type { Pledges } from "./pledges.ts";
+
+export interface Ledger extends Pledges {
+  nextStep: number;
+  isWhole: boolean; // all steps of the open round are known
+  open: { readonly step: number; readonly round: number; readonly units: Map<NodeId, number> }[]; // paid units, of the open round's closed steps
+  readonly common: WorkBook; // reports and expulsions
+  readonly ofValidators: Map<NodeId, WorkBook>; // with their own verdicts; they share the rounds of `common`
+  readonly qualities: Map<NodeId, number>; // shares below 1, by the last trials
+  recovery: number; // of these with each round
+  unproven: number; // reports that could not be recomputed, because steps before them are lost
+}
+
+export function openLedger(): Ledger {
+  return {
+    nextStep: 0,
+    isWhole: true,
+    open: [],
+    common: openWorkBook(),
+    ofValidators: new Map(),
+    qualities: new Map(),
+    recovery: 0,
+    draws: null,
+    drawsProven: 0,
+    committedRound: null,
+    unproven: 0,
+  };
+}
+
+/** What a process takes up that has the log alone, without its predecessor's journal. */
+export function pastRounds({ common: { rounds, withheld } }: Ledger): PastRounds {
+  const reports = [...rounds].toSorted(([a], [b]) => a - b).map(([round, units]) => ({ round, units }));
+  return { reports, expelled: [...withheld].flatMap(([miner, { share }]) => share === 0 ? [miner] : []) };
+}
+
+export function carriedState(ledger: Ledger): CarriedState {
+  const { nextStep, isWhole, open, common, ofValidators, qualities, recovery, draws } = ledger;
+  const withheldOf = (validator: NodeId | null, { withheld }: WorkBook) => ({
+    validator,
+    miners: [...withheld.keys()],
+    rounds: [...withheld.values()].map(({ round }) => round),
+    shares: [...withheld.values()].map(({ share }) => share),
+  });
+  return {
+    ...{ nextStep, isWhole },
+    open: open.map(({ step, round, units }) => ({ step, round, ...minerUnits(units) })),
+    newestRound: common.newestRound,
+    ...(qualities.size === 0 ? {} : { qualities: { miners: [...qualities.keys()], shares: [...qualities.values()] } }),
+    ...(recovery === 0 ? {} : { recovery }),
+    ...(common.isEnded ? { isEnded: true } : {}),
+    ...(draws === null ? {} : { draws: { round: draws.round, hash: draws.hash } }),
+    rounds: [...common.rounds].map(([round, units]) => ({ round, ...minerUnits(units) })),
+    withheld: [
+      withheldOf(null, common),
+      ...[...ofValidators].map(([validator, book]) => withheldOf(validator, book)),
+    ],
+  };
+}
+
+export function ledgerOf(state: CarriedState): Ledger {
+  const {
+    nextStep,
+    isWhole,
+    open,
+    newestRound,
+    rounds,
+    withheld,
+    qualities,
+    recovery = 0,
+    isEnded = false,
+    draws = null,
+  } = state;
+  const mapOf = (keys: readonly NodeId[], values: readonly number[]) =>
+    new Map(keys.map((key, i) => [key, values[i] ?? 0] as const));
+  const shared = new Map(rounds.map(({ round, miners, units }) => [round, mapOf(miners, units)]));
+  const books = withheld.map(({ validator, miners, rounds: of, shares }) => {
+    const cuts = miners.map((miner, i) => [miner, { round: of[i] ?? 0, share: shares[i] ?? 0 }] as const);
+    return [validator, { rounds: shared, withheld: new Map(cuts), newestRound, isEnded }] as const;
+  });
+  const common = books.find(([validator]) => validator === null)?.[1];
+  return {
+    ...{ nextStep, isWhole },
+    open: open.map(({ step, round, miners, units }) => ({ step, round, units: mapOf(miners, units) })),
+    common: common ?? { rounds: shared, withheld: new Map(), newestRound, isEnded },
+    ofValidators: new Map(books.flatMap(([validator, book]) => validator === null ? [] : [[validator, book]])),
+    qualities: mapOf(qualities?.miners ?? [], qualities?.shares ?? []),
+    recovery,
+    draws,
+    drawsProven: 0,
+    committedRound: null,
+    unproven: 0,
+  };
+}
