@@ -2,6 +2,8 @@
 
 import type { Command } from "../command.ts";
 
+const exampleHub = "5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY";
+
 export const command: Command = {
   name: "verify",
   summary: "check a run's signed log: every hash, signature and score, offline",
@@ -10,7 +12,7 @@ export const command: Command = {
     "Reads the log that a run's orchestrator keeps (ledger.jsonl in its folder, and the older files beside it), checks that each " +
     "line continues the one before and that the hub's signatures are right, computes every score again from the steps, reports " +
     "and verdicts in the log, and names the first line that does not follow. The run may still be going. Exit 1: a line is wrong.",
-  examples: ["iota verify runs/demo", "iota verify runs/demo --json", "iota verify ledger.jsonl --hub 5DPydphuLb…"],
+  examples: ["iota verify runs/demo", "iota verify runs/demo --json", `iota verify ledger.jsonl --hub ${exampleHub}`],
   options: [
     { name: "hub", kind: "string", placeholder: "ADDRESS", doc: "whose signatures they must be" },
   ],

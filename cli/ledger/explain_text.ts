@@ -24,6 +24,7 @@ export function historyText(history: MinerHistory): string[] {
       `${roundsInWindow} rounds; a round counts ${roundsUntilDue} rounds later, or when the run ends:`,
       ...indented(history.rounds.map(roundText)),
       ...indented(noRounds(history)),
+      ...indented(endText(history)),
       "",
     ],
     ...[
@@ -133,17 +134,18 @@ function roundText(earnings: RoundEarnings): string {
     `${amount(credited)} units credited`;
   const after = score === null || shareOfScores === null
     ? ""
-    : `; score ${amount(score)}, ${(100 * shareOfScores).toFixed(1)} % of all`;
+    : `; score ${amount(score)}, ${percent(shareOfScores)} of all`;
   return `${[work, ...reasonsOfRound(earnings)].join(", ")}${after}.`;
 }
 
 /** Why a round was not credited in full. */
 export function reasonsOfRound(earnings: RoundEarnings): string[] {
-  const { earned, credited, isForfeited, isHalved, isExpelled, quality, unpaidSteps } = earnings;
+  const { round, earned, credited, isDue, isForfeited, isHalved, isExpelled, quality, unpaidSteps } = earnings;
   return [
     ...(unpaidSteps > 0 ? [`${times(unpaidSteps, "step")} without pay`] : []),
     ...(isHalved ? ["half withheld, as it let a duty of the merge pass"] : []),
     ...(quality < 1 ? [`${(100 * quality).toFixed(0)} % of them counted, by the last trial of its payload`] : []),
+    ...(isDue || isForfeited || isExpelled ? [] : [`due once round ${round + roundsUntilDue} is reported`]),
     ...(isForfeited
       ? ["taken back before they were due, as it left, failed or stayed silent when it was to show its parameters"]
       : []),
@@ -171,6 +173,12 @@ export function effectText({ stage, samples, effect, standardError, moreSteps }:
     : `chance may do that, and about ${times(moreSteps ?? 0, "more step")} would tell`;
   return `${measured}${value}; ${isKnown}. Miners of the last stage report these losses, so they prove nothing.`;
 }
+
+/** The newest pay that follows from all of this. */
+const endText = ({ end }: MinerHistory): string[] =>
+  end === null
+    ? []
+    : [`At the run's end, with all rounds due: score ${amount(end.score)}, ${percent(end.shareOfScores)} of all.`];
 
 /** What is held against it, each with the way out; the first is what costs most. */
 export function adviceFor(history: MinerHistory): string[] {
@@ -210,4 +218,5 @@ export function adviceFor(history: MinerHistory): string[] {
 const slowShare = 0.8;
 
 const times = (count: number, noun: string, nouns = `${noun}s`) => `${count} ${count === 1 ? noun : nouns}`;
+const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
 const amount = (value: number) => Number(value.toFixed(2)).toString();

@@ -8,7 +8,8 @@ import { UsageError, UserError } from "../output/errors.ts";
 import { adviceFor, historyText } from "./explain_text.ts";
 import { namesOf } from "./node_names.ts";
 import { isEmpty, logPathOf, missingLog } from "./run_verify.ts";
-import { type VerifiedLedger, verifyLedger } from "./verify_ledger.ts";
+import { hubSigns, type VerifiedLedger, verifyLedger } from "./verify_ledger.ts";
+import { caveatsOf } from "./verify_text.ts";
 
 export async function runExplain({ options, output, positionals: [asked] }: CommandContext): Promise<number> {
   const run = options.text("run");
@@ -23,17 +24,13 @@ export async function runExplain({ options, output, positionals: [asked] }: Comm
   const names = await namesOf(run);
   const node = nodeNamed(asked, { seen: [...nodes.seen.keys()], names, run });
   const history = openHistory(node);
-  await read(path, history);
-  if (first.wrong !== null) {
-    const { line, why } = first.wrong;
-    output.log.warn(`Line ${line} of the log does not follow: ${why}. Only the lines before it are used`);
+  const { signedLine, wrong } = first;
+  await read(path, history, signedLine);
+  if (wrong !== null) {
+    output.log.warn(`Line ${wrong.line} of the log does not follow: ${wrong.why}. Only the lines before it are used`);
   }
-  if (first.signedLine < first.firstLine + first.lines - 2) {
-    const which = first.signedLine === 0
-      ? "No line of the log is"
-      : `The log's lines after line ${first.signedLine} are not`;
-    output.log.warn(`${which} signed by the hub: whoever has had the file may have written them`);
-  }
+  for (const text of caveatsOf(first)) output.log.warn(text);
+  if (!hubSigns(first)) output.log.warn("Only lines that the hub has signed are used");
   const name = names.get(node);
   for (const line of historyText(history)) output.line(line);
   output.answer({
@@ -44,17 +41,27 @@ export async function runExplain({ options, output, positionals: [asked] }: Comm
       stage: history.stages.get(node) ?? null,
     },
     ...{ expelled: history.isExpelled, rounds: history.rounds, events: history.events },
-    ...{ effects: effectsOfMiner(history), advice: adviceFor(history), firstWrongLine: first.wrong?.line ?? null },
+    ...{
+      end: history.end,
+      effects: effectsOfMiner(history),
+      advice: adviceFor(history),
+      firstWrongLine: first.wrong?.line ?? null,
+    },
   }, "");
   return 0;
 }
 
-async function read(path: string, history: MinerHistory): Promise<VerifiedLedger> {
-  const onEntry = (entry: Parameters<typeof takeIntoHistory>[1]) => takeIntoHistory(history, entry);
+/** `until`: the last line that is used. */
+async function read(path: string, history: MinerHistory, until = Infinity): Promise<VerifiedLedger> {
+  const onEntry = (entry: Parameters<typeof takeIntoHistory>[1], line: number) => {
+    if (line <= until) takeIntoHistory(history, entry);
+  };
   const found = await verifyLedger(path, { verify: verifySignature, onEntry });
   if (found === null || isEmpty(found)) throw missingLog(path);
   return found;
 }
+
+const mostShown = 8;
 
 /** A whole address, the beginning of one that no other node shares, or a name. */
 function nodeNamed(
@@ -65,9 +72,9 @@ function nodeNamed(
   const matches = seen.filter((node) => node === asked || isNamed(node));
   const found = matches.length > 0 ? matches : seen.filter((node) => node.startsWith(asked));
   if (found.length === 1) return found[0]!;
-  const shown = (found.length > 1 ? found : seen).map((node) =>
-    names.has(node) ? `${node} (${names.get(node)})` : node
-  );
+  const all = found.length > 1 ? found : seen;
+  const shown = all.slice(0, mostShown).map((node) => names.has(node) ? `${node} (${names.get(node)})` : node);
+  if (all.length > mostShown) shown.push(`${all.length - mostShown} more`);
   throw new UserError(
     `Cannot explain '${asked}' as it must be ${found.length > 1 ? "one node" : "a node"} of the run in '${run}': ` +
       `there are ${shown.join(", ")}`,

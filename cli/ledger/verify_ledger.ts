@@ -1,6 +1,6 @@
 /** Verifies a run's signed log from its files, offline: what was checked, and the first line that does not follow. */
 
-import type { LogEntry } from "../../core/ledger/entry.ts";
+import type { LogEntry, RoundEntry } from "../../core/ledger/entry.ts";
 import type { NodeId } from "../../core/ids.ts";
 import type { Verify } from "../../net/auth/hello.ts";
 import type { SignedHead } from "./chain_line.ts";
@@ -30,6 +30,13 @@ export interface VerifiedLedger {
   readonly wrong: WrongLine | null;
 }
 
+/** Whether the hub's signature covers all lines, but for one that says so itself. */
+export const hubSigns = ({ firstLine, lines, signedLine }: VerifiedLedger): boolean =>
+  signedLine >= firstLine + lines - 2;
+
+/** A report of no round, when the last audits are over. */
+const endsPay = ({ isLast, miners }: RoundEntry): boolean => isLast === true && miners.length === 0;
+
 /** Null: there is no log. */
 export async function verifyLedger(
   path: string,
@@ -44,7 +51,7 @@ export async function verifyLedger(
     onEntry: (entry, line) => {
       endedLine = entry.type === "ended" ? line : Infinity;
       if (entry.type === "step") counts.steps += 1;
-      if (entry.type === "round") counts.rounds += 1;
+      if (entry.type === "round" && !endsPay(entry)) counts.rounds += 1;
       if (entry.type === "verdict") counts.verdicts += 1;
       if (entry.type === "verdict" && !entry.passed) {
         if (entry.proof === undefined) counts.unprovenVerdicts += 1;

@@ -8,7 +8,7 @@
 import type { NodeId, StageIndex } from "../ids.ts";
 import { addPathway, type ClaspBook, type ClaspEffect, effectsOf, openClasp } from "../score/clasp/clasp.ts";
 import { stepsUntilKnown } from "../score/clasp/sample_size.ts";
-import { roundsBooked } from "../score/work_score.ts";
+import { roundsBooked, roundsUntilDue } from "../score/work_score.ts";
 import type { LogEntry, StepEntry } from "./entry.ts";
 
 export interface RoundEarnings {
@@ -19,6 +19,7 @@ export interface RoundEarnings {
   readonly earned: number; // units in these steps
   readonly unpaidSteps: number; // in which its work did not count
   readonly credited: number; // units in the round's report
+  isDue: boolean; // so it counts in scores: core/score/work_score.ts
   isForfeited: boolean; // a later report took the units back before they were due
   readonly isHalved: boolean;
   readonly quality: number; // share of the units that counts, by its last trial
@@ -40,6 +41,8 @@ export interface MinerHistory {
   readonly rounds: RoundEarnings[];
   readonly stages: Map<NodeId, StageIndex>;
   isExpelled: boolean;
+  end: { readonly score: number; readonly shareOfScores: number } | null; // when the run ended and all was due
+  isEnding: boolean; // the next scores are those
   steps: StepEntry[]; // of the open round
   clasp: ClaspBook | null; // null: no step yet
   claspSteps: number;
@@ -53,6 +56,8 @@ export function openHistory(node: NodeId): MinerHistory {
     rounds: [],
     stages: new Map(),
     isExpelled: false,
+    end: null,
+    isEnding: false,
     steps: [],
     clasp: null,
     claspSteps: 0,
@@ -94,6 +99,8 @@ export function takeIntoHistory(history: MinerHistory, entry: LogEntry): void {
   if (entry.node === node) events.push(entry);
 }
 
+const isDueAfter = (round: number, newest: number): boolean => round <= newest - roundsUntilDue;
+
 const mostLoss = 30; // nats per token; a guess among 10^13 tokens
 
 function takeStep(history: MinerHistory, entry: StepEntry): void {
@@ -121,6 +128,8 @@ function takeRound(history: MinerHistory, entry: Extract<LogEntry, { type: "roun
   history.isExpelled ||= entry.expelled.includes(node);
   const lostFrom = entry.forfeits?.find(({ miner }) => miner === node)?.fromRound ?? Infinity;
   for (const earnings of rounds) if (earnings.round >= lostFrom) earnings.isForfeited = true;
+  for (const earnings of rounds) earnings.isDue = entry.isLast === true || isDueAfter(earnings.round, entry.round);
+  history.isEnding = entry.isLast === true;
   history.steps = [];
   const wasThere = steps.some(({ miners }) => miners.includes(node));
   if (!wasThere && !entry.miners.includes(node)) return;
@@ -133,20 +142,27 @@ function takeRound(history: MinerHistory, entry: Extract<LogEntry, { type: "roun
     credited: entry.units[entry.miners.indexOf(node)] ?? 0,
     isHalved: entry.halved.includes(node),
     quality: entry.qualities?.[entry.miners.indexOf(node)] ?? 1,
-    ...{ isExpelled: history.isExpelled, isForfeited: false, score: null, shareOfScores: null, withheldBy: [] },
+    ...{
+      isExpelled: history.isExpelled,
+      isDue: false,
+      isForfeited: false,
+      score: null,
+      shareOfScores: null,
+      withheldBy: [],
+    },
   });
 }
 
-function takeScores(
-  { node, rounds, events, isExpelled }: MinerHistory,
-  entry: Extract<LogEntry, { type: "scores" }>,
-): void {
+function takeScores(history: MinerHistory, entry: Extract<LogEntry, { type: "scores" }>): void {
+  const { node, rounds, events, isExpelled, isEnding } = history;
   const last = rounds.at(-1);
-  if (last?.round !== entry.round) return;
   const score = entry.scores[entry.miners.indexOf(node)] ?? 0;
   const all = sumOf(entry.scores);
+  const shareOfScores = all === 0 ? 0 : score / all;
+  history.end = isEnding && entry.miners.includes(node) ? { score, shareOfScores } : null;
+  if (last?.round !== entry.round) return;
   last.score = score;
-  last.shareOfScores = all === 0 ? 0 : score / all;
+  last.shareOfScores = shareOfScores;
   if (isExpelled) return; // by all
   const since = entry.round - roundsBooked;
   const failed = events.flatMap((event) =>

@@ -58,6 +58,10 @@ const round = (index: number, { units = [36, 12], halved = [], expelled = [], ..
   { type: "round", round: index, miners: [quick, slow], units, halved, ...others, expelled },
 ];
 
+const endOf = (index: number): LogEntry => ({
+  ...{ type: "round", round: index, miners: [], units: [], halved: [], isLast: true, expelled: [] },
+});
+
 Deno.test("History: what a node earned in each round, next to its stage-mates, and its share of all scores", () => {
   const { rounds } = historyOf(slow, [...round(0), ...round(1, { isLast: true })]);
   assertEquals(
@@ -103,6 +107,23 @@ Deno.test("History: a validator's failed verdict lowers the score in its own boo
   assertEquals([rounds[0]?.score, rounds[0]?.withheldBy], [36, [first]]);
 });
 
+Deno.test("History: says which rounds are not due yet, and what all are worth when the run ends", () => {
+  const entries = Array.from({ length: 6 }, (_, i) => round(i)).flat();
+  const dueIn = (history: MinerHistory) => history.rounds.map(({ isDue }) => isDue);
+  const going = historyOf(quick, entries);
+  assertEquals(dueIn(going), [true, true, false, false, false, false]);
+  assertStringIncludes(
+    historyText(going).join("\n"),
+    "Round 2: 12 tasks in stage 0, 36 units credited, due once round 6",
+  );
+  const ended = historyOf(quick, [...entries, endOf(6)]);
+  assertEquals([dueIn(ended), ended.end?.score], [Array(6).fill(true), 6 * 36]);
+  assertStringIncludes(
+    historyText(ended).join("\n"),
+    "At the run's end, with all rounds due: score 216, 75.0 % of all.",
+  );
+});
+
 Deno.test("History: the effect of a miner on the loss, with what it takes to know it", () => {
   const [effect] = effectsOfMiner(historyOf(slow, [...Array.from({ length: 10 }, (_, i) => round(i)).flat()]));
   assertEquals([effect?.samples, effect?.moreSteps], [40, 0]);
@@ -137,7 +158,7 @@ Deno.test("History: in sentences, for a miner and a validator", () => {
     "  Work found wrong that it had signed itself: 0 of 1.",
     "",
     "Earned, in units of a mean stage's forward (a backward counts as two); a score is the sum of 8 rounds; a round counts 4 rounds later, or when the run ends:",
-    "  Round 0: 4 tasks in stage 0, 12 units credited; score 0, 0.0 % of all.",
+    "  Round 0: 4 tasks in stage 0, 12 units credited, due once round 4 is reported; score 0, 0.0 % of all.",
     "",
     "Effect on the loss, from the pathways of its microbatches:",
     "  Stage 0, 4 microbatches: too few for an error bar.",

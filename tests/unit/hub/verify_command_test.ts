@@ -1,8 +1,12 @@
-/** What `iota verify` and `iota explain` say of files that are no log, and of a log without lines, which proves nothing. */
+/** What `iota verify` and `iota explain` say of a log, of one that others have written to, and of files that are none. */
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { commandTable } from "../../../cli/command_table.ts";
+import { chainLine } from "../../../cli/ledger/chain_line.ts";
 import { main } from "../../../cli/main.ts";
+import { type NodeId, nodeId } from "../../../core/ids.ts";
+import type { LogEntry } from "../../../core/ledger/entry.ts";
+import { recordLedger } from "../../support/ledger_folder.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 
@@ -27,4 +31,51 @@ Deno.test("Signed log: one without lines is refused, as one that is missing", ()
         if (content !== null) await Deno.remove(`${folder}/ledger.jsonl`);
       }
     }
+  }));
+
+const [right, wrong, validator] = ["5Right", "5Wrong", "5Judge"].map(nodeId) as [NodeId, NodeId, NodeId];
+
+async function said(words: readonly string[]) {
+  const host = new FakeHost();
+  const status = await main([...words], host, commandTable);
+  return { status, ...host.written };
+}
+
+Deno.test("Signed log: lines that somebody appended tell nothing of a node", () =>
+  withScratchFolder(async (folder) => {
+    await recordLedger(folder, { right, wrong, validator });
+    const before = await said(["explain", right, "--run", folder]);
+    assertStringIncludes(before.stderr, "It does not say that the run is over");
+    const path = `${folder}/ledger.jsonl`;
+    const lines = (await Deno.readTextFile(path)).trimEnd().split("\n");
+    const { line, hash } = JSON.parse(lines.at(-2)!);
+    const head = { line: line + 1, hash: JSON.parse(lines.at(-1)!).hash ?? hash };
+    const blamed: LogEntry = { type: "blamed", node: right, code: "badNumbers", detail: "a lie" };
+    await Deno.writeTextFile(path, `${chainLine(head, { entry: blamed }).text}\n`, { append: true });
+    const after = await said(["explain", right, "--run", folder]);
+    assertEquals([after.status, after.stdout], [0, before.stdout]);
+    assertStringIncludes(after.stderr, "Only lines that the hub has signed are used");
+    assertStringIncludes((await said(["verify", folder])).stdout, "Signed up to line");
+  }));
+
+Deno.test("Signed log: a node that is not in it is told a few that are", () =>
+  withScratchFolder(async (folder) => {
+    await recordLedger(folder, { right, wrong, validator });
+    const { status, stderr } = await said(["explain", "5Nobody", "--run", folder]);
+    assertEquals(status, 1);
+    assertStringIncludes(stderr, "it must be a node of the run");
+    assertStringIncludes(stderr, right);
+  }));
+
+Deno.test("Signed log: whose it must be is a whole address", () =>
+  withScratchFolder(async (folder) => {
+    await recordLedger(folder, { right, wrong, validator });
+    const { hub } = JSON.parse((await said(["verify", folder, "--json"])).stdout);
+    assertEquals((await said(["verify", folder, "--hub", hub])).status, 0);
+    const part = await said(["verify", folder, "--hub", hub.slice(0, 10)]);
+    assertEquals([part.status, part.stdout], [2, ""]);
+    assertStringIncludes(part.stderr, "--hub must be a whole address");
+    const other = await said(["verify", folder, "--hub", "5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY"]);
+    assertEquals(other.status, 1);
+    assertStringIncludes(other.stderr, `it is signed by ${hub}`);
   }));

@@ -1,0 +1,52 @@
+/** What was checked of a run's log, and what a reader should know about the rest of it, in sentences. */
+
+import { hubSigns, type VerifiedLedger } from "./verify_ledger.ts";
+
+export function textOf(found: VerifiedLedger): string[] {
+  const { run, hub, lines, scores, steps, rounds, verdicts, wrong } = found;
+  const { draws, commitments, proofs, unprovenVerdicts, signatures, unsigned } = found;
+  if (lines === 0 && wrong !== null) return [wrongText(wrong)];
+  return [
+    `Run ${run}, hub ${hub}`,
+    `${lines} lines follow from each other: ${steps} steps, ${rounds} rounds, ${verdicts} verdicts; ` +
+    `${scores} scores computed again and equal`,
+    `${draws} rounds revealed the key of their draws as they had committed to it` +
+    (draws < rounds ? `; ${rounds - draws} did not commit to one` : ""),
+    `${signatures} signatures of members are theirs, ${commitments} of them commitments of miners to a round; ` +
+    `${proofs} failed verdicts are about work that its miner signed` +
+    (unprovenVerdicts > 0 ? `; ${unprovenVerdicts} have no such proof and are the hub's word` : "") +
+    (unsigned > 0 ? `; ${unsigned} verdicts or losses have none and are the hub's word` : ""),
+    ...caveatsOf(found),
+    wrong === null ? "Every line follows" : wrongText(wrong),
+  ];
+}
+
+const wrongText = ({ line, why }: NonNullable<VerifiedLedger["wrong"]>) => `The first wrong line is ${line}: ${why}`;
+
+/** What a log that follows may still lack. */
+export function caveatsOf(found: VerifiedLedger): string[] {
+  const { firstLine, lines, signedLine, wrong, unprovenRounds, lostLines, tornBytes, isEnded } = found;
+  return [
+    ...(firstLine > 1
+      ? [`The log begins with line ${firstLine}: older lines have been deleted to bound its size`]
+      : []),
+    ...(signedLine > 0 && !hubSigns(found)
+      ? [`Signed up to line ${signedLine}: whoever has had the file may have written or changed later lines`]
+      : []),
+    ...(signedLine === 0 && lines > 0
+      ? [
+        `No line is signed yet${
+          firstLine > 1 ? "" : ", as the first round has not ended"
+        }: anybody may have written them`,
+      ]
+      : []),
+    ...(wrong === null && !isEnded
+      ? ["It does not say that the run is over: the run goes on, or was killed, or the log's end has been cut off"]
+      : []),
+    ...(unprovenRounds > 0
+      ? [`${unprovenRounds} rounds cannot be recomputed from their steps, which are not all in the log`]
+      : []),
+    ...(lostLines > 0 ? [`${lostLines} lines did not fit on the hub's disk`] : []),
+    ...(tornBytes > 0 ? [`The last ${tornBytes} bytes are an unfinished line`] : []),
+  ];
+}
