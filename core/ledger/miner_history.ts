@@ -78,6 +78,9 @@ export function takeIntoHistory(history: MinerHistory, entry: LogEntry): void {
     case "undone":
       history.steps = [];
       return;
+    case "begun":
+      if (!entry.isJournaled) history.steps = []; // the open round is done again
+      return;
     case "round":
       return takeRound(history, entry);
     case "scores":
@@ -103,16 +106,17 @@ const isDueAfter = (round: number, newest: number): boolean => round <= newest -
 
 const mostLoss = 30; // nats per token; a guess among 10^13 tokens
 
+/** Losses count as differences from their step's mean: they fall from step to step, and a miner may do more in some than in others. */
 function takeStep(history: MinerHistory, entry: StepEntry): void {
-  const { pathways, miners } = entry;
+  const { pathways, miners, loss: reference } = entry;
   history.steps.push(entry);
   for (const miner of miners) if (!history.seen.has(miner)) history.seen.set(miner, "miner");
   const positions = pathways[0]?.doers.length ?? 1;
   const stages = (positions + 1) / 2;
-  const clasp = history.clasp ??= openClasp({ form: "plain", stages, mostLoss });
+  const clasp = history.clasp ??= openClasp({ form: "paired", stages, mostLoss });
   for (const { doers, makers = doers, loss } of pathways) {
     const onPath = makers.slice(0, stages).flatMap((place) => miners[place] ?? []);
-    addPathway(clasp, { miners: onPath, loss, reference: null });
+    addPathway(clasp, { miners: onPath, loss, reference });
   }
   history.claspSteps += 1;
 }

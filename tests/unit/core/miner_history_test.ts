@@ -130,6 +130,34 @@ Deno.test("History: the effect of a miner on the loss, with what it takes to kno
   assertEquals(effect!.effect > 0.25 && effect!.effect < 0.3, true); // half of the difference to its only mate
 });
 
+Deno.test("History: a miner that comes late, when losses have fallen, is not the better for it", () => {
+  const falling = Array.from({ length: 20 }, (_, step): LogEntry => {
+    const losses = [7, 7.2, 7.1, 7.3].map((loss) => loss - step / 10);
+    const late = step < 10 ? [0, 0, 0, 1] : [0, 1, 1, 1];
+    const tasks = [late.filter((place) => place === 0).length, late.filter((place) => place === 1).length];
+    return {
+      ...{ type: "step", step, round: 0, miners: [quick, slow], tasks, units: tasks.map((count) => 3 * count) },
+      ...{ unpaid: [], loss: losses.reduce((sum, loss) => sum + loss, 0) / 4 },
+      pathways: losses.map((loss, i) => ({
+        ...{ microbatch: microbatchId(4 * step + i), loss },
+        doers: [late[(i + step) % 4]!], // each as often first as last
+      })),
+    };
+  });
+  const [effect] = effectsOfMiner(historyOf(slow, falling));
+  assert(Math.abs(effect!.effect) < 3 * effect!.standardError!, JSON.stringify(effect));
+});
+
+Deno.test("History: steps of a round that a process without its journal does again are not held against anyone", () => {
+  const begun: LogEntry = { ...{ type: "begun", run: "run", hub: quick }, step: 4, round: 1, isJournaled: false };
+  const history = historyOf(quick, [...round(0), ...round(1).slice(0, 3), begun, ...round(1)]);
+  assertEquals(
+    history.rounds.map(({ tasks, earned, credited }) => [tasks, earned, credited]),
+    Array(2).fill([12, 36, 36]),
+  );
+  assertEquals(adviceFor(history), ["Only more work: nothing is held against it."]);
+});
+
 Deno.test("History: says whose word its verdicts are", () => {
   const found = failed(first, slow, 0);
   if (found.type !== "verdict") throw new Error("a verdict");
