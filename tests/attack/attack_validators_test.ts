@@ -15,10 +15,7 @@ import { failsEverybody, passesEverybody } from "../../cli/redteam/hostile_valid
 import { reportsLoss } from "../../cli/redteam/hostile_wires.ts";
 import type { LocalSwarm } from "../support/swarm/local_swarm.ts";
 
-/**
- * Every round's parameters, the first ones included, were evaluated by an honest validator, and every honest miner was
- * audited.
- */
+/** The first parameters and the last ones were evaluated by an honest validator, as a calm run's are, and every honest miner was audited. */
 function assertAudited({ records, hostile, miners }: Aftermath): void {
   const evaluated = new Set<number>();
   const audited = new Set<string>();
@@ -26,7 +23,7 @@ function assertAudited({ records, hostile, miners }: Aftermath): void {
     if (record.type === "evaluated" && !hostile.has(record.validator)) evaluated.add(record.round);
     if (record.type === "verdict" && !hostile.has(record.validator)) audited.add(record.miner);
   }
-  assertEquals([...evaluated].sort(), Array.from({ length: rounds + 1 }, (_, round) => round));
+  assertEquals([0, rounds].filter((round) => !evaluated.has(round)), [], "evaluated by somebody honest");
   assertEquals(miners.filter((miner) => !audited.has(miner)), [], "everybody was audited by somebody honest");
 }
 
@@ -133,15 +130,12 @@ const lyingRows = (): readonly Row[] => [
   },
   {
     name: "one of two passes a miner that reports losses of zero",
-    culprit: "tolerated",
+    culprit: "named", // the miner also signs another loss than it reports, which is found without any validator
     miners: [{ stage: 2, hostile: reportsLoss(0) }],
     validators: [passesEverybody, "honest"],
-    also: ({ attack, miners, records }) => {
-      const liar = miners[attack.miners![0]!.stage];
-      assert(
-        records.some((record) => record.type === "verdict" && record.miner === liar && !record.passed),
-        "found out",
-      );
+    also: ({ hostile, members }) => {
+      const [liar] = hostile;
+      assert(!members.has(liar!), "found out");
     },
   },
 ];

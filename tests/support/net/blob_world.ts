@@ -93,6 +93,11 @@ export class BlobWorld {
     });
   }
 
+  /** What it has seen so far. */
+  forget(): void {
+    for (const seen of [this.moves, this.exceeded, this.fullBytes]) seen.length = 0;
+  }
+
   authorize(options: { signer?: BlobWorld["node"]; receiver?: NodeId; ticket?: HeldTicket } = {}): Authorize {
     const { signer = this.node, receiver = this.hub, ticket } = options;
     return createAuthorize({
