@@ -18,7 +18,9 @@ import type { Cancel, Timers } from "../../net/timers.ts";
 import { cutTornEnd, readWholeLines } from "../output/whole_lines.ts";
 import { type LogDisk, RotatingLog } from "../service/rotating_log.ts";
 import { type ChainHead, chainLine, type LineContent, type SignedHead, signedText } from "./chain_line.ts";
-import { headPath, keptLedgerFiles, ledgerPath } from "./ledger_files.ts";
+import { putAside } from "../data/put_aside.ts";
+import { exists } from "../run_folder.ts";
+import { headPath, keptLedgerFiles, ledgerFileNames, ledgerPath } from "./ledger_files.ts";
 import { LedgerReader } from "./ledger_reader.ts";
 import { missingEntries } from "./missing_entries.ts";
 
@@ -37,8 +39,25 @@ const groupMs = 100;
 const defaultFileBytes = 2 ** 24;
 const recentEntries = 8; // enough to find a place among replayed ones
 
-/** Reads the newest file of an earlier process and cuts off a torn last line. */
+/** Reads the newest file of an earlier process and cuts off a torn last line. Another run's log is put aside. */
 export async function openLedgerLog(options: LedgerLogOptions): Promise<LedgerLog> {
+  const opened = await readEarlier(options);
+  const { run } = opened.reader;
+  if (run === null || run === options.run) return new LedgerLog(options, opened);
+  const names = await namesIn(options.folder);
+  const [kept] = await putAside({ folder: options.folder, names });
+  options.warn(
+    `The signed log in '${options.folder}' is of another run, ${run}: it is kept as '${kept}', and a new one begins`,
+  );
+  return new LedgerLog(options, await readEarlier(options));
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  const there = await Promise.all(ledgerFileNames.map((name) => exists(`${folder}/${name}`)));
+  return ledgerFileNames.filter((_, i) => there[i]);
+}
+
+async function readEarlier(options: LedgerLogOptions): Promise<{ reader: LedgerReader; recent: readonly string[] }> {
   const path = ledgerPath(options.folder);
   const recent: string[] = [];
   const reader = new LedgerReader({
@@ -59,7 +78,7 @@ export async function openLedgerLog(options: LedgerLogOptions): Promise<LedgerLo
       `Line ${line} of '${path}' does not follow from those before it (${why}); the log begins anew after it`,
     );
   }
-  return new LedgerLog(options, { reader, recent });
+  return { reader, recent };
 }
 
 /** Entries that no event of the machine makes. */

@@ -222,6 +222,22 @@ Deno.test("Forfeits: what the last round's miners do not show until the run is c
   assertEquals(scoresIn(entries), scores.map(({ score }) => score));
 });
 
+Deno.test("Forfeits: having no link when the run is closed does not excuse from having shown", () => {
+  const { hub, nodes } = drawn({ steps: 10 });
+  const [away, honest] = nodes;
+  rounds(hub, nodes, 4);
+  const step = train(hub, nodes);
+  show(hub, honest, step);
+  check(hub, honest, fine);
+  merge(hub, nodes);
+  hub.nowMs += closesAtMs(hub.state) - hub.nowMs - 500;
+  hub.step({ type: "nodeDisconnected", node: away });
+  hub.wait(1_000);
+  assertEquals(hub.state.phase, "finished");
+  const scores = scoresOf(follow(hub, judge, openWorkBook()));
+  assertEquals(scores.map(({ miner, score }) => [miner, score]), [[away, 12], [honest, 60]]);
+});
+
 Deno.test("Forfeits: who is expelled while the run closes is not paid for its last rounds either", () => {
   const { hub, nodes } = drawn({ steps: 10 });
   const entries = logOf(hub);

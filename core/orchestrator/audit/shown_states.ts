@@ -275,33 +275,39 @@ function drop(
  * gets nothing for either: else a cheat would show only what it did honestly. Having no link is excused as elsewhere.
  */
 export function endShowing(state: OrchestratorState): OrchestratorEffect[] {
-  return endShowingOf(state, ({ round }) => round < state.round - 1);
+  return endShowingOf(state, { isOld: ({ round }) => round < state.round - 1, excusesAway: true });
 }
 
-/** No round follows: called when there was time to show what is left, and validators to look at it. */
+/**
+ * No round follows: called when there was time to show what is left, and validators to look at it. Who has no link now loses the
+ * pay as if it had left: nothing it does later could tell whether that was bad luck.
+ */
 export function endAllShowing(state: OrchestratorState): OrchestratorEffect[] {
-  return endShowingOf(state, () => true);
+  return endShowingOf(state, { isOld: () => true, excusesAway: false });
 }
 
-function endShowingOf(state: OrchestratorState, isOld: (awaited: AwaitedState) => boolean): OrchestratorEffect[] {
+function endShowingOf(
+  state: OrchestratorState,
+  { isOld, excusesAway }: { isOld: (awaited: AwaitedState) => boolean; excusesAway: boolean },
+): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
   for (const [node, states] of [...state.audit.awaited]) {
     const late = states.find((each) => isOld(each) && each.change === null);
     drop(state, { node, isVain: isOld });
-    if (late !== undefined) effects.push(...missedShowing(state, { node, late }));
+    if (late !== undefined) effects.push(...missedShowing(state, { node, late, excusesAway }));
   }
   return effects;
 }
 
 function missedShowing(
   state: OrchestratorState,
-  { node, late: { round, step } }: { node: NodeId; late: AwaitedState },
+  { node, late: { round, step }, excusesAway }: { node: NodeId; late: AwaitedState; excusesAway: boolean },
 ): OrchestratorEffect[] {
   const isAway = state.members.get(node)?.graceUntilMs !== null;
   const fromRound = isExcusable(state, node) ? round : null;
   const note = isAway ? noteAbsence : noteWithheld;
   note(state, { node, duty: "showing" });
-  if (state.unpaid.has(node)) forfeit(state, { node, fromRound });
+  if (!excusesAway || state.unpaid.has(node)) forfeit(state, { node, fromRound });
   const detail = `Cannot audit step ${step} as its parameters must be shown by the end of the next round`;
   return [record({ type: "faultSeen", node, code: "limitExceeded", detail })];
 }

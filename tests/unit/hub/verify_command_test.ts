@@ -3,7 +3,10 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { commandTable } from "../../../cli/command_table.ts";
 import { chainLine } from "../../../cli/ledger/chain_line.ts";
+import { openLedgerLog } from "../../../cli/ledger/ledger_log.ts";
 import { main } from "../../../cli/main.ts";
+import { verifySignature } from "../../../chain/wallet/hotkey.ts";
+import { ManualTimers } from "../../support/net/manual_timers.ts";
 import { type NodeId, nodeId } from "../../../core/ids.ts";
 import type { LogEntry } from "../../../core/ledger/entry.ts";
 import { recordLedger } from "../../support/ledger_folder.ts";
@@ -78,4 +81,20 @@ Deno.test("Signed log: whose it must be is a whole address", () =>
     const other = await said(["verify", folder, "--hub", "5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY"]);
     assertEquals(other.status, 1);
     assertStringIncludes(other.stderr, `it is signed by ${hub}`);
+  }));
+
+Deno.test("Signed log: a run begun where another run's log lies keeps that aside and pays nobody for it", () =>
+  withScratchFolder(async (folder) => {
+    await recordLedger(folder, { right, wrong, validator });
+    const before = await Deno.readTextFile(`${folder}/ledger.jsonl`);
+    const warned: string[] = [];
+    const log = await openLedgerLog({
+      ...{ folder, run: "another", timers: new ManualTimers(), warn: (text: string) => warned.push(text) },
+      ...{ signer: { address: nodeId("5Hub"), sign: () => new Uint8Array(64) }, verify: verifySignature },
+    });
+    assertEquals(log.past, { reports: [], expelled: [] });
+    log.close();
+    assertEquals(await Deno.readTextFile(`${folder}/put-aside-1-ledger.jsonl`), before);
+    assertEquals(warned.length, 1);
+    assertStringIncludes(warned[0]!, "is of another run, demo");
   }));
