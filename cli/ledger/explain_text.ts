@@ -147,7 +147,7 @@ export function reasonsOfRound(earnings: RoundEarnings): string[] {
     ...(quality < 1 ? [`${(100 * quality).toFixed(0)} % of them counted, by the last trial of its payload`] : []),
     ...(isDue || isForfeited || isExpelled ? [] : [`due once round ${round + roundsUntilDue} is reported`]),
     ...(isForfeited
-      ? ["taken back before they were due, as it left, failed or stayed silent when it was to show its parameters"]
+      ? ["taken back before they were due, as it left or stayed silent when it was to show its parameters"]
       : []),
     ...(credited < dueOf(earnings)
       ? [

@@ -17,8 +17,7 @@ export async function runVerify({ options, output, positionals: [place] }: Comma
   const wanted = options.text("hub");
   if (wanted !== undefined && decodeAddress(wanted) === null) {
     throw new UsageError(`Cannot verify as --hub must be a whole address: current value is ${wanted}`, {
-      next:
-        "The hub's address is the part of an invite or of iota find that begins with 5; a part of it proves nothing",
+      next: "The hub's whole address stands behind the # of the run's invite; a part of it proves nothing",
     });
   }
   const path = await logPathOf(place);

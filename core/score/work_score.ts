@@ -1,8 +1,8 @@
 /**
  * Miners' scores: the sum of their credited work over the last rounds that are due, less what verdicts withhold.
  *
- * A round's work is due a few rounds later. Until then an expulsion takes it, and so does a forfeit: a miner that leaves, or fails,
- * when it is to show what it did cannot take the pay along (orchestrator/audit/forfeits.ts). With the last report of a run all is
+ * A round's work is due a few rounds later. Until then an expulsion takes it, and so does a forfeit: a miner that leaves,
+ * or shows nothing, when it is to show what it did cannot take the pay along (orchestrator/audit/forfeits.ts). With the last report of a run all is
  * due. This is an escrow: a cheat has to go unnoticed for `roundsUntilDue` rounds before it earns anything.
  *
  * Owns the window, what is due, and the sum. Out of scope: how much a verdict withholds (verdict.ts). Pure; a validator keeps one

@@ -15,7 +15,10 @@ import { failsEverybody, passesEverybody } from "../../cli/redteam/hostile_valid
 import { reportsLoss } from "../../cli/redteam/hostile_wires.ts";
 import type { LocalSwarm } from "../support/swarm/local_swarm.ts";
 
-/** The first parameters and the last ones were evaluated by an honest validator, as a calm run's are, and every honest miner was audited. */
+/**
+ * The first parameters and the last ones were evaluated by an honest validator, and every honest miner was audited. Rounds between
+ * are evaluated at a pace (core/orchestrator/audit/held_out/evaluation_pace.ts).
+ */
 function assertAudited({ records, hostile, miners }: Aftermath): void {
   const evaluated = new Set<number>();
   const audited = new Set<string>();

@@ -205,7 +205,8 @@ Deno.test("Forfeits: a round that is begun anew frees nobody from showing what i
   assertEquals(paidRounds(hub, honest), [0, 1, 2, 3, 5]);
 });
 
-Deno.test("Forfeits: what the last round's miners do not show until the run is closed costs them what is not due", () => {
+/** A run of five rounds that is closing, in the last of which one of two has not shown what it did. */
+function closing() {
   const { hub, nodes } = drawn({ steps: 10 });
   const entries = logOf(hub);
   const [silent, honest] = nodes;
@@ -215,6 +216,11 @@ Deno.test("Forfeits: what the last round's miners do not show until the run is c
   check(hub, honest, fine);
   merge(hub, nodes);
   assertEquals(hub.state.phase, "closing");
+  return { hub, entries, silent, honest };
+}
+
+Deno.test("Forfeits: what the last round's miners do not show until the run is closed costs them what is not due", () => {
+  const { hub, entries, silent, honest } = closing();
   hub.wait(closesAtMs(hub.state));
   assertEquals(hub.state.phase, "finished");
   const scores = scoresOf(follow(hub, judge, openWorkBook()));
@@ -223,14 +229,8 @@ Deno.test("Forfeits: what the last round's miners do not show until the run is c
 });
 
 Deno.test("Forfeits: having no link when the run is closed does not excuse from having shown", () => {
-  const { hub, nodes } = drawn({ steps: 10 });
-  const [away, honest] = nodes;
-  rounds(hub, nodes, 4);
-  const step = train(hub, nodes);
-  show(hub, honest, step);
-  check(hub, honest, fine);
-  merge(hub, nodes);
-  hub.nowMs += closesAtMs(hub.state) - hub.nowMs - 500;
+  const { hub, silent: away, honest } = closing();
+  hub.nowMs = closesAtMs(hub.state) - 500;
   hub.step({ type: "nodeDisconnected", node: away });
   hub.wait(1_000);
   assertEquals(hub.state.phase, "finished");

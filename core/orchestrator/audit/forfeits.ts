@@ -1,7 +1,7 @@
 /**
  * Pay that a miner loses before it is due (core/score/work_score.ts), because nobody can tell what it did for it.
  *
- * Who is to show its parameters, and leaves, fails or stays silent instead, loses the pay of that round and of those since. That
+ * Who is to show its parameters, and leaves or stays silent instead, loses the pay of that round and of those since. That
  * may be bad luck, so a miner that has worked here for `roundsRemembered` rounds, and was reliable in them, loses no more. Anyone
  * else loses all that is not due: else a cheat would leave whenever it is asked, come back under another hotkey, and keep what it
  * got for the rounds before. The next report names who lost what.
