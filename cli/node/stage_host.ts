@@ -264,7 +264,8 @@ export class StageHost {
   }
 
   async #uploadState(at: Extract<MinerWork, { type: "uploadState" }>): Promise<MinerResult> {
-    return { type: "uploadState", change: await this.#options.blobs.put(await this.#copies.take(at)) };
+    const { blobs } = this.#options;
+    return { type: "uploadState", change: await this.#copies.show(at, (bytes) => blobs.put(bytes)) };
   }
 
   async #formPayload(slices: readonly Slice[]): Promise<MinerResult> {

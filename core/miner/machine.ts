@@ -85,12 +85,22 @@ function onWelcome(state: MinerState, message: Welcome): MinerEffect[] {
   const { name, size, chain } = message.config;
   const welcomed = record({ type: "welcomed", name, size, chain });
   if (message.isKept && stage !== null) {
-    const shown = state.shown === null ? [] : [send(state.shown)];
-    return [welcomed, record({ type: "kept", stage, round, tasks: state.log.length }), ...shown];
+    return [welcomed, record({ type: "kept", stage, round, tasks: state.log.length }), ...showAgain(state)];
   }
   state.previousStage = stage ?? state.previousStage;
   state.stage = null;
   return [welcomed, ...dropWork(state)];
+}
+
+/** What a broken link, or a hub that was down, may have kept from it. */
+const showAgain = (state: MinerState): MinerEffect[] => [
+  ...state.shown.map((shown) => send(shown)),
+  ...uploadAgain(state),
+];
+
+function uploadAgain(state: MinerState): MinerEffect[] {
+  const works = state.unsent.splice(0).map(({ round, step }) => ({ type: "uploadState", round, step }) as const);
+  return works.map((work) => beside(state, work, work));
 }
 
 function stop(state: MinerState, options: { reason: string; finished?: boolean }): MinerEffect[] {
@@ -110,7 +120,8 @@ function dropWork(state: MinerState): MinerEffect[] {
   state.assignment = null;
   state.countedStep = null;
   state.merged = null;
-  state.shown = null;
+  state.shown = [];
+  state.unsent = [];
   state.delivered.hashes.clear();
   state.head = chainStart;
   state.sealedLink = null;
@@ -149,7 +160,7 @@ function onPlainMessage(state: MinerState, message: Exclude<HubMessage, RunTask>
     case "applyStep":
       if (message.shows) state.queue.push({ type: "copyState", round: state.round, step: message.step });
       state.queue.push(message);
-      return [];
+      return uploadAgain(state);
     case "sealStep":
     case "applyMerge":
       state.queue.push(message);
@@ -182,11 +193,11 @@ function onPlainMessage(state: MinerState, message: Exclude<HubMessage, RunTask>
 /** Whatever the reason to load: what the hub is to be shown of the rounds before stays, and is copied before. */
 function onAssign(state: MinerState, message: Assign): MinerEffect[] {
   if (state.config === null) return [];
-  const { shown } = state;
+  const { shown, unsent } = state;
   const uploads = [...state.side].filter(([, { type }]) => type === "uploadState");
   const copies = state.queue.filter(({ type }) => type === "copyState");
   const dropped = dropWork(state);
-  state.shown = shown;
+  Object.assign(state, { shown, unsent });
   for (const [id, job] of uploads) state.side.set(id, job);
   state.queue.push(...copies);
   const { stage, round, source, peers } = message;
@@ -304,8 +315,9 @@ function onSideDone(state: MinerState, event: Extract<MinerEvent, { type: "workD
     return [send({ type: "parametersUploaded", round: job.round, parameters, momentum })];
   }
   if (job?.type === "uploadState" && result.type === "uploadState") {
-    state.shown = { type: "stateShown", round: job.round, step: job.step, change: result.change };
-    return state.phase === "joined" ? [send(state.shown)] : []; // else sent with the answer to the welcome
+    const shown = { type: "stateShown", round: job.round, step: job.step, change: result.change } as const;
+    state.shown = [...state.shown.filter(({ round }) => round >= job.round - 1), shown];
+    return state.phase === "joined" ? [send(shown)] : []; // else sent with the answer to the welcome
   }
   return [];
 }
@@ -321,6 +333,9 @@ function onWorkFailed(state: MinerState, event: Extract<MinerEvent, { type: "wor
   const job = state.side.get(event.job);
   state.side.delete(event.job);
   if (job === undefined) return [];
-  if (job.type === "uploadState") return [record({ type: "refused", ...event.fault })];
+  if (job.type === "uploadState") {
+    state.unsent.push({ round: job.round, step: job.step });
+    return [record({ type: "refused", ...event.fault })];
+  }
   return [send({ type: "mergeFailed", round: job.round, fault: event.fault })];
 }

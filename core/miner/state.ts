@@ -57,7 +57,8 @@ export interface MinerState {
   round: number;
   countedStep: number | null; // of the last header that counted tasks of this assignment
   merged: MergeApplied | null; // the last merge's answer, in case it is requested again
-  shown: StateShown | null; // the last one, in case it was lost with its session
+  shown: StateShown[]; // of this round and the one before, in case they were lost with their session
+  unsent: { readonly round: number; readonly step: number }[]; // states to be shown whose upload failed
   isRamping: boolean; // began with empty moments and with parameters that are already trained
   localSteps: number;
   readonly queue: Job[];
@@ -104,7 +105,8 @@ export function openMiner(options: OpenMinerOptions): MinerState {
     round: 0,
     countedStep: null,
     merged: null,
-    shown: null,
+    shown: [],
+    unsent: [],
     isRamping: false,
     localSteps: 0,
     queue: [],

@@ -23,6 +23,7 @@ import { forgetAbsences } from "./members/blame.ts";
 import { setAway } from "./members/replicas.ts";
 import { restoreEffect } from "./merge/restoring.ts";
 import type { OrchestratorState } from "./state.ts";
+import { closingMs } from "./merge/rounds.ts";
 import { repeatMerge, writeCheckpoint } from "./merge/uploads.ts";
 
 export function onRestarted(
@@ -48,7 +49,7 @@ export function onRestarted(
   const shown = resumeShowing(state);
   dropUnlaid(state);
   if (state.gatherUntilMs !== null) state.gatherUntilMs = backMs + swarm.gatherMs;
-  if (state.closeUntilMs !== null) state.closeUntilMs = backMs + limits.mergePhaseMs;
+  if (state.closeUntilMs !== null) state.closeUntilMs = backMs + closingMs(state);
   const { step, round } = state;
   return [
     record({ type: "resumed", step, round, nodes: state.members.size, miners: missingMiners(state) }),

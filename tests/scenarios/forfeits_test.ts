@@ -6,10 +6,21 @@ import type { LogEntry } from "../../core/ledger/entry.ts";
 import { scoresEntry, takeEntry } from "../../core/ledger/ledger.ts";
 import { type Ledger, openLedger } from "../../core/ledger/ledger_state.ts";
 import { convict, isResting, noteWithheld, roundsRemembered } from "../../core/orchestrator/members/blame.ts";
-import { closesAtMs } from "../../core/orchestrator/merge/rounds.ts";
+import { closesAtMs, showsUntilMs } from "../../core/orchestrator/merge/rounds.ts";
 import { bookWork, openWorkBook, scoresOf, type WorkBook } from "../../core/score/work_score.ts";
 import type { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
-import { check, drawn, fine, logOf, merge, paidRounds, rounds, show, train } from "../support/swarm/shown_rounds.ts";
+import {
+  check,
+  drawn,
+  fine,
+  logOf,
+  merge,
+  paidRounds,
+  replaysWith,
+  rounds,
+  show,
+  train,
+} from "../support/swarm/shown_rounds.ts";
 
 const judge = "judge" as NodeId;
 
@@ -216,7 +227,7 @@ function closing() {
   check(hub, honest, fine);
   merge(hub, nodes);
   assertEquals(hub.state.phase, "closing");
-  return { hub, entries, silent, honest };
+  return { hub, entries, silent, honest, step };
 }
 
 Deno.test("Forfeits: what the last round's miners do not show until the run is closed costs them what is not due", () => {
@@ -226,6 +237,20 @@ Deno.test("Forfeits: what the last round's miners do not show until the run is c
   const scores = scoresOf(follow(hub, judge, openWorkBook()));
   assertEquals(scores.map(({ miner, score }) => [miner, score]), [[silent, 12], [honest, 60]]); // one of five rounds was due
   assertEquals(scoresIn(entries), scores.map(({ score }) => score));
+});
+
+Deno.test("Forfeits: what is shown in the last moment is repeated before the run ends, and later than that it is not shown", () => {
+  for (const lateMs of [-1, 1]) {
+    const { hub, silent, honest, step } = closing();
+    hub.nowMs = showsUntilMs(hub.state) + lateMs;
+    hub.step({ type: "tick" });
+    const { hash } = show(hub, silent, step);
+    if (lateMs < 0) check(hub, silent, fine);
+    const expected = lateMs < 0 ? [false, 1] : [true, 0];
+    assertEquals([hub.state.forfeits.has(silent), replaysWith(hub, hash)], expected);
+    assertEquals(closesAtMs(hub.state) - hub.nowMs > hub.state.config.limits.mergePhaseMs / 2, true);
+    assertEquals(hub.state.forfeits.has(honest), false);
+  }
 });
 
 Deno.test("Forfeits: having no link when the run is closed does not excuse from having shown", () => {

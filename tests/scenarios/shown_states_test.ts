@@ -108,15 +108,18 @@ Deno.test("Shown states: having no link when it is due is excused", () => {
   assertEquals(hub.state.standings.get(away)?.absentRound, 2);
 });
 
-Deno.test("Shown states: a restart of the orchestrator is nobody's fault, and its own checks begin again", () => {
+Deno.test("Shown states: a restart of the orchestrator begins its own checks again and frees nobody from showing", () => {
   const { hub, nodes: [shown, silent] } = drawn();
   const step = train(hub, [shown, silent]);
   const { hash } = show(hub, shown, step);
   hub.step({ type: "restarted" });
-  assertEquals([...hub.state.audit.awaited.keys()], [shown]);
+  assertEquals([...hub.state.audit.awaited.keys()], [shown, silent]);
+  assertEquals(hub.effects.filter(({ type }) => type === "checkState").length, 2);
   check(hub, shown, fine);
   assertEquals([replaysWith(hub, hash), faultsOf(hub, silent)], [1, 0]);
-  assertEquals(hub.effects.filter(({ type }) => type === "checkState").length, 2);
+  const late = show(hub, silent, step);
+  check(hub, silent, fine);
+  assertEquals([replaysWith(hub, late.hash), faultsOf(hub, silent), hub.state.audit.awaited.size], [1, 0, 0]);
 });
 
 Deno.test("Shown states: parameters that are not stored, not finite or too far away cost their miner, not others", () => {

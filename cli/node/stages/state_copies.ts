@@ -1,5 +1,6 @@
 /**
- * Parameters of a miner's stage before drawn steps, from the step until they are shown as changes since their round's start.
+ * Parameters of a miner's stage before drawn steps, from the step until they are shown as changes since their round's start. An
+ * upload may fail and be tried again, so a copy goes when one has ended well, or when it is too old to be asked for.
  *
  * A copy holds the start of its own round, as a merge may follow before it is shown. Starts are never written to.
  */
@@ -22,16 +23,18 @@ interface StepOfRound {
 const keyOf = ({ round, step }: StepOfRound): string => `${round} ${step}`;
 
 export class StateCopies {
-  readonly #copies = new Map<string, StateCopy>();
+  readonly #copies = new Map<string, StateCopy & Pick<StepOfRound, "round">>();
 
   keep(at: StepOfRound, copy: StateCopy): void {
-    this.#copies.set(keyOf(at), copy);
+    for (const [key, { round }] of this.#copies) if (round < at.round - 1) this.#copies.delete(key);
+    this.#copies.set(keyOf(at), { ...copy, round: at.round });
   }
 
-  /** The bytes that show it; the copy is dropped. */
-  async take(at: StepOfRound): Promise<Uint8Array> {
+  /** What `put` returns, given the bytes that show it. */
+  async show<T>(at: StepOfRound, put: (bytes: Uint8Array) => Promise<T>): Promise<T> {
     const { start, current } = present(this.#copies.get(keyOf(at)), "a state is copied before it is shown");
+    const shown = await put(await workInTurns(encodeChange(start, current)));
     this.#copies.delete(keyOf(at));
-    return await workInTurns(encodeChange(start, current));
+    return shown;
   }
 }

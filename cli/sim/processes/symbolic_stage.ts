@@ -54,6 +54,7 @@ export interface SymbolicVectors {
 }
 
 const zeros = digest("zeros");
+const mostCopies = 8; // older ones are shown, or not asked for any more
 
 export interface SymbolicStageOptions {
   readonly shape: SwarmShape;
@@ -186,12 +187,13 @@ export class SymbolicStage {
   #copyState({ round, step }: Extract<MinerWork, { type: "copyState" }>): void {
     const floats = present(this.#options.shape.stageFloats[this.#stage().index], "every stage has a length");
     const hash = shownHash(this.#parameters, this.#steps);
+    const [oldest] = this.#copies.keys();
+    if (oldest !== undefined && this.#copies.size >= mostCopies) this.#copies.delete(oldest);
     this.#copies.set(`${round} ${step}`, { hash, bytes: changeBytes(floats) });
   }
 
   #uploadState({ round, step }: Extract<MinerWork, { type: "uploadState" }>): WorkOutcome {
     const change = present(this.#copies.get(`${round} ${step}`), "a state is copied before it is uploaded");
-    this.#copies.delete(`${round} ${step}`);
     return { result: parsed({ type: "uploadState", change }), puts: [change] };
   }
 

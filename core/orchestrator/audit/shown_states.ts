@@ -179,9 +179,8 @@ function awaitedCheck(
   return null;
 }
 
-/** After a restart: uploads may have ended with the hub's process, which is nobody's fault, and its checks have. */
+/** After a restart: the checks ended with the hub's process. Miners that are kept repeat uploads that ended with it. */
 export function resumeShowing(state: OrchestratorState): OrchestratorEffect[] {
-  dropAwaited(state, ({ change }) => change === null);
   return [...state.audit.awaited].flatMap(([node, states]) =>
     states.flatMap((awaited) => {
       const { change } = awaited;
@@ -279,12 +278,15 @@ export function endShowing(state: OrchestratorState): OrchestratorEffect[] {
 }
 
 /**
- * No round follows: called when there was time to show what is left, and validators to look at it. Who has no link now loses the
- * pay as if it had left: nothing it does later could tell whether that was bad luck.
+ * No round follows: called when there was time to show what is left; what was shown in time is still repeated. Who has no link now
+ * loses the pay as if it had left: nothing it does later could tell whether that was bad luck.
  */
 export function endAllShowing(state: OrchestratorState): OrchestratorEffect[] {
-  return endShowingOf(state, { isOld: () => true, excusesAway: false });
+  return endShowingOf(state, { isOld: ({ change }) => change === null, excusesAway: false });
 }
+
+export const hasUnshown = ({ audit }: OrchestratorState): boolean =>
+  [...audit.awaited.values()].some((states) => states.some(({ change }) => change === null));
 
 function endShowingOf(
   state: OrchestratorState,

@@ -103,7 +103,7 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
   const isLast = state.step >= state.config.train.steps;
   effects.push(...reportRound(state, { round: state.round - 1 }));
   state.phase = isLast ? "closing" : "training";
-  if (isLast) state.closeUntilMs = nowMs + state.config.limits.mergePhaseMs;
+  if (isLast) state.closeUntilMs = nowMs + closingMs(state);
   else effects.push(...rebalance(state));
   return effects;
 }
@@ -126,15 +126,22 @@ export function mergeBlobs(stages: readonly StageMerge[]): BlobHash[] {
 
 // ---------------------------------------------------------------------------------------------------------- closing
 
+/** Parameters have half of it to be shown; with the rest, those shown last can be repeated as well. */
+export const closingMs = ({ config: { limits } }: OrchestratorState): number => 2 * limits.mergePhaseMs;
+
 /** Ends the run once all pending work is done, or time is up. The last checkpoint is worth a few more deadlines. */
 export function closeRun(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   if (state.phase !== "closing") return [];
+  const late = nowMs >= showsUntilMs(state) ? endAllShowing(state) : [];
   const hasValidator = state.validators.size > 0;
   const isComplete = state.upload === null && (!hasValidator || auditsAreDone(state));
-  const isLate = nowMs >= closesAtMs(state);
-  if (!isComplete && !isLate) return [];
-  const ended = [...settleOpenEvaluations(state), ...(isLate ? endAllShowing(state) : []), ...reportEnd(state)];
+  if (!isComplete && nowMs < closesAtMs(state)) return late;
+  const ended = [...late, ...settleOpenEvaluations(state), ...reportEnd(state)];
   return [...ended, ...finish(state, { finished: true, reason: "all steps are done" })];
+}
+
+export function showsUntilMs(state: OrchestratorState): number {
+  return present(state.closeUntilMs, "a closing deadline") - closingMs(state) / 2;
 }
 
 const mostUploadDeadlines = 4;

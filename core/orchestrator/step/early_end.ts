@@ -5,6 +5,7 @@
 
 import type { OrchestratorEffect } from "../event.ts";
 import { abandonStep } from "../merge/rewind.ts";
+import { closingMs } from "../merge/rounds.ts";
 import type { OrchestratorState } from "../state.ts";
 
 export function endWhenDone(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
@@ -14,6 +15,6 @@ export function endWhenDone(state: OrchestratorState, nowMs: number): Orchestrat
   if (state.step > state.roundFirstStep) return abandoned;
   state.phase = "closing";
   state.gatherUntilMs = null;
-  state.closeUntilMs = nowMs + state.config.limits.mergePhaseMs;
+  state.closeUntilMs = nowMs + closingMs(state);
   return abandoned;
 }

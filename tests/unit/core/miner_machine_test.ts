@@ -1,6 +1,7 @@
 /** The miner's machine, where no swarm of honest machines leads it. */
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { type Fault, fault } from "../../../core/fault.ts";
 import { blobHash, type BlobRef, microbatchId, stageIndex, taskId } from "../../../core/ids.ts";
 import type { MinerEffect } from "../../../core/miner/event.ts";
 import { miner } from "../../../core/miner/machine.ts";
@@ -37,7 +38,16 @@ function loaded() {
       ...{ type: "runTask", task: backward(index), microbatch: microbatchId(index), stage },
       ...{ direction: "backward", step: 0 },
     }, [ref("b"), ref("c")]);
-  return { hear, finish, handed };
+  const fail = (effects: MinerEffect[], reason: Fault) => {
+    const work = effects.find((effect) => effect.type === "perform");
+    return work === undefined ? [] : miner.step(state, { type: "workFailed", job: work.job, fault: reason }, 0);
+  };
+  const comeBack = () => {
+    miner.step(state, { type: "disconnected" }, 0);
+    miner.step(state, { type: "connected", resumed: false }, 0);
+    return hear({ type: "welcome", config: tinyConfig(), layersOfStages: [1], isKept: true });
+  };
+  return { hear, finish, fail, handed, comeBack };
 }
 
 const works = (effects: readonly MinerEffect[]) =>
@@ -89,4 +99,28 @@ Deno.test("Miner: it copies and shows what it was asked for also when it is to l
   const shown = finish(uploading, { type: "uploadState", change: ref("d") });
   const message: NodeMessage = { type: "stateShown", round: 0, step: 7, change: ref("d") };
   assertEquals(shown, [{ type: "send", message, attachments: [] }]);
+});
+
+Deno.test("Miner: what it was asked to show and could not upload, or had said when the hub died, it says when it is back", () => {
+  const { hear, finish, fail, handed, comeBack } = loaded();
+  const header = (step: number) =>
+    hear({ type: "applyStep", step, tasks: 1, learningRate: 1e-3, clipFactor: 1, shows: true });
+  const message = (step: number): NodeMessage => ({ type: "stateShown", round: 0, step, change: ref("d") });
+  const said = (effects: MinerEffect[]) =>
+    effects.flatMap((effect) => effect.type === "send" && effect.message.type === "stateShown" ? [effect.message] : []);
+  finish(handed(0), computed);
+  const applying = finish(header(0), { type: "copyState" });
+  finish(applying.filter((effect) => effect.type !== "perform" || effect.work.type === "applyStep"), {
+    type: "applyStep",
+  });
+  const shown = finish(applying, { type: "uploadState", change: ref("d") });
+  assertEquals(said(shown), [message(0)]);
+  finish(handed(1), computed);
+  const uploading = finish(header(1), { type: "copyState" });
+  const failed = fail(uploading, fault("badBlob", "no answer"));
+  assertEquals([works(failed), said(failed)], [[], []]);
+  const back = comeBack();
+  assertEquals([said(back), works(back)], [[message(0)], [{ type: "uploadState", round: 0, step: 1 }]]);
+  assertEquals(said(finish(back, { type: "uploadState", change: ref("d") })), [message(1)]);
+  assertEquals(said(comeBack()), [message(0), message(1)]);
 });
