@@ -19,7 +19,7 @@ const carriedState = v.object({
   newestRound: v.pipe(v.number(), v.safeInteger(), v.minValue(-1)),
   qualities: v.optional(v.object({ miners: texts, shares: amounts })),
   recovery,
-  isEnded: v.optional(v.boolean()),
+  endedRound: v.optional(v.number()),
   draws: v.optional(v.object({ round: count, hash: v.string() })),
   rounds: v.array(v.object({ round: count, ...list })),
   withheld: v.array(v.object({ validator: v.nullable(v.string()), miners: texts, rounds: places, shares: amounts })),
@@ -55,7 +55,7 @@ const entryShape = v.variant("type", [
   v.object({ type: v.literal("ended"), finished: v.boolean(), reason: v.string() }),
   v.object({ type: v.literal("joined"), node: v.string(), role: v.picklist(["miner", "validator"]) }),
   v.object({ type: v.literal("assigned"), node: v.string(), stage: count, round: count }),
-  v.object({ type: v.literal("left"), node: v.string(), reason: v.string() }),
+  v.object({ type: v.literal("left"), node: v.string(), reason: v.string(), isExpelled: v.optional(v.literal(true)) }),
   v.object({ type: v.literal("blamed"), node: v.string(), code: v.string(), detail: v.string() }),
   v.object({ type: v.literal("undone"), toStep: count, reason: v.string() }),
   v.object({

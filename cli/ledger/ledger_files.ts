@@ -1,5 +1,6 @@
 /** Where the signed log of a run lies: `ledger.jsonl`, the full files beside it (`.1` the newest), and the newest signed head. */
 
+import type { SignedHead } from "./chain_line.ts";
 import { readWholeLines, type WholeLines } from "../output/whole_lines.ts";
 
 const name = "ledger.jsonl";
@@ -10,6 +11,20 @@ export const ledgerPath = (folder: string): string => `${folder}/${name}`;
 /** Of a log's newest file. */
 export function headPath(path: string): string {
   return `${path}.head`;
+}
+
+/** Null if there is none, or none that a process finished writing. */
+export async function readHead(path: string): Promise<SignedHead | null> {
+  try {
+    const parsed = JSON.parse(await Deno.readTextFile(path)) as Partial<SignedHead> | null;
+    const { run, signer, line, hash, signature } = parsed ?? {};
+    const isHead = [run, signer, hash, signature].every((text) => typeof text === "string") &&
+      Number.isSafeInteger(line);
+    return isHead ? { run, signer, line, hash, signature } as SignedHead : null;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof SyntaxError) return null;
+    throw error;
+  }
 }
 
 export const ledgerFileNames: readonly string[] = [

@@ -20,7 +20,7 @@ import { type LogDisk, RotatingLog } from "../service/rotating_log.ts";
 import { type ChainHead, chainLine, type LineContent, type SignedHead, signedText } from "./chain_line.ts";
 import { putAside } from "../data/put_aside.ts";
 import { exists } from "../run_folder.ts";
-import { headPath, keptLedgerFiles, ledgerFileNames, ledgerPath } from "./ledger_files.ts";
+import { headPath, keptLedgerFiles, ledgerFileNames, ledgerPath, readHead } from "./ledger_files.ts";
 import { LedgerReader } from "./ledger_reader.ts";
 import { missingEntries } from "./missing_entries.ts";
 
@@ -57,7 +57,15 @@ async function namesIn(folder: string): Promise<string[]> {
   return ledgerFileNames.filter((_, i) => there[i]);
 }
 
-async function readEarlier(options: LedgerLogOptions): Promise<{ reader: LedgerReader; recent: readonly string[] }> {
+const ownOf = ({ run, signer }: LedgerLogOptions) => ({ run, hub: signer.address });
+
+interface EarlierLog {
+  readonly reader: LedgerReader;
+  readonly recent: readonly string[]; // the last entries
+  readonly proven: SignedHead | null; // lines that are missing at the end; null: none
+}
+
+async function readEarlier(options: LedgerLogOptions): Promise<EarlierLog> {
   const path = ledgerPath(options.folder);
   const recent: string[] = [];
   const reader = new LedgerReader({
@@ -78,7 +86,9 @@ async function readEarlier(options: LedgerLogOptions): Promise<{ reader: LedgerR
       `Line ${line} of '${path}' does not follow from those before it (${why}); the log begins anew after it`,
     );
   }
-  return { reader, recent };
+  const head = await readHead(headPath(path));
+  const proves = head !== null && reader.wrong === null && reader.missingBefore(head, ownOf(options)) > 0;
+  return { reader, recent, proven: proves ? head : null };
 }
 
 /** Entries that no event of the machine makes. */
@@ -90,6 +100,7 @@ export class LedgerLog {
   readonly #file: RotatingLog;
   readonly #reader: LedgerReader;
   readonly #recent: readonly string[]; // the last entries of earlier processes
+  #proven: SignedHead | null;
   #replayed: MachineEntry[] = [];
   #head: ChainHead;
   #waiting: LogEntry[] = [];
@@ -97,12 +108,13 @@ export class LedgerLog {
   #hasState: boolean; // the file has a line that later ones can follow
   #cancel: Cancel | null = null;
 
-  constructor(options: LedgerLogOptions, { reader, recent }: { reader: LedgerReader; recent: readonly string[] }) {
+  constructor(options: LedgerLogOptions, { reader, recent, proven }: EarlierLog) {
     const { folder, warn, disk } = options;
     const path = ledgerPath(folder);
     this.#options = options;
     this.#reader = reader;
     this.#recent = recent;
+    this.#proven = proven;
     this.#head = reader.head;
     this.#lost = reader.wrong === null ? 0 : 1;
     this.#hasState = reader.lines > 0;
@@ -127,6 +139,7 @@ export class LedgerLog {
 
   /** This process takes the run up. */
   begin({ step, round, isJournaled }: { step: number; round: number; isJournaled: boolean }): void {
+    if (isJournaled) this.#proven = null; // it gives the entries again
     for (const entry of missingEntries(this.#replayed, this.#recent)) this.take(entry);
     this.#replayed = [];
     const { run, signer: { address: hub } } = this.#options;
@@ -159,7 +172,7 @@ export class LedgerLog {
     const waiting = this.#waiting;
     if (waiting.length === 0 && !signs) return;
     this.#waiting = [];
-    const group = new LineGroup(this.#options, this.#head);
+    const group = this.#proven === null ? new LineGroup(this.#options, this.#head) : this.#after(this.#proven);
     const begins = this.#file.endFileAt(this.#options.fileBytes ?? defaultFileBytes);
     if (this.#lost > 0 || (begins && this.#hasState)) this.#carry(group);
     for (const entry of waiting) this.#put(group, entry);
@@ -167,10 +180,24 @@ export class LedgerLog {
     this.#write(group);
   }
 
+  /** Goes on behind lines that are missing, so that whoever verifies the log is told of them. */
+  #after(proven: SignedHead): LineGroup {
+    this.#proven = null;
+    this.#lost = this.#reader.missingBefore(proven, ownOf(this.#options));
+    const path = ledgerPath(this.#options.folder);
+    this.#options.warn(
+      `The last ${this.#lost} lines of '${path}' are missing, as its head proves, and no journal has what they said: ` +
+        "the log says so and goes on; what was reported or decided in them does not count",
+    );
+    const group = new LineGroup(this.#options, proven);
+    group.lines.push(JSON.stringify({ lost: this.#lost }));
+    return group;
+  }
+
   #carry(group: LineGroup): void {
     const { run, signer: { address: hub } } = this.#options;
     const state = carriedState(this.#reader.ledger);
-    group.put({ previous: this.#head.hash, entry: { type: "carried", run, hub, lost: this.#lost, state } });
+    group.put({ previous: group.head.hash, entry: { type: "carried", run, hub, lost: this.#lost, state } });
   }
 
   /** A report is followed by the scores that it gives, and signed. */

@@ -94,6 +94,12 @@ export class LedgerReader {
     }
   }
 
+  /** Lines that this hub has signed in this run, and that are missing at the end. */
+  missingBefore(head: SignedHead, own: { run: string; hub: NodeId }): number {
+    const isOwn = head.run === own.run && this.#isSigned(head, head, own);
+    return isOwn ? Math.max(0, head.line - this.head.line) : 0;
+  }
+
   /** No further line follows. */
   end(): void {
     this.#settleTorn();
@@ -192,10 +198,14 @@ export class LedgerReader {
     return "what it carries must follow from the lines before it";
   }
 
-  #isSigned(head: ChainHead, { signer, signature }: { signer: NodeId; signature: string }): boolean {
-    if (signer !== this.hub || this.run === null || !/^([0-9a-f]{2})+$/.test(signature)) return false;
+  #isSigned(
+    head: ChainHead,
+    { signer, signature }: { signer: NodeId; signature: string },
+    { run, hub }: { run: string | null; hub: NodeId | null } = this,
+  ): boolean {
+    if (signer !== hub || run === null || !/^([0-9a-f]{2})+$/.test(signature)) return false;
     const bytes = Uint8Array.from(signature.match(/../g) ?? [], (byte) => parseInt(byte, 16));
-    return this.#verify({ address: signer, message: signedText(this.run, head), signature: bytes });
+    return this.#verify({ address: signer, message: signedText(run, head), signature: bytes });
   }
 }
 

@@ -3,8 +3,7 @@
 import type { LogEntry, RoundEntry } from "../../core/ledger/entry.ts";
 import type { NodeId } from "../../core/ids.ts";
 import type { Verify } from "../../net/auth/hello.ts";
-import type { SignedHead } from "./chain_line.ts";
-import { headPath, readLedgerFiles } from "./ledger_files.ts";
+import { headPath, readHead, readLedgerFiles } from "./ledger_files.ts";
 import { LedgerReader, type WrongLine } from "./ledger_reader.ts";
 
 export interface VerifiedLedger {
@@ -27,6 +26,7 @@ export interface VerifiedLedger {
   readonly lostLines: number;
   readonly isEnded: boolean; // the newest entry says so, with the hub's signature after it
   readonly tornBytes: number;
+  readonly foreignHead: string | null; // the run that the head beside the log is of; null: this one, or there is none
   readonly wrong: WrongLine | null;
 }
 
@@ -72,19 +72,6 @@ export async function verifyLedger(
     ...{ run, hub, firstLine, lines, scores, ...counts, signatures, unsigned, signedLine },
     ...{ draws: ledger.drawsProven, unprovenRounds: ledger.unproven, lostLines, tornBytes, wrong },
     isEnded: wrong === null && endedLine <= signedLine,
+    foreignHead: head === null || head.run === run ? null : head.run,
   };
-}
-
-/** Null if there is none, or none that a process finished writing. */
-async function readHead(path: string): Promise<SignedHead | null> {
-  try {
-    const parsed = JSON.parse(await Deno.readTextFile(path)) as Partial<SignedHead> | null;
-    const { run, signer, line, hash, signature } = parsed ?? {};
-    const isHead = [run, signer, hash, signature].every((text) => typeof text === "string") &&
-      Number.isSafeInteger(line);
-    return isHead ? { run, signer, line, hash, signature } as SignedHead : null;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound || error instanceof SyntaxError) return null;
-    throw error;
-  }
 }

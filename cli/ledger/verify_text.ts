@@ -25,7 +25,7 @@ const wrongText = ({ line, why }: NonNullable<VerifiedLedger["wrong"]>) => `The 
 
 /** What a log that follows may still lack. */
 export function caveatsOf(found: VerifiedLedger): string[] {
-  const { firstLine, lines, signedLine, wrong, unprovenRounds, lostLines, tornBytes, isEnded } = found;
+  const { firstLine, lines, signedLine, wrong, unprovenRounds, lostLines, tornBytes, isEnded, foreignHead } = found;
   return [
     ...(firstLine > 1
       ? [`The log begins with line ${firstLine}: older lines have been deleted to bound its size`]
@@ -46,7 +46,12 @@ export function caveatsOf(found: VerifiedLedger): string[] {
     ...(unprovenRounds > 0
       ? [`${unprovenRounds} rounds cannot be recomputed from their steps, which are not all in the log`]
       : []),
-    ...(lostLines > 0 ? [`${lostLines} lines did not fit on the hub's disk`] : []),
+    ...(lostLines > 0
+      ? [`${lostLines} lines are missing: they did not fit on the hub's disk, or it has lost them`]
+      : []),
+    ...(foreignHead === null ? [] : [
+      `The head beside the log is of another run, ${foreignHead}: it cannot tell whether lines are missing at the log's end`,
+    ]),
     ...(tornBytes > 0 ? [`The last ${tornBytes} bytes are an unfinished line`] : []),
   ];
 }

@@ -147,7 +147,7 @@ export type MachineEntry =
   | TriedEntry
   | { readonly type: "joined"; readonly node: NodeId; readonly role: "miner" | "validator" }
   | { readonly type: "assigned"; readonly node: NodeId; readonly stage: StageIndex; readonly round: number }
-  | { readonly type: "left"; readonly node: NodeId; readonly reason: string }
+  | { readonly type: "left"; readonly node: NodeId; readonly reason: string; readonly isExpelled?: true }
   | { readonly type: "blamed"; readonly node: NodeId; readonly code: string; readonly detail: string }
   | { readonly type: "undone"; readonly toStep: number; readonly reason: string } // no step from there on counts
   | VerdictEntry
@@ -191,7 +191,7 @@ export interface CarriedState {
   readonly newestRound: number;
   readonly qualities?: { readonly miners: readonly NodeId[]; readonly shares: readonly number[] };
   readonly recovery?: number; // of these
-  readonly isEnded?: boolean; // by the newest round's report; left out: no
+  readonly endedRound?: number; // of the newest report that ended the run; left out: none
   readonly draws?: Omit<DrawsEntry, "type">; // of the open round
   readonly rounds: readonly {
     readonly round: number;

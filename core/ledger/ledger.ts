@@ -19,7 +19,7 @@ import { noteQualities, payloadQualities, recoverQualities } from "../score/payl
 import { type Ledger, ledgerOf } from "./ledger_state.ts";
 import { endsProblem, proofProblem } from "./members_word.ts";
 import { takeCommitments, takeDraws, takeKey } from "./pledges.ts";
-import { bookVerdict, bookWork, firstNotDue, scoresOf } from "../score/work_score.ts";
+import { bookVerdict, bookWork, firstNotDue, scoresOf, type WorkBook } from "../score/work_score.ts";
 import {
   type LogEntry,
   type RoundEntry,
@@ -55,6 +55,9 @@ export function takeEntry(ledger: Ledger, entry: LogEntry): string | null {
       return takeKey(ledger, entry);
     case "begun":
       takeUp(ledger, entry);
+      return null;
+    case "left":
+      takeLeft(ledger, entry);
       return null;
     case "carried": {
       const { unproven, drawsProven, committedRound } = ledger;
@@ -137,7 +140,7 @@ function takeRound(ledger: Ledger, entry: RoundEntry): string | null {
   const { round, miners, units, forfeits = [], isLast = false } = entry;
   if (units.length !== miners.length) return `round ${round} must have units for each of its ${miners.length} miners`;
   if (round <= ledger.common.newestRound) return `round ${round} must come after round ${ledger.common.newestRound}`;
-  const first = firstNotDue(ledger.common.newestRound);
+  const first = firstNotDue(ledger.common);
   const due = forfeits.find(({ fromRound }) => fromRound < first);
   if (due !== undefined) {
     return `round ${round} may take back what is not due, from round ${first} on: of ${due.miner} it takes back round ` +
@@ -145,7 +148,7 @@ function takeRound(ledger: Ledger, entry: RoundEntry): string | null {
   }
   const problem = ledger.isWhole ? unitsProblem(ledger, entry) : null;
   if (!ledger.isWhole) ledger.unproven += 1;
-  for (const book of [ledger.common, ...ledger.ofValidators.values()]) {
+  for (const book of booksOf(ledger)) {
     bookWork(book, { round, miners, units, forfeits, isLast });
     for (const miner of entry.expelled) bookVerdict(book, { miner, round, score: 0 });
   }
@@ -153,6 +156,15 @@ function takeRound(ledger: Ledger, entry: RoundEntry): string | null {
   ledger.open = [];
   ledger.isWhole = true;
   return problem;
+}
+
+const booksOf = ({ common, ofValidators }: Ledger): WorkBook[] => [common, ...ofValidators.values()];
+
+/** The next report says so too, but a hub may end before it. */
+function takeLeft(ledger: Ledger, { node, isExpelled }: Extract<LogEntry, { type: "left" }>): void {
+  if (isExpelled !== true) return;
+  const round = Math.max(0, ledger.common.newestRound);
+  for (const book of booksOf(ledger)) bookVerdict(book, { miner: node, round, score: 0 });
 }
 
 function unitsProblem(ledger: Ledger, entry: RoundEntry): string | null {

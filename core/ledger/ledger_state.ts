@@ -39,8 +39,9 @@ export function openLedger(): Ledger {
 }
 
 /** What a process takes up that has the log alone, without its predecessor's journal. */
-export function pastRounds({ common: { rounds, withheld } }: Ledger): PastRounds {
-  const reports = [...rounds].toSorted(([a], [b]) => a - b).map(([round, units]) => ({ round, units }));
+export function pastRounds({ common: { rounds, withheld, endedRound } }: Ledger): PastRounds {
+  const reports = [...rounds].toSorted(([a], [b]) => a - b)
+    .map(([round, units]) => ({ round, units, isLast: round === endedRound }));
   return { reports, expelled: [...withheld].flatMap(([miner, { share }]) => share === 0 ? [miner] : []) };
 }
 
@@ -58,7 +59,7 @@ export function carriedState(ledger: Ledger): CarriedState {
     newestRound: common.newestRound,
     ...(qualities.size === 0 ? {} : { qualities: { miners: [...qualities.keys()], shares: [...qualities.values()] } }),
     ...(recovery === 0 ? {} : { recovery }),
-    ...(common.isEnded ? { isEnded: true } : {}),
+    ...(common.endedRound === -1 ? {} : { endedRound: common.endedRound }),
     ...(draws === null ? {} : { draws: { round: draws.round, hash: draws.hash } }),
     rounds: [...common.rounds].map(([round, units]) => ({ round, ...minerUnits(units) })),
     withheld: [
@@ -78,7 +79,7 @@ export function ledgerOf(state: CarriedState): Ledger {
     withheld,
     qualities,
     recovery = 0,
-    isEnded = false,
+    endedRound = -1,
     draws = null,
   } = state;
   const mapOf = (keys: readonly NodeId[], values: readonly number[]) =>
@@ -86,13 +87,13 @@ export function ledgerOf(state: CarriedState): Ledger {
   const shared = new Map(rounds.map(({ round, miners, units }) => [round, mapOf(miners, units)]));
   const books = withheld.map(({ validator, miners, rounds: of, shares }) => {
     const cuts = miners.map((miner, i) => [miner, { round: of[i] ?? 0, share: shares[i] ?? 0 }] as const);
-    return [validator, { rounds: shared, withheld: new Map(cuts), newestRound, isEnded }] as const;
+    return [validator, { rounds: shared, withheld: new Map(cuts), newestRound, endedRound }] as const;
   });
   const common = books.find(([validator]) => validator === null)?.[1];
   return {
     ...{ nextStep, isWhole },
     open: open.map(({ step, round, miners, units }) => ({ step, round, units: mapOf(miners, units) })),
-    common: common ?? { rounds: shared, withheld: new Map(), newestRound, isEnded },
+    common: common ?? { rounds: shared, withheld: new Map(), newestRound, endedRound },
     ofValidators: new Map(books.flatMap(([validator, book]) => validator === null ? [] : [[validator, book]])),
     qualities: mapOf(qualities?.miners ?? [], qualities?.shares ?? []),
     recovery,

@@ -86,6 +86,8 @@ export function takeIntoHistory(history: MinerHistory, entry: LogEntry): void {
     case "scores":
       return takeScores(history, entry);
     case "left":
+      history.isExpelled ||= entry.isExpelled === true && entry.node === node;
+      break;
     case "blamed":
       break;
     case "verdict":
@@ -132,7 +134,7 @@ function takeRound(history: MinerHistory, entry: Extract<LogEntry, { type: "roun
   history.isExpelled ||= entry.expelled.includes(node);
   const lostFrom = entry.forfeits?.find(({ miner }) => miner === node)?.fromRound ?? Infinity;
   for (const earnings of rounds) if (earnings.round >= lostFrom) earnings.isForfeited = true;
-  for (const earnings of rounds) earnings.isDue = entry.isLast === true || isDueAfter(earnings.round, entry.round);
+  for (const earnings of rounds) earnings.isDue ||= entry.isLast === true || isDueAfter(earnings.round, entry.round);
   history.isEnding = entry.isLast === true;
   history.steps = [];
   const wasThere = steps.some(({ miners }) => miners.includes(node));

@@ -42,12 +42,11 @@ export function logDraws({ round, stream }: Pick<OrchestratorState, "round" | "s
 }
 
 export function logRound(
-  { round, units }: RoundReport,
-  { halved, qualities, forfeits, isLast, expelled }: {
+  { round, units, isLast }: RoundReport,
+  { halved, qualities, forfeits, expelled }: {
     halved: readonly NodeId[];
     qualities: readonly number[];
     forfeits: readonly Forfeit[];
-    isLast: boolean;
     expelled: readonly NodeId[];
   },
 ): OrchestratorEffect {
@@ -57,6 +56,9 @@ export function logRound(
   return log({ type: "round", round, ...minerUnits(units), halved, ...reduced, ...lost, ...last, expelled });
 }
 
+const leftEntry = ({ node, reason, expelled }: Extract<RunRecord, { type: "nodeLost" }>): MachineEntry =>
+  expelled === true ? { type: "left", node, reason, isExpelled: true } : { type: "left", node, reason };
+
 /** The entry of a record; null: the log has none. */
 export function entryOf(record: RunRecord): MachineEntry | null {
   switch (record.type) {
@@ -65,7 +67,7 @@ export function entryOf(record: RunRecord): MachineEntry | null {
     case "nodeAssigned":
       return { type: "assigned", node: record.node, stage: record.stage, round: record.round };
     case "nodeLost":
-      return { type: "left", node: record.node, reason: record.reason };
+      return leftEntry(record);
     case "blamed":
       return record;
     case "rewound":

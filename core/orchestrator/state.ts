@@ -106,13 +106,14 @@ export type Alarm =
 export interface RoundReport {
   readonly round: number;
   readonly units: Map<NodeId, number>;
+  readonly isLast: boolean; // it ended the run, which may have gone on since
 }
 
 /**
  * Of the state's shape and of what the machine makes of an event: a journal of another one cannot be replayed. A test fails when
  * the shape changes without it.
  */
-export const stateVersion = 18;
+export const stateVersion = 19;
 
 export type Phase = "gathering" | "training" | "merging" | "closing" | "finished";
 

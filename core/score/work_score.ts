@@ -3,7 +3,8 @@
  *
  * A round's work is due a few rounds later. Until then an expulsion takes it, and so does a forfeit: a miner that leaves,
  * or shows nothing, when it is to show what it did cannot take the pay along (orchestrator/audit/forfeits.ts). With the last report of a run all is
- * due. This is an escrow: a cheat has to go unnoticed for `roundsUntilDue` rounds before it earns anything.
+ * due, and stays so if the run goes on later. This is an escrow: a cheat has to go unnoticed for `roundsUntilDue` rounds before it
+ * earns anything.
  *
  * Owns the window, what is due, and the sum. Out of scope: how much a verdict withholds (verdict.ts). Pure; a validator keeps one
  * book, chain/duty turns its scores into weights.
@@ -39,7 +40,7 @@ export interface WorkBook {
   readonly rounds: Map<number, Map<NodeId, number>>; // units by round and miner
   readonly withheld: Map<NodeId, Withheld>; // from miners whose pay is cut
   newestRound: number; // -1: none
-  isEnded: boolean; // with the newest round
+  endedRound: number; // of the newest last report, which has no work itself; -1: none
 }
 
 interface Withheld {
@@ -48,17 +49,21 @@ interface Withheld {
 }
 
 export function openWorkBook(): WorkBook {
-  return { rounds: new Map(), withheld: new Map(), newestRound: -1, isEnded: false };
+  return { rounds: new Map(), withheld: new Map(), newestRound: -1, endedRound: -1 };
 }
 
 /** The first round that is not due once the newest has been reported, and so can be forfeited with the next report. */
-export const firstNotDue = (newestRound: number): number => Math.max(0, newestRound - roundsUntilDue + 1);
+export const firstNotDue = (book: Pick<WorkBook, "newestRound" | "endedRound">): number =>
+  Math.max(0, lastDueOf(book) + 1);
+
+const lastDueOf = ({ newestRound, endedRound }: Pick<WorkBook, "newestRound" | "endedRound">): number =>
+  Math.max(endedRound, newestRound - roundsUntilDue);
 
 /** Books a report, or a part of one; it replaces what is already booked, so a report may arrive twice. */
 export function bookWork(book: WorkBook, { round, miners, units, forfeits, isLast }: WorkReport): void {
   if (round <= book.newestRound - roundsBooked) return;
-  const first = firstNotDue(book.newestRound);
-  if (round >= book.newestRound) book.isEnded = isLast;
+  const first = firstNotDue(book);
+  if (isLast) book.endedRound = Math.max(book.endedRound, round);
   book.newestRound = Math.max(book.newestRound, round);
   let ofRound = book.rounds.get(round);
   if (ofRound === undefined) book.rounds.set(round, ofRound = new Map());
@@ -88,11 +93,13 @@ function forgetOld(book: WorkBook): void {
 }
 
 /** Of every miner with work that is booked, due or not, in order of address. */
-export function scoresOf({ rounds, withheld, newestRound, isEnded }: WorkBook): MinerScore[] {
-  const lastDue = isEnded ? newestRound : newestRound - roundsUntilDue;
+export function scoresOf(book: WorkBook): MinerScore[] {
+  const { rounds, withheld, endedRound } = book;
+  const lastDue = lastDueOf(book);
+  const oldest = lastDue - roundsInWindow + (lastDue === endedRound ? 0 : 1);
   const sums = new Map<NodeId, number>();
   for (const [round, ofRound] of rounds) {
-    const isDue = round <= lastDue && round > lastDue - roundsInWindow;
+    const isDue = round <= lastDue && round >= oldest;
     for (const [miner, units] of ofRound) sums.set(miner, (sums.get(miner) ?? 0) + (isDue ? units : 0));
   }
   return [...sums].sort(([a], [b]) => a < b ? -1 : a > b ? 1 : 0)

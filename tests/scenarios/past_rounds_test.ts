@@ -6,6 +6,8 @@ import type { LogEntry } from "../../core/ledger/entry.ts";
 import { scoresEntry, takeEntry } from "../../core/ledger/ledger.ts";
 import { openLedger, pastRounds } from "../../core/ledger/ledger_state.ts";
 import { convict } from "../../core/orchestrator/members/blame.ts";
+import { forfeit } from "../../core/orchestrator/audit/forfeits.ts";
+import { closesAtMs } from "../../core/orchestrator/merge/rounds.ts";
 import { openAfter } from "../../core/orchestrator/past_rounds.ts";
 import { bookWork, openWorkBook, roundsUntilDue, scoresOf } from "../../core/score/work_score.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
@@ -19,7 +21,8 @@ function ended(count: number, { expels = false } = {}) {
   const entries: LogEntry[] = logOf(hub);
   rounds(hub, nodes, count - 1);
   if (expels) convict(hub.state, { node: nodes[0], reason: "a verdict" });
-  rounds(hub, expels ? [nodes[1]] : nodes, 1);
+  hub.step({ type: "tick" });
+  if (!expels) rounds(hub, nodes, 1);
   const ledger = openLedger();
   for (const entry of entries) assertEquals(takeEntry(ledger, entry), null);
   return { ledger, nodes };
@@ -55,11 +58,39 @@ for (const [name, round] of [["is the newest", 7], ["is older than the last repo
   });
 }
 
-Deno.test("Past rounds: who was expelled stays out, and a new run begins with round 0", () => {
-  const { ledger, nodes: [liar] } = ended(3, { expels: true });
+Deno.test("Past rounds: who was expelled stays out, if no report has said so either, and a new run begins with round 0", () => {
+  const { ledger, nodes: [liar] } = ended(4, { expels: true });
   const hub = new ScriptedOrchestrator({}, (options) => openAfter(options, pastRounds(ledger)));
   assertEquals([hub.state.step, hub.state.round, [...hub.state.expelled]], [0, 3, [liar]]);
   assertEquals(hub.state.upload, null, "initial parameters need no checkpoint");
   const first = new ScriptedOrchestrator({}, (options) => openAfter(options, pastRounds(openLedger())));
   assertEquals([first.state.round, first.state.carriedRates], [0, 0]);
+});
+
+Deno.test("Past rounds: a finished run that is given more steps leaves due what was, and a validator that joins is told so", () => {
+  const { hub: first, nodes } = drawn({ steps: 10 });
+  const entries: LogEntry[] = logOf(first);
+  rounds(first, nodes, 5);
+  first.wait(closesAtMs(first.state));
+  assertEquals(first.state.phase, "finished");
+  const ledger = openLedger();
+  const follow = (entries: readonly LogEntry[]) => {
+    for (const entry of entries) assertEquals(takeEntry(ledger, entry), null);
+    return scoresEntry(ledger).scores;
+  };
+  const atEnd = follow(entries);
+  assertEquals(atEnd, [60, 60]);
+  const { hub } = drawn({}, (options) => openAfter({ ...options, from: checkpointOf(5) }, pastRounds(ledger)));
+  const { state } = hub;
+  takeEntry(ledger, { type: "begun", run: "run", hub: "" as NodeId, step: 10, round: state.round, isJournaled: false });
+  hub.step({ type: "checkpointWritten", round: state.round, folder: "" });
+  const later = logOf(hub);
+  rounds(hub, nodes, 1);
+  forfeit(state, { node: nodes[0], fromRound: null });
+  rounds(hub, nodes, 1);
+  assertEquals(follow(later), atEnd);
+  const book = openWorkBook();
+  hub.validator("later");
+  for (const message of hub.inbox("later" as NodeId)) if (message.type === "workReport") bookWork(book, message);
+  assertEquals(scoresOf(book).map(({ score }) => score), atEnd);
 });

@@ -17,7 +17,8 @@ export function isExcusable(state: OrchestratorState, node: NodeId): boolean {
   const { standings, reports, round } = state;
   const absentRound = standings.get(node)?.absentRound ?? null;
   const wasAway = absentRound !== null && absentRound < round && absentRound + roundsRemembered >= round;
-  return !wasAway && !hasLapsed(state, node) && (reports.at(-roundsRemembered)?.units.get(node) ?? 0) > 0;
+  const worked = reports.filter(({ isLast }) => !isLast).at(-roundsRemembered)?.units.get(node) ?? 0;
+  return !wasAway && !hasLapsed(state, node) && worked > 0;
 }
 
 /** What it earned from this round on. @default all that is not due */
@@ -27,7 +28,9 @@ export function forfeit(
 ): void {
   const { reports, roundUnits, forfeits } = state;
   roundUnits.delete(node);
-  const from = Math.max(fromRound ?? 0, firstNotDue(reports.at(-1)?.round ?? -1));
+  const newestRound = reports.at(-1)?.round ?? -1;
+  const endedRound = reports.findLast(({ isLast }) => isLast)?.round ?? -1;
+  const from = Math.max(fromRound ?? 0, firstNotDue({ newestRound, endedRound }));
   const lost = reports.filter(({ round, units }) => round >= from && units.has(node));
   if (lost.length === 0) return;
   for (const { units } of lost) units.set(node, 0); // and not nothing: a validator that returns gets the reports again

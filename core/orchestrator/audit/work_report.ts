@@ -43,7 +43,7 @@ export function reportRound(
   for (const node of halved) units.set(node, shareOfWithholders * units.get(node)!);
   const qualityOf = (node: NodeId) => state.qualities.get(node) ?? 1;
   for (const [node, earned] of units) units.set(node, earned * qualityOf(node));
-  const report: RoundReport = { round, units };
+  const report: RoundReport = { round, units, isLast };
   const qualities = [...units.keys()].map(qualityOf);
   recoverQualities(state.qualities, shareRecovery);
   state.unpaid.clear();
@@ -53,23 +53,22 @@ export function reportRound(
   const expelled = [...state.expelled].slice(-mostMinersInMessage);
   const forfeits = [...state.forfeits].map(([miner, fromRound]) => ({ miner, fromRound }));
   state.forfeits.clear();
-  const messages = [...state.validators].flatMap((node) => messagesOf(node, { report, expelled, forfeits, isLast }));
-  return [logRound(report, { halved, qualities, forfeits, isLast, expelled }), ...messages];
+  const messages = [...state.validators].flatMap((node) => messagesOf(node, { report, expelled, forfeits }));
+  return [logRound(report, { halved, qualities, forfeits, expelled }), ...messages];
 }
 
 /** The reports that a newly joined validator missed. */
 export function pastReports(state: OrchestratorState, node: NodeId): OrchestratorEffect[] {
   const expelled = [...state.expelled].slice(-mostMinersInMessage);
-  return state.reports.flatMap((report) => messagesOf(node, { report, expelled, forfeits: [], isLast: false }));
+  return state.reports.flatMap((report) => messagesOf(node, { report, expelled, forfeits: [] }));
 }
 
 function messagesOf(
   node: NodeId,
-  { report: { round, units }, expelled, forfeits, isLast }: {
+  { report: { round, units, isLast }, expelled, forfeits }: {
     report: RoundReport;
     expelled: readonly NodeId[];
     forfeits: readonly Forfeit[];
-    isLast: boolean;
   },
 ): OrchestratorEffect[] {
   const miners = [...units.keys()];

@@ -5,6 +5,7 @@ import { changeBytes } from "../../../core/merge/shown_change.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { NodeId } from "../../../core/ids.ts";
 import type { OpenOptions, OrchestratorState } from "../../../core/orchestrator/state.ts";
+import { entryOf } from "../../../core/orchestrator/run_log.ts";
 import type { PayloadStats } from "../../../core/merge/payload_stats.ts";
 import { commit, passWait, reduceAll } from "./scripted_merge.ts";
 import { ScriptedOrchestrator } from "./scripted_orchestrator.ts";
@@ -106,7 +107,10 @@ export function logOf(hub: ScriptedOrchestrator): MachineEntry[] {
   const { watch } = hub;
   hub.watch = (event, effects) => {
     watch(event, effects);
-    for (const effect of effects) if (effect.type === "log") entries.push(effect.entry);
+    for (const effect of effects) {
+      const entry = effect.type === "log" ? effect.entry : effect.type === "record" ? entryOf(effect.record) : null;
+      if (entry !== null) entries.push(entry);
+    }
   };
   return entries;
 }

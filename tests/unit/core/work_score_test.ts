@@ -54,8 +54,8 @@ Deno.test("Work score: a round is due some rounds later, or with the last report
   }
   const rising = Array.from({ length: roundsInWindow }, (_, i) => i + 1);
   assertEquals(seen, [...new Array(roundsUntilDue).fill(0), ...rising, roundsInWindow]);
-  report(book, { round: roundsBooked + 1, units: { a: 5 }, isLast: true });
-  assertEquals(scores(book), [roundsInWindow - 1 + 5]);
+  report(book, { round: roundsBooked + 1, units: {}, isLast: true });
+  assertEquals(scores(book), [roundsInWindow], "the last report has no work, and takes no round's place");
 });
 
 Deno.test("Work score: what is forfeited was not due, and later rounds count again", () => {
@@ -65,8 +65,20 @@ Deno.test("Work score: what is forfeited was not due, and later rounds count aga
   assertEquals(scores(book), [2, 3]);
   for (let round = 7; round < 12; round++) report(book, { round, units: { a: 1, b: 1 } });
   assertEquals(scores(book), [2 + 1, 8]);
-  report(book, { round: 12, units: { a: 1, b: 1 }, forfeits: [{ miner: b, fromRound: 11 }], isLast: true });
-  assertEquals(scores(book), [6, 7]);
+  report(book, { round: 12, units: {}, forfeits: [{ miner: b, fromRound: 11 }], isLast: true });
+  assertEquals(scores(book), [5, 7]);
+});
+
+Deno.test("Work score: what was due when a run ended stays due if it goes on, and cannot be forfeited", () => {
+  const book = openWorkBook();
+  for (let round = 0; round < 6; round++) report(book, { round, units: { a: 1, b: 1 } });
+  report(book, { round: 6, units: {}, isLast: true });
+  assertEquals(scores(book), [6, 6]);
+  report(book, { round: 7, units: { a: 1, b: 1 } });
+  report(book, { round: 8, units: { b: 1 }, forfeits: [{ miner: a, fromRound: 0 }] });
+  assertEquals(scores(book), [6, 6]);
+  for (let round = 9; round < 12; round++) report(book, { round, units: { a: 1, b: 1 } });
+  assertEquals(scores(book), [6, 7], "7 is due, and what a did in it is lost");
 });
 
 Deno.test("Work score: rounds without a report, which were undone, put off nothing and make nothing due that was forfeited", () => {

@@ -3,9 +3,23 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import type { MachineEntry, RoundEntry } from "../../../core/ledger/entry.ts";
 import { scoresEntry, takeEntry } from "../../../core/ledger/ledger.ts";
-import { carriedState, type Ledger, ledgerOf, openLedger } from "../../../core/ledger/ledger_state.ts";
+import { carriedState, type Ledger, ledgerOf, openLedger, pastRounds } from "../../../core/ledger/ledger_state.ts";
+import { caveatsOf } from "../../../cli/ledger/verify_text.ts";
 import { withMemoryFolder } from "../../support/scratch_folder.ts";
-import { entriesOf, left, openLog, right, roundEntry, stepEntry, verified } from "../../support/written_ledger.ts";
+import {
+  entriesOf,
+  headOf,
+  left,
+  linesIn,
+  openLog,
+  pathIn,
+  rewrite,
+  right,
+  roundEntry,
+  stepEntry,
+  verified,
+  write,
+} from "../../support/written_ledger.ts";
 
 Deno.test("Ledger: a report may give half of the pay, or that of the last steps, and nothing else", () =>
   withMemoryFolder(async (folder) => {
@@ -72,4 +86,54 @@ Deno.test("Ledger: a log's next file carries on what is not due", () => {
   take(after, [...steps(4), reportWith(4, { isLast: true })]);
   assertEquals(scoresEntry(after).scores, [5 * 18, 3 * 9]);
   assertEquals(scoresEntry(ledgerOf(carriedState(after))).scores, [5 * 18, 3 * 9]);
+});
+
+Deno.test("Ledger: a hub without its journal whose log has lost lines that its head proves says so and goes on behind them", async () => {
+  for (const left of [7, 0]) {
+    await withMemoryFolder(async (folder) => {
+      await write(folder, { to: 3 });
+      const lines = linesIn(folder);
+      const missing = headOf(lines.at(-2)!).line - left;
+      rewrite(folder, lines.slice(0, left));
+      const { log, warnings } = await openLog(folder);
+      log.begin({ step: 9, round: 3, isJournaled: false });
+      for (const entry of entriesOf({ from: 3, to: 4 })) log.take(entry);
+      log.close();
+      assertMatch(warnings.join(), new RegExp(`^The last ${missing} lines of .* are missing`));
+      const { wrong, lostLines, unprovenRounds, foreignHead } = await verified(folder);
+      assertEquals([wrong, lostLines, unprovenRounds, foreignHead], [null, missing, 0, null]);
+    });
+  }
+});
+
+Deno.test("Ledger: with its journal a hub writes the lost lines again, and has nothing to say", () =>
+  withMemoryFolder(async (folder) => {
+    await write(folder, { to: 3 });
+    rewrite(folder, linesIn(folder).slice(0, 7));
+    const { log, warnings } = await openLog(folder);
+    for (const entry of entriesOf({ to: 3 })) log.replay(entry);
+    log.begin({ step: 9, round: 3, isJournaled: true });
+    log.close();
+    const { wrong, lostLines, rounds } = await verified(folder);
+    assertEquals([warnings, wrong, lostLines, rounds], [[], null, 0, 3]);
+  }));
+
+Deno.test("Ledger: a head of another run beside the log is named", () =>
+  withMemoryFolder(async (folder) => {
+    await write(folder, { to: 1 });
+    const path = `${pathIn(folder)}.head`;
+    const head = JSON.parse(Deno.readTextFileSync(path));
+    Deno.writeTextFileSync(path, JSON.stringify({ ...head, run: "other" }));
+    const found = await verified(folder);
+    assertEquals([found.wrong, found.foreignHead], [null, "other"]);
+    assertMatch(caveatsOf(found).join(), /head beside the log is of another run, other/);
+  }));
+
+Deno.test("Ledger: who is expelled stays so from the line that says it, before any report does", () => {
+  const ledger = openLedger();
+  for (const entry of entriesOf({ to: 1 })) assertEquals(takeEntry(ledger, entry), null);
+  takeEntry(ledger, { type: "left", node: left, reason: "asked" });
+  assertEquals(pastRounds(ledger).expelled, []);
+  takeEntry(ledger, { type: "left", node: left, reason: "a lie", isExpelled: true });
+  assertEquals(pastRounds(ledgerOf(carriedState(ledger))).expelled, [left]);
 });
