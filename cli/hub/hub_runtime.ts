@@ -13,7 +13,7 @@ import type { RunConfig } from "../../core/config/config.ts";
 import { type BlobHash, type BlobRef, type NodeId, partsOf } from "../../core/ids.ts";
 import { taskOutput } from "../../core/model/stage_wires.ts";
 import type { Attachment, OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
-import { heldSegments } from "../../core/orchestrator/merge/rounds.ts";
+import { heldSegments } from "../../core/orchestrator/closing.ts";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import type { MachineEntry } from "../../core/ledger/entry.ts";
 import type { Machine } from "../../core/protocol/machine.ts";

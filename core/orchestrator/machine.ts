@@ -14,7 +14,7 @@ import { requestAudits } from "./audit/audit_requests.ts";
 import { onAuditAlarm, onRequestFailed, settleRounds } from "./audit/auditing.ts";
 import { waitDueMs } from "./audit/round_audits.ts";
 import { offerTrials, onEndLaid } from "./audit/held_out/payload_trials.ts";
-import { hasUnshown, onStateChecked, onStateShown } from "./audit/shown_states.ts";
+import { onStateChecked, onStateShown } from "./audit/shown_states.ts";
 import { onRefereed, refereeNext } from "./audit/referee.ts";
 import { noteRefused } from "./members/blame.ts";
 import { leaseWork } from "./step/dispatch.ts";
@@ -59,7 +59,8 @@ import {
   onReconnected,
 } from "./members/roster.ts";
 import { roleFault } from "./role_check.ts";
-import { closeRun, closesAtMs, finishRound, showsUntilMs } from "./merge/rounds.ts";
+import { closeRun, closingDueMs } from "./closing.ts";
+import { finishRound } from "./merge/rounds.ts";
 import { onWiresCompared } from "./step/remaking.ts";
 import { onSealAlarm, onStepSealed, requestSeals } from "./step/sealing.ts";
 import type { Alarm, Member, OrchestratorState } from "./state.ts";
@@ -338,7 +339,7 @@ function nextDeadlineMs(state: OrchestratorState): number | null {
     if (deadlineMs !== null && deadlineMs !== undefined) earliest = Math.min(earliest, deadlineMs);
   };
   if (state.phase === "gathering" && !state.config.deterministic) consider(state.gatherUntilMs); // fixed wiring waits for every member
-  if (state.phase === "closing") consider(hasUnshown(state) ? showsUntilMs(state) : closesAtMs(state));
+  if (state.phase === "closing") consider(closingDueMs(state));
   consider(state.alarms[0]?.atMs);
   for (const stage of state.upload?.stages ?? []) {
     if (!stage.stored && stage.asked !== null && stage.asked !== "hub") consider(stage.deadlineMs);

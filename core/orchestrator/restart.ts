@@ -23,7 +23,7 @@ import { forgetAbsences } from "./members/blame.ts";
 import { setAway } from "./members/replicas.ts";
 import { restoreEffect } from "./merge/restoring.ts";
 import type { OrchestratorState } from "./state.ts";
-import { closingMs } from "./merge/rounds.ts";
+import { closingMs } from "./closing.ts";
 import { repeatMerge, writeCheckpoint } from "./merge/uploads.ts";
 
 export function onRestarted(

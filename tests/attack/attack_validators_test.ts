@@ -145,13 +145,13 @@ const lyingRows = (): readonly Row[] => [
 
 testAttacks("validators", () => [...silentRows(), ...lyingRows()].map((row) => ({ deadlineMs, ...row })));
 
-/** An evaluation takes an honest validator 0.8 s here, and the run closes 20 s after its last round. */
-Deno.test("Attack, validators: a false loss that comes too late for another validator is not the summary's number", async () => {
+/** One answer may take as long as half of the time for closing, so that another validator has the rest. */
+Deno.test("Attack, validators: a false loss of the last round that comes as late as it may is not the summary's number", async () => {
   let swarm: LocalSwarm | null = null;
   const liar = evaluatesLate({
     loss: 0.001,
     timers: () => swarm?.timers ?? null,
-    pauseMs: () => swarm?.orchestrator.state.phase === "closing" ? 4650 : 500, // four of them: 18.6 s, so that 1.4 are left for the honest one; the slowest answer sets the patience
+    pauseMs: () => swarm?.orchestrator.state.phase === "closing" ? 4650 : 500, // four of them: 18.6 s of 20; the slowest answer sets the patience
   });
   const { state, records, validators } = await runAttack({
     validators: [liar, "honest"],
@@ -167,7 +167,7 @@ Deno.test("Attack, validators: a false loss that comes too late for another vali
     },
   });
   const ofLast = records.flatMap((each) => each.type === "evaluated" && each.round === rounds ? [each.validator] : []);
-  assertEquals(ofLast.map(String), [validators[0]], "only the liar had time to answer");
+  assertEquals(ofLast, validators, "the liar answers first");
   assertEquals(state.facts.heldOutLast, null, "no round's loss was confirmed");
   assertEquals(state.facts.heldOutDisputed?.round, rounds, "its word is said and called disputed");
 });

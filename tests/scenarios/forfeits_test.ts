@@ -6,7 +6,7 @@ import type { LogEntry } from "../../core/ledger/entry.ts";
 import { scoresEntry, takeEntry } from "../../core/ledger/ledger.ts";
 import { type Ledger, openLedger } from "../../core/ledger/ledger_state.ts";
 import { convict, isResting, noteWithheld, roundsRemembered } from "../../core/orchestrator/members/blame.ts";
-import { closesAtMs, showsUntilMs } from "../../core/orchestrator/merge/rounds.ts";
+import { closesAtMs, showsUntilMs } from "../../core/orchestrator/closing.ts";
 import { bookWork, openWorkBook, scoresOf, type WorkBook } from "../../core/score/work_score.ts";
 import type { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 import {

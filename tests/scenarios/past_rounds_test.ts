@@ -7,7 +7,7 @@ import { scoresEntry, takeEntry } from "../../core/ledger/ledger.ts";
 import { openLedger, pastRounds } from "../../core/ledger/ledger_state.ts";
 import { convict } from "../../core/orchestrator/members/blame.ts";
 import { forfeit } from "../../core/orchestrator/audit/forfeits.ts";
-import { closesAtMs } from "../../core/orchestrator/merge/rounds.ts";
+import { closesAtMs } from "../../core/orchestrator/closing.ts";
 import { openAfter } from "../../core/orchestrator/past_rounds.ts";
 import { bookWork, openWorkBook, roundsUntilDue, scoresOf } from "../../core/score/work_score.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";

@@ -5,7 +5,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import type { OrchestratorEffect } from "../../core/orchestrator/event.ts";
-import { heldSegments } from "../../core/orchestrator/merge/rounds.ts";
+import { heldSegments } from "../../core/orchestrator/closing.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import { HubJournal, type RecoveredRun, type StateJournal } from "../../cli/hub/journal/hub_journal.ts";
 import { hashOf } from "../../net/blobs/blob_hash.ts";

@@ -97,15 +97,51 @@ Deno.test("Shown states: hiding twice in a few rounds costs the place for sixtee
   assertEquals(hub.state.standings.get(honest)?.restUntilRound ?? 0, 0);
 });
 
-Deno.test("Shown states: having no link when it is due is excused", () => {
+/** One of two has no link when what it did in the round before is due. */
+function awayWhenDue() {
   const { hub, nodes } = drawn();
-  const [away] = nodes;
-  train(hub, nodes);
+  const [away, honest] = nodes;
+  const step = train(hub, nodes);
+  show(hub, honest, step);
+  check(hub, honest, fine);
   merge(hub, nodes);
-  train(hub, nodes);
+  const next = train(hub, nodes);
+  show(hub, honest, next);
+  check(hub, honest, fine);
   merge(hub, nodes, () => hub.step({ type: "nodeDisconnected", node: away }));
   assertEquals([hub.state.round, paidInLastRound(hub, away), hub.state.unpaid.size], [2, true, 0]);
   assertEquals(hub.state.standings.get(away)?.absentRound, 2);
+  const comeBack = () => {
+    const { assignment, header } = hub.state.members.get(away)!;
+    hub.join(away, { holding: { assignment, round: hub.state.round, step: header?.step ?? null, tasks: [] } });
+    assertEquals(hub.state.members.get(away)?.graceUntilMs, null);
+  };
+  return { hub, nodes, away, step, next, comeBack };
+}
+
+Deno.test("Shown states: who has no link when it is due shows it when it is back", () => {
+  const { hub, away, step, next, comeBack } = awayWhenDue();
+  comeBack();
+  for (const each of [step, next]) {
+    const { hash } = show(hub, away, each);
+    check(hub, away, fine);
+    assertEquals(replaysWith(hub, hash), 1);
+  }
+  assertEquals([hub.state.forfeits.size, faultsOf(hub, away)], [0, 0]);
+});
+
+Deno.test("Shown states: who does not come back in time, or is away again at the next round's end, loses what it was paid", () => {
+  const gone = awayWhenDue();
+  gone.hub.wait(gone.hub.state.config.limits.disconnectGraceMs + 1);
+  assertEquals(paidRounds(gone.hub, gone.away), []);
+  const { hub, nodes, away, comeBack } = awayWhenDue();
+  comeBack();
+  while (hub.state.phase === "training") {
+    hub.work(nodes);
+    for (const node of nodes) if (hub.maySeal(node)) hub.seal(node);
+  }
+  merge(hub, nodes, () => hub.step({ type: "nodeDisconnected", node: away }));
+  assertEquals([hub.state.round, paidRounds(hub, away)], [3, []]);
 });
 
 Deno.test("Shown states: a restart of the orchestrator begins its own checks again and frees nobody from showing", () => {

@@ -3,7 +3,7 @@
  * no honest node was expelled, and no microbatch is missing.
  */
 
-import { heldSegments } from "../../../core/orchestrator/merge/rounds.ts";
+import { heldSegments } from "../../../core/orchestrator/closing.ts";
 import type { OrchestratorState } from "../../../core/orchestrator/state.ts";
 import { must } from "./violation.ts";
 import type { World } from "../world.ts";

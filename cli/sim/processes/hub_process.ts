@@ -13,7 +13,7 @@ import { secretKeyBytes } from "../../../core/chacha.ts";
 import { fault } from "../../../core/fault.ts";
 import type { BlobRef, NodeId } from "../../../core/ids.ts";
 import type { Attachment, OrchestratorEvent } from "../../../core/orchestrator/event.ts";
-import { heldSegments } from "../../../core/orchestrator/merge/rounds.ts";
+import { heldSegments } from "../../../core/orchestrator/closing.ts";
 import { openOrchestrator, type OrchestratorState } from "../../../core/orchestrator/state.ts";
 import type { NodeMessage } from "../../../core/protocol/message.ts";
 import type { HubEvent } from "../../../net/links/transport.ts";

@@ -271,7 +271,8 @@ function drop(
 
 /**
  * Called when a round has been merged and before its work is reported. Whoever has not shown a state of the round before it
- * gets nothing for either: else a cheat would show only what it did honestly. Having no link is excused as elsewhere.
+ * gets nothing for either: else a cheat would show only what it did honestly. Who has no link is asked once more, when it is back;
+ * the next time it is as if it were here.
  */
 export function endShowing(state: OrchestratorState): OrchestratorEffect[] {
   return endShowingOf(state, { isOld: ({ round }) => round < state.round - 1, excusesAway: true });
@@ -282,36 +283,33 @@ export function endShowing(state: OrchestratorState): OrchestratorEffect[] {
  * loses the pay as if it had left: nothing it does later could tell whether that was bad luck.
  */
 export function endAllShowing(state: OrchestratorState): OrchestratorEffect[] {
-  return endShowingOf(state, { isOld: ({ change }) => change === null, excusesAway: false });
+  return endShowingOf(state, { isOld: () => true, excusesAway: false });
 }
 
 export const hasUnshown = ({ audit }: OrchestratorState): boolean =>
   [...audit.awaited.values()].some((states) => states.some(({ change }) => change === null));
 
+/** What has been shown is still looked at, however late. */
 function endShowingOf(
   state: OrchestratorState,
   { isOld, excusesAway }: { isOld: (awaited: AwaitedState) => boolean; excusesAway: boolean },
 ): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
+  const isLate = (awaited: AwaitedState) => awaited.change === null && isOld(awaited);
   for (const [node, states] of [...state.audit.awaited]) {
-    const late = states.find((each) => isOld(each) && each.change === null);
-    drop(state, { node, isVain: isOld });
-    if (late !== undefined) effects.push(...missedShowing(state, { node, late, excusesAway }));
+    const late = states.find(isLate);
+    if (late === undefined) continue;
+    const fromRound = isExcusable(state, node) ? late.round : null;
+    const isAway = state.members.get(node)?.graceUntilMs !== null;
+    if (isAway) noteAbsence(state, { node, duty: "showing" });
+    else noteWithheld(state, { node, duty: "showing" });
+    if (isAway && excusesAway && !state.unpaid.has(node)) continue;
+    forfeit(state, { node, fromRound });
+    drop(state, { node, isVain: isLate });
+    const detail = `Cannot audit step ${late.step} as its parameters must be shown by the end of the next round`;
+    effects.push(record({ type: "faultSeen", node, code: "limitExceeded", detail }));
   }
   return effects;
-}
-
-function missedShowing(
-  state: OrchestratorState,
-  { node, late: { round, step }, excusesAway }: { node: NodeId; late: AwaitedState; excusesAway: boolean },
-): OrchestratorEffect[] {
-  const isAway = state.members.get(node)?.graceUntilMs !== null;
-  const fromRound = isExcusable(state, node) ? round : null;
-  const note = isAway ? noteAbsence : noteWithheld;
-  note(state, { node, duty: "showing" });
-  if (!excusesAway || state.unpaid.has(node)) forfeit(state, { node, fromRound });
-  const detail = `Cannot audit step ${step} as its parameters must be shown by the end of the next round`;
-  return [record({ type: "faultSeen", node, code: "limitExceeded", detail })];
 }
 
 /** What is held for rounds whose audits are over: the wires to release and the blobs to delete. */

@@ -18,6 +18,7 @@ import { dropReplays } from "../audit/auditing.ts";
 import { isUnreliable, noteAbsence, noteWithheld } from "../members/blame.ts";
 import { type OrchestratorEffect, record, reject, send } from "../event.ts";
 import { isSameStage, type MergedStage, type Reducer, type StageUpload, type UploadWork } from "./merge_state.ts";
+import { closingMs } from "../closing.ts";
 import { checkUpload } from "./believed_upload.ts";
 import { awaitAssign } from "../members/replicas.ts";
 import type { Member, OrchestratorState } from "../state.ts";
@@ -155,8 +156,8 @@ function publishSources(
   state: OrchestratorState,
   { upload, nowMs }: { upload: UploadWork; nowMs: number },
 ): void {
-  const { closeUntilMs, config } = state;
-  if (closeUntilMs !== null) state.closeUntilMs = Math.max(closeUntilMs, nowMs + config.limits.mergePhaseMs); // to evaluate it
+  const { closeUntilMs } = state;
+  if (closeUntilMs !== null) state.closeUntilMs = Math.max(closeUntilMs, nowMs + closingMs(state)); // to evaluate it
   state.retired.push(state.sources);
   state.sources = { round: upload.round, stages: followableSources(state, upload) };
   state.upload = null;

@@ -5,7 +5,7 @@
 
 import type { OrchestratorEffect } from "../event.ts";
 import { abandonStep } from "../merge/rewind.ts";
-import { closingMs } from "../merge/rounds.ts";
+import { closingMs } from "../closing.ts";
 import type { OrchestratorState } from "../state.ts";
 
 export function endWhenDone(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {

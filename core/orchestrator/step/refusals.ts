@@ -18,7 +18,7 @@ import { reissueWorkOf } from "./leases.ts";
 import { replicasOf, rosterOf } from "../members/replicas.ts";
 import { confirms, isClose, isUsable, mostLoss, type TaskResult } from "./result_check.ts";
 import { benchMember } from "../members/roster_changes.ts";
-import { finish } from "../merge/rounds.ts";
+import { finish } from "../closing.ts";
 import type { OrchestratorState, StageRoster } from "../state.ts";
 import { type Doubt, type Failure, hasRefused, refusersOf, type WorkItem } from "./step_state.ts";
 import { flowOf } from "./wiring.ts";

@@ -1,0 +1,68 @@
+/**
+ * The end of a run. It closes when the last checkpoint is written and the validators have answered, or when that takes too long;
+ * whatever ends it, its members are told and what it holds is let go.
+ *
+ * Owns the deadlines and the end. Out of scope: what is reported then (audit/work_report.ts).
+ */
+
+import { present } from "../assert.ts";
+import type { BlobRef } from "../ids.ts";
+import { auditsAreDone, settleOpenEvaluations } from "./audit/auditing.ts";
+import { endAllShowing, hasUnshown } from "./audit/shown_states.ts";
+import { reportEnd } from "./audit/work_report.ts";
+import { type OrchestratorEffect, record, send } from "./event.ts";
+import type { OrchestratorState } from "./state.ts";
+import { keptRefs } from "./step/step_outcome.ts";
+import { refsOfWork } from "./step/step_state.ts";
+
+/** Parameters have half of it to be shown; with the rest, those shown last can be repeated as well. */
+export const closingMs = ({ config: { limits } }: OrchestratorState): number => 2 * limits.mergePhaseMs;
+
+/** Ends the run once all pending work is done, or time is up. The last checkpoint is worth a few more deadlines. */
+export function closeRun(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+  if (state.phase !== "closing") return [];
+  const late = nowMs >= showsUntilMs(state) ? endAllShowing(state) : [];
+  const hasValidator = state.validators.size > 0;
+  const isComplete = state.upload === null && (!hasValidator || auditsAreDone(state));
+  if (!isComplete && nowMs < closesAtMs(state)) return late;
+  const ended = [...late, ...settleOpenEvaluations(state), ...reportEnd(state)];
+  return [...ended, ...finish(state, { finished: true, reason: "all steps are done" })];
+}
+
+/** When something is to be done at the latest. */
+export const closingDueMs = (state: OrchestratorState): number =>
+  hasUnshown(state) ? showsUntilMs(state) : closesAtMs(state);
+
+export function showsUntilMs(state: OrchestratorState): number {
+  return present(state.closeUntilMs, "a closing deadline") - closingMs(state) / 2;
+}
+
+const mostUploadDeadlines = 4;
+
+export function closesAtMs(state: OrchestratorState): number {
+  const lateMs = state.upload === null ? 0 : mostUploadDeadlines * state.config.limits.mergePhaseMs;
+  return present(state.closeUntilMs, "a closing deadline") + lateMs;
+}
+
+/**
+ * Nodes are told to stop only when the run is over, with all steps done or none possible; an orchestrator that exits earlier
+ * leaves them waiting for its restart.
+ */
+export function finish(state: OrchestratorState, end: { finished: boolean; reason: string }): OrchestratorEffect[] {
+  state.phase = "finished";
+  const stops = [...state.members.keys()].map((node) => send(node, { type: "stop", ...end }));
+  const held = heldSegments(state);
+  return [
+    ...stops,
+    ...(held.length === 0 ? [] : [{ type: "release" as const, refs: held }]),
+    record({ type: "runFinished", step: state.step, ...end }),
+    { type: "finish", ...end },
+  ];
+}
+
+/** Wires of the open step and of open audits: everything received that the shell must hold for this state. */
+export function heldSegments(state: OrchestratorState): BlobRef[] {
+  const open = state.work === null ? [] : refsOfWork(state.work);
+  const held = [...state.audit.held.values()].flatMap(({ wires }) => wires);
+  return [...open, ...state.outcomes.flatMap(keptRefs), ...held];
+}
