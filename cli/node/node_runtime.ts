@@ -31,7 +31,8 @@ export type NodeMachineEvent<Result> =
   | { readonly type: "messageReceived"; readonly message: HubMessage; readonly segments: readonly BlobRef[] }
   | { readonly type: "workDone"; readonly job: number; readonly result: Result }
   | { readonly type: "workFailed"; readonly job: number; readonly fault: Fault }
-  | { readonly type: "stopRequested"; readonly reason: string };
+  | { readonly type: "stopRequested"; readonly reason: string }
+  | { readonly type: "tick" };
 
 export interface Finished {
   readonly finished: boolean;
@@ -92,7 +93,7 @@ export class NodeRuntime<State, Event, Effect extends NodeEffect, Result, Held, 
       machine,
       state,
       perform: (effect) => this.#perform(effect),
-      tick: null,
+      tick: { type: "tick" },
       timers,
       inboxMessages,
       onPressure: (isFull) => isFull ? links.pause() : links.resume(),

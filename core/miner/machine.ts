@@ -14,14 +14,15 @@ import type { Assign, Holding, HubMessage, ReduceSlice, RunTask, Welcome } from 
 import { chainStart } from "../statements/work_chain.ts";
 import { type MinerEffect, type MinerEvent, record, release, send } from "./event.ts";
 import { beside, jobDone, jobFailed, workOf } from "./jobs.ts";
+import { noteUnsent, retryUploads, sayShown, showAgain } from "./showing.ts";
 import type { Job, MinerState, RunningJob } from "./state.ts";
 
 export const miner: Machine<MinerState, MinerEvent, MinerEffect> = {
-  step(state, event) {
+  step(state, event, nowMs) {
     if (state.phase === "stopped") return event.type === "messageReceived" ? release(event.segments) : [];
-    return [...take(state, event), ...startNext(state)];
+    return [...take(state, event, nowMs), ...startNext(state)];
   },
-  nextDeadlineMs: () => null,
+  nextDeadlineMs: ({ phase, retryAtMs }) => phase === "stopped" ? null : retryAtMs,
   assertInvariants(state) {
     assert(new Set(state.log.map((entry) => entry.task)).size === state.log.length, "A task must be in the log once");
     assert(
@@ -31,7 +32,7 @@ export const miner: Machine<MinerState, MinerEvent, MinerEffect> = {
   },
 };
 
-function take(state: MinerState, event: MinerEvent): MinerEffect[] {
+function take(state: MinerState, event: MinerEvent, nowMs: number): MinerEffect[] {
   switch (event.type) {
     case "connected":
       return [record({ type: "joined", resumed: event.resumed }), ...(event.resumed ? [] : join(state))];
@@ -42,9 +43,11 @@ function take(state: MinerState, event: MinerEvent): MinerEffect[] {
     case "workDone":
       return onWorkDone(state, event);
     case "workFailed":
-      return onWorkFailed(state, event);
+      return onWorkFailed(state, { ...event, nowMs });
     case "loadProgressed":
       return onLoadProgressed(state, event);
+    case "tick":
+      return retryUploads(state, nowMs);
     case "stopRequested":
       return [
         ...(state.phase === "idle" ? [] : [send({ type: "leaving", reason: event.reason })]),
@@ -90,17 +93,6 @@ function onWelcome(state: MinerState, message: Welcome): MinerEffect[] {
   state.previousStage = stage ?? state.previousStage;
   state.stage = null;
   return [welcomed, ...dropWork(state)];
-}
-
-/** What a broken link, or a hub that was down, may have kept from it. */
-const showAgain = (state: MinerState): MinerEffect[] => [
-  ...state.shown.map((shown) => send(shown)),
-  ...uploadAgain(state),
-];
-
-function uploadAgain(state: MinerState): MinerEffect[] {
-  const works = state.unsent.splice(0).map(({ round, step }) => ({ type: "uploadState", round, step }) as const);
-  return works.map((work) => beside(state, work, work));
 }
 
 function stop(state: MinerState, options: { reason: string; finished?: boolean }): MinerEffect[] {
@@ -160,7 +152,7 @@ function onPlainMessage(state: MinerState, message: Exclude<HubMessage, RunTask>
     case "applyStep":
       if (message.shows) state.queue.push({ type: "copyState", round: state.round, step: message.step });
       state.queue.push(message);
-      return uploadAgain(state);
+      return [];
     case "sealStep":
     case "applyMerge":
       state.queue.push(message);
@@ -315,14 +307,15 @@ function onSideDone(state: MinerState, event: Extract<MinerEvent, { type: "workD
     return [send({ type: "parametersUploaded", round: job.round, parameters, momentum })];
   }
   if (job?.type === "uploadState" && result.type === "uploadState") {
-    const shown = { type: "stateShown", round: job.round, step: job.step, change: result.change } as const;
-    state.shown = [...state.shown.filter(({ round }) => round >= job.round - 1), shown];
-    return state.phase === "joined" ? [send(shown)] : []; // else sent with the answer to the welcome
+    return sayShown(state, { type: "stateShown", round: job.round, step: job.step, change: result.change });
   }
   return [];
 }
 
-function onWorkFailed(state: MinerState, event: Extract<MinerEvent, { type: "workFailed" }>): MinerEffect[] {
+function onWorkFailed(
+  state: MinerState,
+  { nowMs, ...event }: Extract<MinerEvent, { type: "workFailed" }> & { nowMs: number },
+): MinerEffect[] {
   const { running } = state;
   if (running?.id === event.job) {
     state.running = null;
@@ -334,7 +327,7 @@ function onWorkFailed(state: MinerState, event: Extract<MinerEvent, { type: "wor
   state.side.delete(event.job);
   if (job === undefined) return [];
   if (job.type === "uploadState") {
-    state.unsent.push({ round: job.round, step: job.step });
+    noteUnsent(state, { round: job.round, step: job.step, nowMs });
     return [record({ type: "refused", ...event.fault })];
   }
   return [send({ type: "mergeFailed", round: job.round, fault: event.fault })];

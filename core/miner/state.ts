@@ -59,6 +59,7 @@ export interface MinerState {
   merged: MergeApplied | null; // the last merge's answer, in case it is requested again
   shown: StateShown[]; // of this round and the one before, in case they were lost with their session
   unsent: { readonly round: number; readonly step: number }[]; // states to be shown whose upload failed
+  retryAtMs: number | null; // of these
   isRamping: boolean; // began with empty moments and with parameters that are already trained
   localSteps: number;
   readonly queue: Job[];
@@ -107,6 +108,7 @@ export function openMiner(options: OpenMinerOptions): MinerState {
     merged: null,
     shown: [],
     unsent: [],
+    retryAtMs: null,
     isRamping: false,
     localSteps: 0,
     queue: [],

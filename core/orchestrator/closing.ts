@@ -8,6 +8,7 @@
 import { present } from "../assert.ts";
 import type { BlobRef } from "../ids.ts";
 import { auditsAreDone, settleOpenEvaluations } from "./audit/auditing.ts";
+import { isProbe } from "./audit/audit_state.ts";
 import { endAllShowing, hasUnshown } from "./audit/shown_states.ts";
 import { reportEnd } from "./audit/work_report.ts";
 import { type OrchestratorEffect, record, send } from "./event.ts";
@@ -22,10 +23,12 @@ export const closingMs = ({ config: { limits } }: OrchestratorState): number => 
 export function closeRun(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   if (state.phase !== "closing") return [];
   const late = nowMs >= showsUntilMs(state) ? endAllShowing(state) : [];
-  const hasValidator = state.validators.size > 0;
-  const isComplete = state.upload === null && (!hasValidator || auditsAreDone(state));
-  if (!isComplete && nowMs < closesAtMs(state)) return late;
-  const ended = [...late, ...settleOpenEvaluations(state), ...reportEnd(state)];
+  const { validators, audit } = state;
+  const hasValidator = validators.size > 0 || audit.proven.size > 0; // one that has lost its link may come back
+  const isDone = !hasValidator || auditsAreDone(state);
+  if ((state.upload !== null || !isDone) && nowMs < closesAtMs(state)) return late;
+  const unchecked = isDone ? [] : [record({ type: "warning", text: uncheckedText(state) })];
+  const ended = [...late, ...unchecked, ...settleOpenEvaluations(state), ...reportEnd(state)];
   return [...ended, ...finish(state, { finished: true, reason: "all steps are done" })];
 }
 
@@ -38,6 +41,11 @@ export function showsUntilMs(state: OrchestratorState): number {
 }
 
 const mostUploadDeadlines = 4;
+
+function uncheckedText({ audit: { queue, running, refereed } }: OrchestratorState): string {
+  const audits = queue.size + refereed.size + [...running.values()].filter(({ request }) => !isProbe(request)).length;
+  return `${audits} audit${audits === 1 ? "" : "s"} cut off by the run's end: no validator kept up`;
+}
 
 export function closesAtMs(state: OrchestratorState): number {
   const lateMs = state.upload === null ? 0 : mostUploadDeadlines * state.config.limits.mergePhaseMs;

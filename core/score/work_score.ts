@@ -92,11 +92,12 @@ function forgetOld(book: WorkBook): void {
   for (const [miner, { round }] of book.withheld) if (round <= oldest) book.withheld.delete(miner);
 }
 
-/** Of every miner with work that is booked, due or not, in order of address. */
+/** Of every miner with work that is booked, due or not, in order of address. A round without any, as of a run's end, takes no place. */
 export function scoresOf(book: WorkBook): MinerScore[] {
-  const { rounds, withheld, endedRound } = book;
+  const { rounds, withheld } = book;
   const lastDue = lastDueOf(book);
-  const oldest = lastDue - roundsInWindow + (lastDue === endedRound ? 0 : 1);
+  const due = [...rounds].filter(([round, units]) => round <= lastDue && units.size > 0).map(([round]) => round);
+  const oldest = due.sort((a, b) => b - a)[roundsInWindow - 1] ?? 0;
   const sums = new Map<NodeId, number>();
   for (const [round, ofRound] of rounds) {
     const isDue = round <= lastDue && round >= oldest;

@@ -87,6 +87,8 @@ function take(state: ValidatorState, event: ValidatorEvent): ValidatorEffect[] {
       const goodbye = state.phase === "joined" ? [send({ type: "leaving", reason: event.reason })] : [];
       return [...goodbye, ...stop(state, { reason: event.reason, finished: false })];
     }
+    case "tick": // it has no deadlines
+      return [];
     default:
       return unreachable(event);
   }

@@ -4,7 +4,7 @@ import { changeBytes } from "../../core/merge/shown_change.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
 import { chanceInRound, shareOfStep } from "../../core/orchestrator/audit/gradient_audits.ts";
-import { chanceToShow } from "../../core/orchestrator/audit/shown_states.ts";
+import { chanceToShow } from "../../core/orchestrator/audit/drawn_miners.ts";
 import type { GradientReplay } from "../../core/orchestrator/audit/audit_state.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";

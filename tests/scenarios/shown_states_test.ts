@@ -2,7 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import { microbatchId, stageIndex, taskId } from "../../core/ids.ts";
-import { timesAsOften } from "../../core/orchestrator/audit/shown_states.ts";
+import { timesAsOften } from "../../core/orchestrator/audit/drawn_miners.ts";
 import type { PayloadStats } from "../../core/merge/payload_stats.ts";
 import { commit } from "../support/swarm/scripted_merge.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";

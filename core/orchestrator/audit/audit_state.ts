@@ -64,6 +64,7 @@ export interface AwaitedState {
   readonly replays: readonly ReplayTask[];
   readonly gradient: GradientReplay | null;
   change: BlobRef | null; // shown, and being checked
+  mayLeave: boolean; // the hub was down meanwhile: an upload may have ended with it
 }
 
 /** From the round's start to parameters that a miner showed, or to where its payload leads. */

@@ -5,7 +5,7 @@
  * Every miner has tasks of the round's first step repeated, where every replica still holds exactly the round's parameters, and
  * drawn miners those of later steps, with the parameters that they show (shown_states.ts). Draws come after the miners have
  * delivered, from the round's secret key. Wires are held until the answer arrives. The backlog is bounded: at most one older
- * round waits; beyond that requests are dropped with a warning, given only once while there is no validator. Out of scope:
+ * round waits, and what was shown late two more; beyond that requests are dropped with a warning, given only once while there is no validator. Out of scope:
  * assigning requests and handling missing answers (audit_requests.ts), combining evaluations (held_out), recomputing
  * gradients (gradient_audits.ts).
  *
@@ -48,11 +48,6 @@ import { proofOfTask, proofWord } from "./work_proof.ts";
 import { auditedOutcomes, loseWires, mostAudited, releaseWires } from "../step/outcomes.ts";
 import { deleteUnused, readableOf } from "../stored_blobs.ts";
 
-/** Whether any validator can be expected to answer. */
-export function isAudited(state: OrchestratorState): boolean {
-  return state.config.swarm.validators > 0 || state.validators.size > 0;
-}
-
 /** Begins the audits of a round's first step, whose outcome has its wires. */
 export function auditFirstStep(
   state: OrchestratorState,
@@ -80,9 +75,13 @@ function dropOverflow(state: OrchestratorState): OrchestratorEffect[] {
 const releaseEffects = (refs: readonly BlobRef[]): OrchestratorEffect[] =>
   refs.length === 0 ? [] : [{ type: "release", refs }];
 
+const shownPatience = 3; // rounds: parameters may be shown until the next one's end, or a round later by who had no link
+
 function dropBacklog(state: OrchestratorState): OrchestratorEffect[] {
   const { audit } = state;
-  const isOld = (request: AuditRequest) => roundOf(request) < state.round - 1;
+  const patienceOf = (request: AuditRequest) =>
+    isRepetition(request) && request.replay.change !== null ? shownPatience : 1;
+  const isOld = (request: AuditRequest) => roundOf(request) < state.round - patienceOf(request);
   const dropped = removeAudits(audit.queue, isOld);
   if (dropped.length === 0) return [];
   for (const request of dropped) closeRequest(audit, request);

@@ -72,8 +72,9 @@ function inPasses(replays: readonly ReplayTask[]): ReplayTask[] {
 }
 
 /**
- * The work of each miner in the step that a validator can repeat. Of a later step only work of its present assignment: whoever
- * came back within the step loaded its stage anew, and shows other parameters than those it worked with before.
+ * The work of each miner in the step that a validator can repeat, of those that are gone as well. Of a later step only work of its
+ * present assignment: whoever came back within the step loaded its stage anew, and shows other parameters than those it worked
+ * with before.
  */
 function replayable(
   state: OrchestratorState,
@@ -83,9 +84,8 @@ function replayable(
   for (const [index, wires] of (outcome.wires ?? []).entries()) {
     for (const [position, wire] of wires.entries()) {
       const replay = replayTask(state, { outcome, index, position });
-      const member = replay === null ? undefined : state.members.get(replay.miner);
-      if (replay === null || member === undefined) continue;
-      if (isLater && wire?.assignment !== member.assignment) continue;
+      if (replay === null) continue;
+      if (isLater && wire?.assignment !== state.members.get(replay.miner)?.assignment) continue;
       const own = byMiner.get(replay.miner);
       if (own === undefined) byMiner.set(replay.miner, [replay]);
       else own.push(replay);

@@ -9,7 +9,7 @@
 
 import type { NodeId } from "../../ids.ts";
 import { firstNotDue } from "../../score/work_score.ts";
-import { hasLapsed, roundsRemembered } from "../members/blame.ts";
+import { hasLapsed, noteAbsence, noteWithheld, roundsRemembered } from "../members/blame.ts";
 import type { OrchestratorState } from "../state.ts";
 
 /** Asked before the lapse is noted. */
@@ -35,4 +35,12 @@ export function forfeit(
   if (lost.length === 0) return;
   for (const { units } of lost) units.set(node, 0); // and not nothing: a validator that returns gets the reports again
   forfeits.set(node, Math.min(from, forfeits.get(node) ?? from));
+}
+
+/** The member goes, or has gone, without showing what it was to show. `fromRound`: the first of that. */
+export function noteHidden(state: OrchestratorState, { node, fromRound }: { node: NodeId; fromRound: number }): void {
+  const isExcused = isExcusable(state, node);
+  const note = isExcused ? noteAbsence : noteWithheld;
+  note(state, { node, duty: "showing" });
+  forfeit(state, { node, fromRound: isExcused ? fromRound : null });
 }

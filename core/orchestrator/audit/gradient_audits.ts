@@ -32,7 +32,7 @@ import {
   type RepetitionRequest,
   type SignedAnswer,
 } from "./audit_state.ts";
-import { chanceToShow } from "./shown_states.ts";
+import { chanceToShow } from "./drawn_miners.ts";
 import { giveOn } from "./giving_on.ts";
 import { askReferee } from "./referee.ts";
 import { proofOfGradient, proofWord } from "./work_proof.ts";

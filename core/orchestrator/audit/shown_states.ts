@@ -1,11 +1,10 @@
 /**
  * Audits of a round's later steps: a drawn miner shows the parameters it worked with, and validators repeat its tasks with them.
  *
- * In the first step of a round the hub knows every replica's parameters; later they differ. So whenever a step closes, each of
- * its miners is drawn, from the round's secret key: with the same chance, but for those that have lapsed or do far more than others. By then its wires, losses and gradient norm are in, so
- * nobody can work better in the steps that count. The step header asks a drawn miner for its parameters, as their change since the
- * round's start (core/merge/shown_change.ts); the hub checks that the round's steps can lead there (limits of core/train/longest_way.ts), and the drawn tasks wait for a validator like those of
- * the first step. Whoever does not show its parameters by the end of the next round has withheld a duty (members/blame.ts).
+ * In the first step of a round the hub knows every replica's parameters; later they differ. So whenever a step closes, miners are
+ * drawn (drawn_miners.ts). The step header asks them for their parameters, as the change since the round's start
+ * (core/merge/shown_change.ts); the hub checks that the round's steps can lead there (limits of core/train/longest_way.ts), and the
+ * drawn tasks wait for a validator like those of the first step. Whoever does not show its parameters by the end of the next round has withheld a duty (members/blame.ts).
  *
  * Owns the states that are awaited, and what the hub keeps for these audits: wires, and parameters until the round's audits are
  * over. A miner that loads its stage anew, for whatever reason, still has its copies of what it is to show, and shows them.
@@ -14,21 +13,18 @@
 
 import { present } from "../../assert.ts";
 import { fault } from "../../fault.ts";
-import type { BlobRef, NodeId, StageIndex } from "../../ids.ts";
-import { mostStates } from "../../merge/allowance.ts";
+import type { BlobRef, NodeId } from "../../ids.ts";
 import { changeBytes } from "../../merge/shown_change.ts";
 import type { PayloadStats } from "../../merge/payload_stats.ts";
-import { nextBelow } from "../../prng.ts";
 import type { StateShown } from "../../protocol/message.ts";
+import { roundsUntilDue } from "../../score/work_score.ts";
 import { longestWay } from "../../train/longest_way.ts";
 import { type OrchestratorEffect, type OrchestratorEvent, record, reject } from "../event.ts";
-import { blame, hasLapsed, noteAbsence, noteWithheld } from "../members/blame.ts";
-import { stepsOfRound } from "../merge/round_length.ts";
+import { blame, noteAbsence, noteWithheld } from "../members/blame.ts";
 import type { Member, OrchestratorState } from "../state.ts";
-import type { StepWork } from "../step/step_state.ts";
-import { forfeit, isExcusable } from "./forfeits.ts";
+import { forfeit, isExcusable, noteHidden } from "./forfeits.ts";
 import { noteShownWay } from "./shown_ends.ts";
-import { addRequest } from "./audit_queue.ts";
+import { addFirst, addRequest } from "./audit_queue.ts";
 import {
   auditedRefs,
   type AwaitedState,
@@ -41,72 +37,6 @@ import {
   repetitionOf,
   type ReplayTask,
 } from "./audit_state.ts";
-
-const fineness = 2 ** 24; // of the draw
-const doubtedDraws = 4; // times as often, whoever has withheld a merge's duty: in the round's last step for sure
-const muchWork = 2.5; // times what its stage's other contributors do on average
-const mostOften = 4; // times, whoever does so much
-
-/**
- * Who is to show its parameters of the closing step: of its contributors, and of those whose forwards were accepted without any
- * gradient, as others did these: else a cheat would leave its gradients to them and never be drawn.
- */
-export function drawMiners(state: OrchestratorState, open: StepWork): Set<NodeId> {
-  const drawn = new Set<NodeId>();
-  const { audit, config: { validate }, stream, members } = state;
-  const chance = chanceToShow(state);
-  if (chance <= 0) return drawn;
-  const ofStages = tasksOfStages(state, open);
-  for (const node of new Set([...open.contributors, ...open.forwards.keys()])) {
-    const before = audit.drawn.get(node) ?? 0;
-    const member = members.get(node);
-    if (member === undefined || (!open.contributors.has(node) && member.status !== "active")) continue; // gone since
-    const own = timesAsOften(member, ofStages) * (hasLapsed(state, node) ? doubtedDraws * chance : chance);
-    const isDrawn = nextBelow(stream, fineness) < own * fineness && before < mostStates(validate);
-    if (!isDrawn || member.status !== "active") continue;
-    drawn.add(node);
-    audit.drawn.set(node, before + 1);
-  }
-  return drawn;
-}
-
-/**
- * How many times as often a contributor is drawn: who does far more than its stage-mates is looked at as much more often. A cheat
- * that saves itself the work is the quickest, and would else earn several times as much until it is met.
- */
-export function timesAsOften(
-  { stage, stepTasks: { length: own } }: Pick<Member, "stage" | "stepTasks">,
-  ofStages: ReadonlyMap<StageIndex | null, Tasks>,
-): number {
-  const { tasks, contributors } = ofStages.get(stage) ?? { tasks: 0, contributors: 1 };
-  const others = (tasks - own) / (contributors - 1);
-  if (contributors === 1 || own === 0 || own < muchWork * others) return 1;
-  return Math.min(mostOften, own / Math.max(1, others));
-}
-
-export interface Tasks {
-  readonly tasks: number; // with gradients
-  readonly contributors: number;
-}
-
-function tasksOfStages({ members }: OrchestratorState, { contributors }: StepWork): Map<StageIndex | null, Tasks> {
-  const found = new Map<StageIndex | null, Tasks>();
-  for (const node of contributors) {
-    const { stage, stepTasks } = present(members.get(node), "a contributor is a member");
-    const before = found.get(stage) ?? { tasks: 0, contributors: 0 };
-    found.set(stage, { tasks: before.tasks + stepTasks.length, contributors: before.contributors + 1 });
-  }
-  return found;
-}
-
-/** Half of the draws are of the round's last step, whose parameters tell most about the payload (shown_ends.ts). */
-export function chanceToShow(state: OrchestratorState): number {
-  const { statesPerRound } = state.config.validate;
-  const later = stepsOfRound(state) - 1;
-  if (later <= 1) return statesPerRound;
-  const isLast = state.step - state.roundFirstStep >= later;
-  return isLast ? statesPerRound / 2 : statesPerRound / 2 / (later - 1);
-}
 
 /**
  * The drawn tasks wait for their miners' parameters; their wires are among `refs`, the step's. Returns the rest of these, which
@@ -129,7 +59,18 @@ export function awaitStates(
     const { stage } = present(replays[0], "a drawn miner has a task");
     const gradient = gradients.get(node) ?? null;
     const { assignment } = present(members.get(node), "a drawn miner is a member");
-    const awaited: AwaitedState = { round, step, stage, assignment, reach, sketchKey, replays, gradient, change: null };
+    const awaited: AwaitedState = {
+      round,
+      step,
+      stage,
+      assignment,
+      reach,
+      sketchKey,
+      replays,
+      gradient,
+      change: null,
+      mayLeave: false,
+    };
     const others = audit.awaited.get(node);
     if (others === undefined) audit.awaited.set(node, [awaited]);
     else others.push(awaited);
@@ -179,8 +120,12 @@ function awaitedCheck(
   return null;
 }
 
-/** After a restart: the checks ended with the hub's process. Miners that are kept repeat uploads that ended with it. */
+/**
+ * After a restart: the checks ended with the hub's process. Miners that are kept repeat uploads that ended with it; of the others
+ * this is not known.
+ */
 export function resumeShowing(state: OrchestratorState): OrchestratorEffect[] {
+  for (const awaited of [...state.audit.awaited.values()].flat()) awaited.mayLeave = true;
   return [...state.audit.awaited].flatMap(([node, states]) =>
     states.flatMap((awaited) => {
       const { change } = awaited;
@@ -212,7 +157,8 @@ export function onStateChecked(
       `Cannot accept the parameters shown of step ${step} as the round's steps cannot lead there: ${excess}`;
     return blame(state, { node, fault: fault("badNumbers", detail) });
   }
-  for (const work of awaitedWork(awaited)) addRequest(audit, repetitionOf(work));
+  const add = awaited.round < state.round ? addFirst : addRequest; // what is shown late has little time left
+  for (const work of awaitedWork(awaited)) add(audit, repetitionOf(work));
   if (sketch === null) return [];
   const { stage, assignment, reach } = awaited;
   return noteShownWay(state, { node, stage, way: { round, assignment, reach, sketch } });
@@ -240,19 +186,18 @@ export function dropAwaited(state: OrchestratorState, isVain: (awaited: AwaitedS
   return [...state.audit.awaited.keys()].reduce((sum, node) => sum + drop(state, { node, isVain }), 0);
 }
 
-/** The member is going and was to show a state, or the hub has yet to look at it: else a cheat would leave whenever it is asked. */
+/**
+ * The member is going and was to show a state: else a cheat would leave whenever it is asked. What it has shown is looked at, and
+ * repeated, without it.
+ */
 export function noteUnshown(state: OrchestratorState, node: NodeId): void {
-  const states = state.audit.awaited.get(node);
-  if (states === undefined) return;
-  const isExcused = isExcusable(state, node);
-  const note = isExcused ? noteAbsence : noteWithheld;
-  note(state, { node, duty: "showing" });
-  forfeit(state, { node, fromRound: isExcused ? Math.min(...states.map(({ round }) => round)) : null });
+  const states = state.audit.awaited.get(node)?.filter(({ change, mayLeave }) => change === null && !mayLeave) ?? [];
+  if (states.length > 0) noteHidden(state, { node, fromRound: Math.min(...states.map(({ round }) => round)) });
 }
 
 /** The member is gone. */
 export function dropAwaitedOf(state: OrchestratorState, node: NodeId): void {
-  drop(state, { node, isVain: () => true });
+  drop(state, { node, isVain: ({ change }) => change === null });
 }
 
 function drop(
@@ -272,7 +217,7 @@ function drop(
 /**
  * Called when a round has been merged and before its work is reported. Whoever has not shown a state of the round before it
  * gets nothing for either: else a cheat would show only what it did honestly. Who has no link is asked once more, when it is back;
- * the next time it is as if it were here.
+ * the next time, or when the next report would make it due, it is as if it were here.
  */
 export function endShowing(state: OrchestratorState): OrchestratorEffect[] {
   return endShowingOf(state, { isOld: ({ round }) => round < state.round - 1, excusesAway: true });
@@ -303,7 +248,8 @@ function endShowingOf(
     const isAway = state.members.get(node)?.graceUntilMs !== null;
     if (isAway) noteAbsence(state, { node, duty: "showing" });
     else noteWithheld(state, { node, duty: "showing" });
-    if (isAway && excusesAway && !state.unpaid.has(node)) continue;
+    const isUrgent = late.round < state.round - roundsUntilDue; // due with the next report
+    if (isAway && excusesAway && !isUrgent && !state.unpaid.has(node)) continue;
     forfeit(state, { node, fromRound });
     drop(state, { node, isVain: isLate });
     const detail = `Cannot audit step ${late.step} as its parameters must be shown by the end of the next round`;

@@ -10,6 +10,11 @@ import type { NodeId } from "../../ids.ts";
 import type { OrchestratorState } from "../state.ts";
 import type { AuditWork } from "./audit_state.ts";
 
+/** Whether any validator can be expected to answer. */
+export function isAudited(state: OrchestratorState): boolean {
+  return state.config.swarm.validators > 0 || state.validators.size > 0;
+}
+
 /** Updates the index for this node; a node that is not a validator has no place. */
 export function placeValidator(state: OrchestratorState, node: NodeId): void {
   const { places } = state.audit;

@@ -15,6 +15,7 @@ import { joinedAnew } from "../../protocol/record.ts";
 import { setAlarm } from "../alarms.ts";
 import { chainStart } from "../../statements/work_chain.ts";
 import { reissueAuditOf } from "../audit/audit_requests.ts";
+import { drawLeaver } from "../audit/drawn_miners.ts";
 import { noteUnshown } from "../audit/shown_states.ts";
 import { placeValidator } from "../audit/validator_places.ts";
 import { type OrchestratorEffect, record, reject, send } from "../event.ts";
@@ -275,6 +276,7 @@ export function loseNode(
   if (work?.asked.has(node) === true && !work.sealed.has(node)) noteAbsence(state, { node, duty: "confirming" });
   const tasksKept = departSealed(state, member);
   if (tasksKept + member.roundTasks > 0) noteLostGradients(state, node);
+  drawLeaver(state, node);
   const tasksReissued = reissueWorkOf(state, member);
   const merge = state.merge?.stages.find((stage) => stage.participants.has(node));
   if (merge?.owing.has(node) && merge.phase !== "agreed") noteAbsence(state, { node, duty: merge.phase });

@@ -40,7 +40,8 @@ export function outcomeOf(state: OrchestratorState, { work, gradient, keepsWires
   const { squareSum, outliers } = gradient;
   const miners = minersOf(state, work.flows);
   const placeOf = (node: NodeId) => present(miners.get(node), "a miner of the step").place;
-  const forfeited = new Set(work.departed.map(({ node }) => node).filter((node) => state.unpaid.has(node))); // blame.ts
+  const departed = work.departed.map(({ node }) => node).filter((node) => state.unpaid.has(node)); // blame.ts
+  const forfeited = new Set([...departed, ...work.leavers]);
   const isPaid = (node: NodeId) => !outliers.has(node) && !state.expelled.has(node) && !forfeited.has(node);
   const oddNorms = [...outliers].map((node): StepFault => ({ type: "outlier", node, task: null }));
   const pathways = work.flows.map(({ microbatch, items, losses, isRemade }): Pathway => ({

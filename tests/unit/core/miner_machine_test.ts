@@ -1,6 +1,6 @@
 /** The miner's machine, where no swarm of honest machines leads it. */
 
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { type Fault, fault } from "../../../core/fault.ts";
 import { blobHash, type BlobRef, microbatchId, stageIndex, taskId } from "../../../core/ids.ts";
 import type { MinerEffect } from "../../../core/miner/event.ts";
@@ -47,7 +47,9 @@ function loaded() {
     miner.step(state, { type: "connected", resumed: false }, 0);
     return hear({ type: "welcome", config: tinyConfig(), layersOfStages: [1], isKept: true });
   };
-  return { hear, finish, fail, handed, comeBack };
+  const waitUntil = (nowMs: number) => miner.step(state, { type: "tick" }, nowMs);
+  const dueMs = () => miner.nextDeadlineMs(state);
+  return { hear, finish, fail, handed, comeBack, waitUntil, dueMs, state };
 }
 
 const works = (effects: readonly MinerEffect[]) =>
@@ -123,4 +125,19 @@ Deno.test("Miner: what it was asked to show and could not upload, or had said wh
   assertEquals([said(back), works(back)], [[message(0)], [{ type: "uploadState", round: 0, step: 1 }]]);
   assertEquals(said(finish(back, { type: "uploadState", change: ref("d") })), [message(1)]);
   assertEquals(said(comeBack()), [message(0), message(1)]);
+});
+
+Deno.test("Miner: an upload that fails while nothing else happens is tried again, until its round is over", () => {
+  const { hear, finish, fail, handed, waitUntil, dueMs, state } = loaded();
+  finish(handed(0), computed);
+  const asked = hear({ type: "applyStep", step: 0, tasks: 1, learningRate: 1e-3, clipFactor: 1, shows: true });
+  fail(finish(asked, { type: "copyState" }), fault("badBlob", "no room"));
+  const dueAtMs = dueMs();
+  assert(dueAtMs !== null && dueAtMs > 0);
+  assertEquals(works(waitUntil(dueAtMs - 1)), []);
+  const again = waitUntil(dueAtMs);
+  assertEquals([works(again), dueMs()], [[{ type: "uploadState", round: 0, step: 0 }], null]);
+  fail(again, fault("badBlob", "no room"));
+  state.round = 2;
+  assertEquals([works(waitUntil(dueAtMs)), state.unsent], [[], []], "nobody waits for it any more");
 });

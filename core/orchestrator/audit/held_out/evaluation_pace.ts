@@ -13,7 +13,7 @@ import { evaluationShareDefault } from "../../../config/knobs.ts";
 import type { OrchestratorState } from "../../state.ts";
 import { addFirst, addRequest } from "../audit_queue.ts";
 import { evaluationOf } from "../audit_state.ts";
-import { isAudited } from "../auditing.ts";
+import { isAudited } from "../validator_places.ts";
 import { isLikeGood, isWorse } from "./evaluated_rounds.ts";
 import { isBeingEvaluated, wanted } from "./evaluations.ts";
 

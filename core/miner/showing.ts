@@ -1,0 +1,46 @@
+/**
+ * Parameters that the hub wants to be shown: an upload that fails is tried again, and what may have been lost with its session is
+ * said again, while the hub may still wait for it, that is until the end of the next round.
+ *
+ * Out of scope: the copies themselves (cli/node/stages/state_copies.ts).
+ */
+
+import type { StateShown } from "../protocol/message.ts";
+import { type MinerEffect, send } from "./event.ts";
+import { beside } from "./jobs.ts";
+import type { MinerState } from "./state.ts";
+
+const retryMs = 5_000;
+
+/** The parameters are in the store. */
+export function sayShown(state: MinerState, shown: StateShown): MinerEffect[] {
+  state.shown = [...state.shown.filter(({ round }) => round >= shown.round - 1), shown];
+  return state.phase === "joined" ? [send(shown)] : []; // else sent with the answer to the welcome
+}
+
+/** An upload has failed. */
+export function noteUnsent(
+  state: MinerState,
+  { round, step, nowMs }: { round: number; step: number; nowMs: number },
+): void {
+  state.unsent.push({ round, step });
+  state.retryAtMs = nowMs + retryMs;
+}
+
+export function retryUploads(state: MinerState, nowMs: number): MinerEffect[] {
+  if (state.retryAtMs === null || nowMs < state.retryAtMs) return [];
+  state.retryAtMs = null;
+  return state.phase === "joined" ? uploadAgain(state) : []; // else with the answer to the welcome
+}
+
+/** What a broken link, or a hub that was down, may have kept from it. */
+export const showAgain = (state: MinerState): MinerEffect[] => [
+  ...state.shown.map((shown) => send(shown)),
+  ...uploadAgain(state),
+];
+
+function uploadAgain(state: MinerState): MinerEffect[] {
+  const wanted = state.unsent.splice(0).filter(({ round }) => round >= state.round - 1);
+  const works = wanted.map(({ round, step }) => ({ type: "uploadState", round, step }) as const);
+  return works.map((work) => beside(state, work, work));
+}

@@ -1,0 +1,97 @@
+/**
+ * Which miners are to show their parameters of a round's later step: drawn from the round's secret key when the step closes, with
+ * the same chance, but for those that have lapsed or do far more than others. By then their wires, losses and gradient norms are
+ * in, so nobody can work better in the steps that count.
+ *
+ * Out of scope: what is done with the parameters (shown_states.ts), and which tasks are repeated with them (drawn_tasks.ts).
+ */
+
+import { mostStates } from "../../merge/allowance.ts";
+import { present } from "../../assert.ts";
+import type { NodeId, StageIndex } from "../../ids.ts";
+import { nextBelow } from "../../prng.ts";
+import { stepsOfRound } from "../merge/round_length.ts";
+import { hasLapsed } from "../members/blame.ts";
+import type { Member, OrchestratorState } from "../state.ts";
+import type { StepWork } from "../step/step_state.ts";
+import { noteHidden } from "./forfeits.ts";
+import { isAudited } from "./validator_places.ts";
+
+const fineness = 2 ** 24; // of the draw
+const doubtedDraws = 4; // times as often, whoever has withheld a merge's duty: in the round's last step for sure
+const muchWork = 2.5; // times what its stage's other contributors do on average
+const mostOften = 4; // times, whoever does so much
+
+/**
+ * Who is to show its parameters of the closing step: of its contributors, and of those whose forwards were accepted without any
+ * gradient, as others did these: else a cheat would leave its gradients to them and never be drawn.
+ */
+export function drawMiners(state: OrchestratorState, open: StepWork): Set<NodeId> {
+  const drawn = new Set<NodeId>();
+  const { audit, config: { validate }, stream, members } = state;
+  const chance = chanceToShow(state);
+  if (chance <= 0) return drawn;
+  const ofStages = tasksOfStages(state, open);
+  for (const node of new Set([...open.contributors, ...open.forwards.keys()])) {
+    const before = audit.drawn.get(node) ?? 0;
+    const member = members.get(node);
+    if (member === undefined || (!open.contributors.has(node) && member.status !== "active")) continue; // gone since
+    const own = timesAsOften(member, ofStages) * (hasLapsed(state, node) ? doubtedDraws * chance : chance);
+    const isDrawn = nextBelow(stream, fineness) < own * fineness && before < mostStates(validate);
+    if (!isDrawn || member.status !== "active") continue;
+    drawn.add(node);
+    audit.drawn.set(node, before + 1);
+  }
+  return drawn;
+}
+
+/**
+ * How many times as often a contributor is drawn: who does far more than its stage-mates is looked at as much more often. A cheat
+ * that saves itself the work is the quickest, and would else earn several times as much until it is met.
+ */
+export function timesAsOften(
+  { stage, stepTasks: { length: own } }: Pick<Member, "stage" | "stepTasks">,
+  ofStages: ReadonlyMap<StageIndex | null, Tasks>,
+): number {
+  const { tasks, contributors } = ofStages.get(stage) ?? { tasks: 0, contributors: 1 };
+  const others = (tasks - own) / (contributors - 1);
+  if (contributors === 1 || own === 0 || own < muchWork * others) return 1;
+  return Math.min(mostOften, own / Math.max(1, others));
+}
+
+export interface Tasks {
+  readonly tasks: number; // with gradients
+  readonly contributors: number;
+}
+
+function tasksOfStages({ members }: OrchestratorState, { contributors }: StepWork): Map<StageIndex | null, Tasks> {
+  const found = new Map<StageIndex | null, Tasks>();
+  for (const node of contributors) {
+    const { stage, stepTasks } = present(members.get(node), "a contributor is a member");
+    const before = found.get(stage) ?? { tasks: 0, contributors: 0 };
+    found.set(stage, { tasks: before.tasks + stepTasks.length, contributors: before.contributors + 1 });
+  }
+  return found;
+}
+
+/** Half of the draws are of the round's last step, whose parameters tell most about the payload (shown_ends.ts). */
+export function chanceToShow(state: OrchestratorState): number {
+  const { statesPerRound } = state.config.validate;
+  const later = stepsOfRound(state) - 1;
+  if (later <= 1) return statesPerRound;
+  const isLast = state.step - state.roundFirstStep >= later;
+  return isLast ? statesPerRound / 2 : statesPerRound / 2 / (later - 1);
+}
+
+/**
+ * The member is going, and others use forwards of its in the open step. It is drawn now, as when the step closes, and if so cannot
+ * show its parameters any more: else a cheat would never be here when a step closes.
+ */
+export function drawLeaver(state: OrchestratorState, node: NodeId): void {
+  const { work, step, roundFirstStep, stream } = state;
+  if (work?.forwards.has(node) !== true) return;
+  work.leavers.add(node);
+  if (step === roundFirstStep || !isAudited(state)) return; // its first step is repeated without it
+  const chance = chanceToShow(state) * (hasLapsed(state, node) ? doubtedDraws : 1);
+  if (nextBelow(stream, fineness) < chance * fineness) noteHidden(state, { node, fromRound: state.round });
+}
