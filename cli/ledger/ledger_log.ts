@@ -77,7 +77,9 @@ async function readEarlier(options: LedgerLogOptions): Promise<EarlierLog> {
     },
   });
   const file = await readWholeLines(path);
-  for (const line of file?.lines ?? []) reader.take(line);
+  const hasLines = (file?.lines.length ?? 0) > 0; // else its first ones could not be written when the one before was full
+  const read = hasLines ? file : await readWholeLines(`${path}.1`);
+  for (const line of read?.lines ?? []) reader.take(line);
   reader.end();
   if (file !== null) await cutTornEnd(path, file);
   if (reader.wrong !== null) {
@@ -139,10 +141,15 @@ export class LedgerLog {
 
   /** This process takes the run up. */
   begin({ step, round, isJournaled }: { step: number; round: number; isJournaled: boolean }): void {
-    if (isJournaled) this.#proven = null; // it gives the entries again
-    for (const entry of missingEntries(this.#replayed, this.#recent)) this.take(entry);
-    this.#replayed = [];
     const { run, signer: { address: hub } } = this.#options;
+    const { entries, isJoined } = missingEntries(this.#replayed, this.#recent);
+    this.#replayed = [];
+    if (isJournaled && isJoined) this.#proven = null; // it gives the entries again
+    const first = entries.find((entry) => entry.type === "step");
+    if (isJournaled && !isJoined && first !== undefined && first.step !== this.#reader.ledger.nextStep) {
+      this.#add({ type: "begun", run, hub, step: first.step, round: first.round, isJournaled }); // steps before it are lost
+    }
+    for (const entry of entries) this.take(entry);
     this.#add({ type: "begun", run, hub, step, round, isJournaled });
   }
 
@@ -186,7 +193,7 @@ export class LedgerLog {
     this.#lost = this.#reader.missingBefore(proven, ownOf(this.#options));
     const path = ledgerPath(this.#options.folder);
     this.#options.warn(
-      `The last ${this.#lost} lines of '${path}' are missing, as its head proves, and no journal has what they said: ` +
+      `The last ${this.#lost} lines of '${path}' are missing, as its head proves, and no journal has all that they said: ` +
         "the log says so and goes on; what was reported or decided in them does not count",
     );
     const group = new LineGroup(this.#options, proven);

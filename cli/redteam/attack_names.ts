@@ -16,6 +16,7 @@ export const attackNames = [
     "unmerged",
     "sparing",
     "unseen",
+    "absent",
   ] as const,
   ...[
     "delayed",

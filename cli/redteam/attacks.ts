@@ -110,6 +110,11 @@ export const attacks: Readonly<Record<AttackName, Attack>> = {
     middle,
     ({ stepsPerRound }) => forwardsOnly(stepsPerRound),
   ),
+  absent: one(
+    "as unseen, but leaves as soon as it is given a gradient of these steps, and joins anew",
+    middle,
+    ({ stepsPerRound }) => forwardsOnly(stepsPerRound, { leaves: true }),
+  ),
   delayed: one("answers every task with the result of the one before", middle, () => delays(1)),
   replayed: one("computes one task and repeats its result for all others", middle, () => replays(Infinity)),
   lazy: one("skips its layers: passes on what it is given, at once", middle, () => skipsLayers),

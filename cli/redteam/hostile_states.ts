@@ -41,9 +41,10 @@ const sumOf = (bytes: Uint8Array): number => bytes.reduce((sum, byte) => sum + b
 
 /**
  * Passes on what it is given going forward in every step but the first of each round, and leaves all gradients of these steps to
- * others, so that it has none to confirm.
+ * others, so that it has none to confirm. `leaves`: when it is given one it goes and joins anew, so that it is never here when such a
+ * step closes.
  */
-export function forwardsOnly(stepsPerRound: number): Hostile {
+export function forwardsOnly(stepsPerRound: number, { leaves = false } = {}): Hostile {
   const perStep = 9; // microbatches; see common in run_redteam.ts
   let isLater = false;
   return {
@@ -56,7 +57,8 @@ export function forwardsOnly(stepsPerRound: number): Hostile {
       if (message.type !== "taskDone") return [message];
       const [microbatch, , direction] = message.task.split(".");
       isLater = Math.floor(Number(microbatch) / perStep) % stepsPerRound !== 0;
-      return isLater && direction !== "forward" ? [] : [message];
+      if (!isLater || direction === "forward") return [message];
+      return leaves ? [{ type: "leaving", reason: "bye" }, joinsAnew] : [];
     },
   };
 }

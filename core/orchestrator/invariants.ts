@@ -198,8 +198,9 @@ function assertAudits(state: OrchestratorState): void {
   const known = audit.queue.size + running + audit.refereed.size + awaited + untried;
   assert(open === known, "Every open audit must wait or run");
   for (const round of audit.held.keys()) assert(audit.open.has(round), `Nothing must be held for round ${round}`);
-  for (const node of audit.awaited.keys()) {
-    assert(state.members.has(node), `${node} must be a member to show its state`);
+  for (const [node, states] of audit.awaited) {
+    const isShown = states.every(({ change }) => change !== null);
+    assert(isShown || state.members.has(node), `${node} must be a member to show its state`);
   }
   assertAuditQueue(audit.queue);
   assertValidatorPlaces(state);

@@ -34,6 +34,12 @@ Deno.test("Red team: whoever leaves its gradients to others is drawn to show its
   assertEquals([row?.["ejected"], row?.["payShareOfHonest"], row?.["honestEjected"]], [true, 0, 0]);
 });
 
+Deno.test("Red team: whoever is away whenever a step closes that it cheated in earns nothing", async () => {
+  const { attacks } = await redteam("--attack", "absent", "--rounds", "6");
+  const [row] = attacks as Record<string, unknown>[];
+  assertEquals([row?.["payShareOfHonest"], row?.["honestEjected"]], [0, 0]);
+});
+
 Deno.test("Red team: what the attacks decide cannot be set", async () => {
   const host = new FakeHost();
   const code = await main(["redteam", "--attack", "flip", "--set", "swarm.replicas=2"], host, commandTable);

@@ -1,6 +1,6 @@
 /** What the log's reports may credit, halve and take back: all of it follows from the rounds' steps. */
 
-import { assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { MachineEntry, RoundEntry } from "../../../core/ledger/entry.ts";
 import { scoresEntry, takeEntry } from "../../../core/ledger/ledger.ts";
 import { carriedState, type Ledger, ledgerOf, openLedger, pastRounds } from "../../../core/ledger/ledger_state.ts";
@@ -137,3 +137,36 @@ Deno.test("Ledger: who is expelled stays so from the line that says it, before a
   takeEntry(ledger, { type: "left", node: left, reason: "a lie", isExpelled: true });
   assertEquals(pastRounds(ledgerOf(carriedState(ledger))).expelled, [left]);
 });
+
+Deno.test("Ledger: wherever a power cut ends the log and the journal begins, the log goes on, follows and says what it lacks", async () => {
+  for (const from of [0, 1, 2, 3]) {
+    for (const left of [0, 3, 7, 12]) {
+      await withMemoryFolder(async (folder) => {
+        await write(folder, { to: 3 });
+        rewrite(folder, linesIn(folder).slice(0, left));
+        const { log } = await openLog(folder);
+        for (const entry of entriesOf({ from, to: 3 })) log.replay(entry);
+        log.begin({ step: 9, round: 3, isJournaled: true });
+        for (const entry of entriesOf({ from: 3, to: 4 })) log.take(entry);
+        log.close();
+        const { wrong, lostLines, unprovenRounds, rounds } = await verified(folder);
+        const what = `from round ${from}, ${left} lines left`;
+        assertEquals(wrong, null, what);
+        assert(rounds >= 4 || lostLines > 0 || unprovenRounds > 0, what);
+      });
+    }
+  }
+});
+
+Deno.test("Ledger: a log whose new file could not be begun goes on from the full one", () =>
+  withMemoryFolder(async (folder) => {
+    await write(folder, { to: 3 });
+    Deno.renameSync(pathIn(folder), `${pathIn(folder)}.1`);
+    const { log, warnings } = await openLog(folder);
+    assertEquals(log.past.reports.length, 3);
+    log.begin({ step: 9, round: 3, isJournaled: false });
+    for (const entry of entriesOf({ from: 3, to: 4 })) log.take(entry);
+    log.close();
+    const { wrong, lostLines, rounds } = await verified(folder);
+    assertEquals([warnings, wrong, lostLines, rounds], [[], null, 0, 4]);
+  }));

@@ -1,0 +1,133 @@
+/** Members that go with results of the open step: what they did is repeated without them, or is not paid. */
+
+import { assert, assertEquals } from "@std/assert";
+import type { NodeId } from "../../core/ids.ts";
+import { queuedAudits } from "../../core/orchestrator/audit/audit_queue.ts";
+import { isRepetition } from "../../core/orchestrator/audit/audit_state.ts";
+import { closesAtMs } from "../../core/orchestrator/closing.ts";
+import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
+import {
+  check,
+  drawn,
+  fine,
+  merge,
+  paidRounds,
+  replaysWith,
+  rounds,
+  show,
+  train,
+} from "../support/swarm/shown_rounds.ts";
+
+/** Two stages of two replicas, in rounds of four steps; every later step is drawn for everybody. */
+function twoStages() {
+  const hub = new ScriptedOrchestrator({
+    model: { layers: 2 },
+    pipeline: { stages: 2, codec: "none" },
+    validate: { statesPerRound: 1000, replaysPerMiner: 100 },
+    train: { microbatchesPerStep: 8, steps: 400, stepsPerRound: 40 },
+    swarm: { replicas: 2, validators: 1 },
+    limits: { mergePhaseMs: 600_000, leaseMs: 600_000 },
+  });
+  hub.validator("judge");
+  const all = [0, 1, 2, 3].map((i) => hub.ready(`miner-${i}`));
+  const leaver = all.find((node) => hub.state.members.get(node)!.stage === 0)!;
+  return { hub, leaver, others: all.filter((node) => node !== leaver) };
+}
+
+/** It delivers a few forwards and goes; the others do the rest of the step. */
+function leaveStep(hub: ScriptedOrchestrator, { leaver, others }: { leaver: NodeId; others: readonly NodeId[] }): void {
+  const { step } = hub.state;
+  for (let done = 0; done < 3; done++) {
+    const task = hub.tasksOf(leaver).find(({ direction }) => direction === "forward");
+    if (task === undefined) break;
+    hub.inbox(leaver).splice(hub.inbox(leaver).indexOf(task), 1);
+    hub.nowMs += 100;
+    hub.finish(leaver, task);
+  }
+  hub.tell(leaver, { type: "leaving", reason: "bye" });
+  hub.inbox(leaver).length = 0;
+  while (hub.state.step === step) {
+    hub.work(others);
+    for (const node of others) if (hub.maySeal(node)) hub.seal(node);
+  }
+}
+
+const audited = (hub: ScriptedOrchestrator, node: NodeId): number =>
+  queuedAudits(hub.state.audit.queue).filter((request) => isRepetition(request) && request.replay.miner === node)
+    .length;
+
+Deno.test("Leavers: forwards of a round's first step are repeated although their miner is gone, and not paid", () => {
+  const { hub, leaver, others } = twoStages();
+  leaveStep(hub, { leaver, others });
+  assertEquals([audited(hub, leaver) > 0, hub.state.roundUnits.has(leaver)], [true, false]);
+});
+
+Deno.test("Leavers: whoever goes with forwards of a later step is drawn as if it were here, and cannot show: all that is not due is lost", () => {
+  const { hub, leaver, others } = twoStages();
+  const step = hub.state.step;
+  while (hub.state.step === step) {
+    hub.work([leaver, ...others]);
+    for (const node of [leaver, ...others]) if (hub.maySeal(node)) hub.seal(node);
+  }
+  assert(hub.state.roundUnits.has(leaver));
+  leaveStep(hub, { leaver, others });
+  assertEquals([hub.state.roundUnits.has(leaver), hub.state.standings.get(leaver)?.lapses], [false, 2]);
+  hub.join(leaver);
+  hub.load(leaver);
+  assertEquals(others.every((node) => hub.state.roundUnits.has(node)), true);
+});
+
+Deno.test("Leavers: what a miner has shown is looked at and repeated after it has left, and costs it nothing", () => {
+  const { hub, nodes } = drawn();
+  const [leaver] = nodes;
+  rounds(hub, nodes, 5);
+  const step = train(hub, nodes);
+  const { hash } = show(hub, leaver, step);
+  const effect = hub.effects.length;
+  hub.tell(leaver, { type: "leaving", reason: "asked" });
+  assertEquals(paidRounds(hub, leaver), [0, 1, 2, 3, 4]);
+  assert(hub.effects.slice(0, effect).some(({ type }) => type === "checkState"));
+  check(hub, leaver, fine);
+  assertEquals([replaysWith(hub, hash), hub.state.forfeits.has(leaver)], [1, false]);
+});
+
+Deno.test("Leavers: one that shows what cannot be and leaves before the hub looks is paid for nothing that is not due", () => {
+  const { hub, nodes } = drawn();
+  const [liar] = nodes;
+  rounds(hub, nodes, 5);
+  show(hub, liar, train(hub, nodes));
+  hub.tell(liar, { type: "leaving", reason: "asked" });
+  check(hub, liar, { ...fine, isFinite: false });
+  assertEquals([paidRounds(hub, liar), [...hub.state.forfeits]], [[0], [[liar, 1]]]);
+});
+
+Deno.test("Leavers: whom a restart of the hub keeps from resuming owes nothing for it", () => {
+  const { hub, nodes } = drawn();
+  const [gone, silent] = nodes;
+  rounds(hub, nodes, 5);
+  train(hub, nodes);
+  hub.step({ type: "restarted" });
+  hub.join(gone); // with nothing of its stage
+  assertEquals([paidRounds(hub, gone), hub.state.forfeits.size], [[0, 1, 2, 3, 4], 0]);
+  assertEquals(hub.state.audit.awaited.has(silent), true, "who stays is still to show");
+});
+
+Deno.test("Leavers: a run whose validators have no link when it closes waits for them, and pays nobody who shows nothing", () => {
+  const { hub, nodes } = drawn({ steps: 10 });
+  const [silent, honest] = nodes;
+  const judge = "judge" as NodeId;
+  rounds(hub, nodes, 4);
+  hub.state.audit.proven.add(judge); // it has answered before
+  const step = train(hub, nodes);
+  show(hub, honest, step);
+  check(hub, honest, fine);
+  hub.step({ type: "nodeDisconnected", node: judge });
+  merge(hub, nodes);
+  hub.wait(hub.state.config.limits.disconnectGraceMs + 1);
+  assertEquals([hub.state.phase, hub.state.validators.size], ["closing", 0]);
+  const closeMs = closesAtMs(hub.state);
+  hub.wait(closeMs);
+  assertEquals(hub.state.phase, "finished");
+  assertEquals([paidRounds(hub, silent), paidRounds(hub, honest)], [[0], [0, 1, 2, 3, 4]]);
+  assert(hub.records.some((record) => record.type === "warning" && record.text.includes("cut off by the run's end")));
+});
