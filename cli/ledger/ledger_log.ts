@@ -145,9 +145,10 @@ export class LedgerLog {
     const { entries, isJoined } = missingEntries(this.#replayed, this.#recent);
     this.#replayed = [];
     if (isJournaled && isJoined) this.#proven = null; // it gives the entries again
-    const first = entries.find((entry) => entry.type === "step");
-    if (isJournaled && !isJoined && first !== undefined && first.step !== this.#reader.ledger.nextStep) {
-      this.#add({ type: "begun", run, hub, step: first.step, round: first.round, isJournaled }); // steps before it are lost
+    const first = entries.find((entry) => entry.type === "step") ?? { step, round };
+    const isGap = !isJoined && first.step !== this.#reader.ledger.nextStep; // steps before it are lost
+    if (entries.length > 0 && (isGap || this.#reader.run === null)) {
+      this.#add({ type: "begun", run, hub, step: first.step, round: first.round, isJournaled });
     }
     for (const entry of entries) this.take(entry);
     this.#add({ type: "begun", run, hub, step, round, isJournaled });

@@ -42,6 +42,7 @@ export async function verifyLedger(
   path: string,
   { verify, onEntry = () => {} }: { verify: Verify; onEntry?: (entry: LogEntry, line: number) => void },
 ): Promise<VerifiedLedger | null> {
+  const head = await readHead(headPath(path)); // before the lines: a run that goes on writes it after them
   const files = await readLedgerFiles(path);
   if (files.length === 0) return null;
   const counts = { steps: 0, rounds: 0, verdicts: 0, commitments: 0, proofs: 0, unprovenVerdicts: 0 };
@@ -63,7 +64,6 @@ export async function verifyLedger(
   });
   for (const { lines } of files) for (const line of lines) reader.take(line);
   reader.end();
-  const head = await readHead(headPath(path));
   if (head !== null) reader.takeHead(head);
   reader.requireSigned();
   const { run, hub, firstLine, lines, scores, signatures, unsigned, signedLine, lostLines, wrong, ledger } = reader;

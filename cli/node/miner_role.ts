@@ -103,7 +103,7 @@ export async function startMiner(options: MinerRoleOptions): Promise<RunningNode
   const stop = (reason: string) => role.enqueue({ type: "stopRequested", reason });
   /** The hub hears of it before it hears of anything else. */
   function leave(error: StageLostError): Fault {
-    stop(stageLostReason);
+    role.enqueue({ type: "stopRequested", reason: stageLostReason, atOnce: true });
     return faultOf(error);
   }
   role.start();

@@ -31,7 +31,7 @@ export type NodeMachineEvent<Result> =
   | { readonly type: "messageReceived"; readonly message: HubMessage; readonly segments: readonly BlobRef[] }
   | { readonly type: "workDone"; readonly job: number; readonly result: Result }
   | { readonly type: "workFailed"; readonly job: number; readonly fault: Fault }
-  | { readonly type: "stopRequested"; readonly reason: string }
+  | { readonly type: "stopRequested"; readonly reason: string; readonly atOnce?: boolean }
   | { readonly type: "tick" };
 
 export interface Finished {

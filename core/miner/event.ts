@@ -75,7 +75,7 @@ export type MinerEvent =
   | { readonly type: "workFailed"; readonly job: number; readonly fault: Fault }
   /** Progress of the stage being loaded, in bytes of this part. */
   | { readonly type: "loadProgressed"; readonly part: LoadingPart; readonly bytes: { done: number; total: number } }
-  | { readonly type: "stopRequested"; readonly reason: string }
+  | { readonly type: "stopRequested"; readonly reason: string; readonly atOnce?: boolean }
   | { readonly type: "tick" };
 
 /** For the miner's own screen and `--json`. Field names once published stay. */

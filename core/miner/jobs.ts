@@ -68,6 +68,7 @@ export function jobDone(state: MinerState, options: { job: Job; result: MinerRes
       assert(result.type === "formPayload", "a payload answers a payload");
       return [commitPayload(state, { round: job.round, slices: result.slices, payload: result.hash })];
     case "applyMerge": {
+      state.isMerging = false;
       assert(result.type === "applyMerge", "a merge answers a merge");
       state.round = job.round + 1;
       const { parameters, momentum } = result;

@@ -14,15 +14,21 @@ import type { Assign, Holding, HubMessage, ReduceSlice, RunTask, Welcome } from 
 import { chainStart } from "../statements/work_chain.ts";
 import { type MinerEffect, type MinerEvent, record, release, send } from "./event.ts";
 import { beside, jobDone, jobFailed, workOf } from "./jobs.ts";
+import { isTooLate, leaveWhenDone, requestLeave } from "./leaving.ts";
 import { noteUnsent, retryUploads, sayShown, showAgain } from "./showing.ts";
 import type { Job, MinerState, RunningJob } from "./state.ts";
 
 export const miner: Machine<MinerState, MinerEvent, MinerEffect> = {
   step(state, event, nowMs) {
     if (state.phase === "stopped") return event.type === "messageReceived" ? release(event.segments) : [];
-    return [...take(state, event, nowMs), ...startNext(state)];
+    const effects = take(state, event, nowMs);
+    const left = leaveWhenDone(state, { stop: (reason) => stop(state, { reason }), nowMs });
+    return [...effects, ...left, ...startNext(state)];
   },
-  nextDeadlineMs: ({ phase, retryAtMs }) => phase === "stopped" ? null : retryAtMs,
+  nextDeadlineMs({ phase, retryAtMs, leaving }) {
+    const earliest = Math.min(retryAtMs ?? Infinity, leaving?.untilMs ?? Infinity);
+    return phase === "stopped" || earliest === Infinity ? null : earliest;
+  },
   assertInvariants(state) {
     assert(new Set(state.log.map((entry) => entry.task)).size === state.log.length, "A task must be in the log once");
     assert(
@@ -35,8 +41,10 @@ export const miner: Machine<MinerState, MinerEvent, MinerEffect> = {
 function take(state: MinerState, event: MinerEvent, nowMs: number): MinerEffect[] {
   switch (event.type) {
     case "connected":
+      state.isLinked = true;
       return [record({ type: "joined", resumed: event.resumed }), ...(event.resumed ? [] : join(state))];
     case "disconnected":
+      state.isLinked = false;
       return [record({ type: "offline" })];
     case "messageReceived":
       return onMessage(state, event);
@@ -49,10 +57,8 @@ function take(state: MinerState, event: MinerEvent, nowMs: number): MinerEffect[
     case "tick":
       return retryUploads(state, nowMs);
     case "stopRequested":
-      return [
-        ...(state.phase === "idle" ? [] : [send({ type: "leaving", reason: event.reason })]),
-        ...stop(state, event),
-      ];
+      requestLeave(state, { reason: event.reason, atOnce: event.atOnce ?? false, nowMs });
+      return [];
     default:
       return unreachable(event);
   }
@@ -114,6 +120,8 @@ function dropWork(state: MinerState): MinerEffect[] {
   state.merged = null;
   state.shown = [];
   state.unsent = [];
+  state.openStep = state.closedStep = null;
+  state.isMerging = false;
   state.delivered.hashes.clear();
   state.head = chainStart;
   state.sealedLink = null;
@@ -150,6 +158,7 @@ function onPlainMessage(state: MinerState, message: Exclude<HubMessage, RunTask>
     case "cancelTasks":
       return cancel(state, new Set(message.tasks));
     case "applyStep":
+      state.closedStep = message.step;
       if (message.shows) state.queue.push({ type: "copyState", round: state.round, step: message.step });
       state.queue.push(message);
       return [];
@@ -158,6 +167,7 @@ function onPlainMessage(state: MinerState, message: Exclude<HubMessage, RunTask>
       state.queue.push(message);
       return [];
     case "startMerge":
+      state.isMerging = true;
       if (message.contributes) state.queue.push({ type: "formPayload", round: message.round, slices: message.slices });
       return [];
     case "reduceSlice":
@@ -206,6 +216,8 @@ function onAssign(state: MinerState, message: Assign): MinerEffect[] {
 
 function onRunTask(state: MinerState, options: { message: RunTask; segments: readonly BlobRef[] }): MinerEffect[] {
   const { message, segments } = options;
+  state.openStep = message.step;
+  if (isTooLate(state, message)) return release(segments);
   const [input, second = null] = segments;
   const wanted = message.direction === "forward" ? 1 : 2;
   if (input === undefined || segments.length !== wanted || message.stage !== state.stage) {

@@ -60,6 +60,11 @@ export interface MinerState {
   shown: StateShown[]; // of this round and the one before, in case they were lost with their session
   unsent: { readonly round: number; readonly step: number }[]; // states to be shown whose upload failed
   retryAtMs: number | null; // of these
+  isLinked: boolean;
+  openStep: number | null; // the last one of this assignment that it got a task of
+  closedStep: number | null; // the last one that it got a header of
+  isMerging: boolean;
+  leaving: { readonly reason: string; readonly step: number | null; untilMs: number } | null; // as soon as it owes nothing, with that step
   isRamping: boolean; // began with empty moments and with parameters that are already trained
   localSteps: number;
   readonly queue: Job[];
@@ -109,6 +114,11 @@ export function openMiner(options: OpenMinerOptions): MinerState {
     shown: [],
     unsent: [],
     retryAtMs: null,
+    isLinked: false,
+    openStep: null,
+    closedStep: null,
+    isMerging: false,
+    leaving: null,
     isRamping: false,
     localSteps: 0,
     queue: [],

@@ -58,7 +58,7 @@ export type ValidatorEvent =
   | { readonly type: "messageReceived"; readonly message: HubMessage; readonly segments: readonly BlobRef[] }
   | { readonly type: "workDone"; readonly job: number; readonly result: ValidatorResult }
   | { readonly type: "workFailed"; readonly job: number; readonly fault: Fault }
-  | { readonly type: "stopRequested"; readonly reason: string }
+  | { readonly type: "stopRequested"; readonly reason: string; readonly atOnce?: boolean }
   | { readonly type: "tick" };
 
 /** For the validator's own screen and `--json`. Field names once published stay. */

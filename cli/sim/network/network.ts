@@ -297,6 +297,7 @@ export class Network {
   #dialLater(peer: Peer): void {
     const { queue } = this.#options;
     const { end } = peer;
+    if (end === null) return; // its process ended when it lost its link
     queue.after(nextRetryMs(peer), () => {
       if (peer.end === end) this.#dial(peer);
     });

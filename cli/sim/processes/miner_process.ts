@@ -41,7 +41,7 @@ export class MinerProcess extends NodeProcess {
   }
 
   #mustStay(event: MinerEvent, effects: readonly MinerEffect[]): void {
-    if (event.type === "stopRequested") return;
+    if (event.type === "stopRequested" || this.state.leaving !== null) return;
     const isLeaving = effects.some((effect) => effect.type === "send" && effect.message.type === "leaving");
     assert(!isLeaving, `${this.node} must not leave unless it is told to`);
   }

@@ -21,7 +21,7 @@ import { awaitedEvaluations } from "../audit/held_out/evaluations.ts";
 import { isSuspect, sendToRest } from "../members/blame.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
 import { reissueWorkOf } from "../step/leases.ts";
-import type { StageUpload, UploadWork } from "./merge_state.ts";
+import type { StageMerge, StageUpload, UploadWork } from "./merge_state.ts";
 import { mergeBlobs, openRound } from "./rounds.ts";
 import { abandonStep, forgetWork } from "./rewind.ts";
 import { benchMember } from "../members/roster_changes.ts";
@@ -69,8 +69,10 @@ function mayGetNewer(state: OrchestratorState): boolean {
 
 const mostRestarts = 3; // between two merges: who can pay for ever more places must not keep a run from merging
 
-/** Begins the open round anew if wires in it were made up. What else the round learned is unharmed, so nobody is a suspect. */
+/** Begins the open round anew if wires in it were made up, or all of it is lost. What else the round learned is unharmed, so nobody is a suspect. */
 export function restartRound(state: OrchestratorState): OrchestratorEffect[] {
+  const lost = redoLostMerge(state);
+  if (lost.length > 0) return lost;
   const { restartBecause, sources, good, roundFirstStep: step } = state;
   state.restartBecause = null;
   const isOpen = state.phase === "training" || state.phase === "merging";
@@ -86,6 +88,24 @@ export function restartRound(state: OrchestratorState): OrchestratorEffect[] {
     record({ type: "mergeRetaken", because: "madeUpWires", round: state.round, step, tokens, suspects: [] }),
   ];
 }
+
+/**
+ * No miner that trained in the round is left, and none has delivered its payload (a power cut at a round's end): the round's steps
+ * do not count as trained, as in rewind.ts.
+ */
+function redoLostMerge(state: OrchestratorState): OrchestratorEffect[] {
+  const { merge, sources, good, step, roundFirstStep: toStep } = state;
+  if (merge === null || sources.round !== state.round) return [];
+  if (!merge.stages.every(isLost) || merge.stages.every(({ replicas }) => replicas === 0)) return [];
+  const effects = dropOpenRound(state);
+  const microbatches = goBack(state, { sources, step: toStep });
+  if (good?.sources.round === sources.round) state.good = { ...good, sources: state.sources };
+  const tokens = microbatches * tokensPerMicrobatch(state.config);
+  return [...effects, record({ type: "rewound", step, toStep, tokens })];
+}
+
+const isLost = ({ participants, payloads, checking }: StageMerge): boolean =>
+  participants.size + payloads.size + checking.size === 0;
 
 /** Nothing of the open step and merge is left, and no miner holds its stage. */
 function dropOpenRound(state: OrchestratorState): OrchestratorEffect[] {

@@ -30,6 +30,17 @@ export function rewindWhenLost(state: OrchestratorState): OrchestratorEffect[] {
   return [...abandoned, record({ type: "rewound", step, toStep, tokens })];
 }
 
+/**
+ * Whether the round's progress is held by nobody but members without a link, which may come back or not. Newcomers that trained
+ * meanwhile would begin with the round's parameters, and what the others lost would still count as trained.
+ */
+export function waitsForProgress({ progress, rosters }: OrchestratorState): boolean {
+  return progress > 0 &&
+    !rosters.some(({ members }) =>
+      members.some(({ graceUntilMs, roundTasks }) => graceUntilMs === null && roundTasks > 0)
+    );
+}
+
 /** Work of the open round since the step `toStep` is neither counted nor paid, so nobody shows it. States of rounds before are. */
 export function forgetWork(state: OrchestratorState, toStep: number): void {
   state.roundUnits.clear();

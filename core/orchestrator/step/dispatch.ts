@@ -10,6 +10,7 @@ import { type NodeId, type StageIndex, stageIndex } from "../../ids.ts";
 import type { OrchestratorEffect } from "../event.ts";
 import { lease } from "./leases.ts";
 import { firstReady, hasFreePlace, markReady, rosterOf, takeIdle, takeReady } from "../members/replicas.ts";
+import { waitsForProgress } from "../merge/rewind.ts";
 import { isAwaited, mayTryAgain, mostAsked } from "./refusals.ts";
 import type { Member, OrchestratorState, StageRoster } from "../state.ts";
 import { hasRefused, inDataOrder, isEmpty, type ItemQueue, refusersOf, type WorkItem } from "./step_state.ts";
@@ -18,7 +19,7 @@ import { isInOrder, isTail } from "./wiring.ts";
 /** Hands queued items to replicas with a free place until nothing fits. */
 export function leaseWork(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const { work } = state;
-  if (work === null || work.left === 0 || state.phase !== "training") return [];
+  if (work === null || work.left === 0 || state.phase !== "training" || waitsForProgress(state)) return [];
   const effects: OrchestratorEffect[] = [];
   for (const [index, queue] of work.queues.entries()) {
     const stage = stageIndex(index);
