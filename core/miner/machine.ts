@@ -15,7 +15,7 @@ import { chainStart } from "../statements/work_chain.ts";
 import { type MinerEffect, type MinerEvent, record, release, send } from "./event.ts";
 import { beside, jobDone, jobFailed, workOf } from "./jobs.ts";
 import { isTooLate, leaveWhenDone, requestLeave } from "./leaving.ts";
-import { noteUnsent, retryUploads, sayShown, showAgain } from "./showing.ts";
+import { copyMissed, noteUnsent, retryUploads, sayShown, showAgain } from "./showing.ts";
 import type { Job, MinerState, RunningJob } from "./state.ts";
 
 export const miner: Machine<MinerState, MinerEvent, MinerEffect> = {
@@ -94,6 +94,7 @@ function onWelcome(state: MinerState, message: Welcome): MinerEffect[] {
   const { name, size, chain } = message.config;
   const welcomed = record({ type: "welcomed", name, size, chain });
   if (message.isKept && stage !== null) {
+    copyMissed(state, message.shows);
     return [welcomed, record({ type: "kept", stage, round, tasks: state.log.length }), ...showAgain(state)];
   }
   state.previousStage = stage ?? state.previousStage;

@@ -18,6 +18,22 @@ export function sayShown(state: MinerState, shown: StateShown): MinerEffect[] {
   return state.phase === "joined" ? [send(shown)] : []; // else sent with the answer to the welcome
 }
 
+/**
+ * The hub waits for these steps of the open round. Of one that this miner was never asked for the header was lost with its session,
+ * and it has applied nothing since.
+ */
+export function copyMissed(state: MinerState, steps: readonly number[]): void {
+  const { round, countedStep, running, side, shown, unsent } = state;
+  if (running?.job.type === "applyMerge") return; // the round's parameters go
+  const known = [...shown, ...unsent, ...side.values(), ...(running === null ? [] : [running.job])];
+  for (const step of steps) {
+    const isKnown = known.some((each) =>
+      "step" in each && "round" in each && each.round === round && each.step === step
+    );
+    if (!isKnown && step > (countedStep ?? -1)) state.queue.push({ type: "copyState", round, step });
+  }
+}
+
 /** An upload has failed. */
 export function noteUnsent(
   state: MinerState,

@@ -20,7 +20,7 @@ import type { Fault } from "../fault.ts";
 import type { InitialSource, StoredSource } from "./stored_source.ts";
 import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../ids.ts";
 
-export const PROTOCOL_VERSION = 16;
+export const PROTOCOL_VERSION = 17;
 
 export type Role = "miner" | "validator";
 
@@ -186,12 +186,16 @@ export type NodeMessage =
 
 // ---------------------------------------------------------------------------------------------------- hub to node
 
-/** `isKept`: the node continues with what it holds; otherwise it drops that and waits for `assign`. */
+/**
+ * `isKept`: the node continues with what it holds; otherwise it drops that and waits for `assign`. `shows`: steps of the open round
+ * that it is to show its parameters of, in case a header that asked for them was lost.
+ */
 export interface Welcome {
   readonly type: "welcome";
   readonly config: RunConfig;
   readonly layersOfStages: readonly number[];
   readonly isKept: boolean;
+  readonly shows: readonly number[];
 }
 
 /** Load this stage, from the named peers if any, else from the hub; answered by `ready`. The node drops what it had. */

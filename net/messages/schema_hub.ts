@@ -72,7 +72,15 @@ const slice = v.strictObject({ offset: count, size: positiveCount });
 const reduceInput = v.strictObject({ payload: blobRef, weight: nonNegative, scale: share });
 
 const rules: MessageRules<HubMessage> = {
-  welcome: { schema: v.strictObject({ type: v.literal("welcome"), config, layersOfStages: list(u32), isKept: flag }) },
+  welcome: {
+    schema: v.strictObject({
+      type: v.literal("welcome"),
+      config,
+      layersOfStages: list(u32),
+      isKept: flag,
+      shows: list(count),
+    }),
+  },
   assign: {
     schema: v.strictObject({
       type: v.literal("assign"),

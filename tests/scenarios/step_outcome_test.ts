@@ -91,7 +91,7 @@ Deno.test("Step outcome: who made a wire stays named when its gradient is done a
   assert(redone.length > 0, "the lost one had done something");
   for (const [maker, doer] of redone) {
     assertEquals([minerAt(outcome, maker!), minerAt(outcome, doer!).node], [
-      { node: lost, tasks: 0, units: 0, dropped: 0, isPaid: true },
+      { node: lost, tasks: 0, units: 0, dropped: 0, isPaid: false },
       other,
     ]);
   }

@@ -133,6 +133,7 @@ export const newAuditWork = (evaluated: AuditWork["evaluated"]): AuditWork => ({
   proven: new Set(),
   slowestMs: new Map(),
   refereed: new Map(),
+  leaves: new Map(),
   awaited: new Map(),
   shownWays: new Map(),
   payloadWays: new Map(),

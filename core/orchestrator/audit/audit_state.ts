@@ -218,6 +218,7 @@ export interface AuditWork {
   readonly proven: Set<NodeId>; // validators that have answered
   readonly slowestMs: Map<AuditRequest["type"], number>; // answer to each kind of request, less with each one since
   readonly refereed: Map<string, RefereedWork>; // by referee.ts's keys, in the order in which they were found wrong
+  readonly leaves: Map<NodeId, number>; // how often each has gone in this round while others used results of its open step
   readonly awaited: Map<NodeId, AwaitedState[]>; // by the miner that is to show them
   readonly drawn: Map<NodeId, number>; // states of the open round asked for, by miner
   readonly held: Map<number, HeldForAudits>; // by round

@@ -11,7 +11,7 @@ import { present } from "../../assert.ts";
 import type { NodeId, StageIndex } from "../../ids.ts";
 import { nextBelow } from "../../prng.ts";
 import { stepsOfRound } from "../merge/round_length.ts";
-import { hasLapsed } from "../members/blame.ts";
+import { hasLapsed, sendToRest } from "../members/blame.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 import type { StepWork } from "../step/step_state.ts";
 import { noteHidden } from "./forfeits.ts";
@@ -21,6 +21,7 @@ const fineness = 2 ** 24; // of the draw
 const doubtedDraws = 4; // times as often, whoever has withheld a merge's duty: in the round's last step for sure
 const muchWork = 2.5; // times what its stage's other contributors do on average
 const mostOften = 4; // times, whoever does so much
+const mostLeaves = 2; // in a round; whoever goes more often loses its place
 
 /**
  * Who is to show its parameters of the closing step: of its contributors, and of those whose forwards were accepted without any
@@ -88,9 +89,13 @@ export function chanceToShow(state: OrchestratorState): number {
  * show its parameters any more: else a cheat would never be here when a step closes.
  */
 export function drawLeaver(state: OrchestratorState, node: NodeId): void {
-  const { work, step, roundFirstStep, stream } = state;
-  if (work?.forwards.has(node) !== true) return;
+  const { work, step, roundFirstStep, stream, audit } = state;
+  if (work?.delivered.has(node) !== true) return;
+  work.delivered.delete(node);
   work.leavers.add(node);
+  const times = (audit.leaves.get(node) ?? 0) + 1;
+  audit.leaves.set(node, times);
+  if (times > mostLeaves) sendToRest(state, node);
   if (step === roundFirstStep || !isAudited(state)) return; // its first step is repeated without it
   const chance = chanceToShow(state) * (hasLapsed(state, node) ? doubtedDraws : 1);
   if (nextBelow(stream, fineness) < chance * fineness) noteHidden(state, { node, fromRound: state.round });

@@ -131,14 +131,18 @@ export function noteAbsence(
 }
 
 /**
- * The member is gone, and with it its gradients of the open round, which no merge will have. The first time it keeps the pay, as
- * the work was done and anyone's machine may fail. If that were so each time, leaving before every merge would earn as much as
+ * The member is gone, and with it its gradients of the open round, which no merge will have. The first time it keeps the pay, if it
+ * has worked here for a while, as the work was done and anyone's machine may fail. Else new hotkeys would take turns. If that were so each time, leaving before every merge would earn as much as
  * taking part. So a node that does it again, or has withheld another duty in the round, loses this pay; it counts as withholding
  * its payload, and three such rounds cost the place. Neither being moved or benched by the hub is an absence, as the hub takes
  * the gradients away itself, nor leaving after the payload was committed.
  */
-export function noteLostGradients(state: OrchestratorState, node: NodeId): void {
-  noteAbsence(state, { node, duty: "committing" });
+export function noteLostGradients(
+  state: OrchestratorState,
+  { node, isExcusable }: { node: NodeId; isExcusable: boolean },
+): void {
+  const note = isExcusable ? noteAbsence : noteWithheld;
+  note(state, { node, duty: "committing" });
   // The open step is left out when it closes: outcomes.ts.
   if (state.unpaid.has(node)) state.roundUnits.delete(node);
 }

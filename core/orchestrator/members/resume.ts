@@ -60,7 +60,13 @@ export function resumeMember(
     reissueCredited(state, { member, tasks: gone, avoid: isOften ? node : null });
   if (isOften && asked !== undefined) keepAsked(state, { member, asked });
   const effects: OrchestratorEffect[] = [
-    send(node, { type: "welcome", config, layersOfStages, isKept: true }),
+    send(node, {
+      type: "welcome",
+      config,
+      layersOfStages,
+      isKept: true,
+      shows: stepsToShow(state, { member, missed }),
+    }),
     record({ type: "nodeResumed", node, stage: present(member.stage, "an active member has a stage"), tasksReissued }),
   ];
   if (missed !== null) {
@@ -74,6 +80,20 @@ export function resumeMember(
     effects.push(send(node, { type: "uploadParameters", round: upload.round }));
   }
   return effects;
+}
+
+/** A missed header asks for its own step. */
+function stepsToShow(
+  { audit, round }: OrchestratorState,
+  { member: { node, assignment }, missed }: { member: Member; missed: SentHeader | null },
+): readonly number[] {
+  const shows: number[] = [];
+  for (const awaited of audit.awaited.get(node) ?? []) {
+    awaited.mayLeave = false;
+    const isOpen = awaited.round === round && awaited.assignment === assignment && awaited.change === null;
+    if (isOpen && awaited.step !== missed?.step) shows.push(awaited.step);
+  }
+  return shows;
 }
 
 /** Asks for less than before, with the same deadline. */

@@ -15,6 +15,7 @@ import { joinedAnew } from "../../protocol/record.ts";
 import { setAlarm } from "../alarms.ts";
 import { chainStart } from "../../statements/work_chain.ts";
 import { reissueAuditOf } from "../audit/audit_requests.ts";
+import { isExcusable } from "../audit/forfeits.ts";
 import { drawLeaver } from "../audit/drawn_miners.ts";
 import { noteUnshown } from "../audit/shown_states.ts";
 import { placeValidator } from "../audit/validator_places.ts";
@@ -67,7 +68,7 @@ export function onJoin(
   return [
     ...effects,
     record({ type: "nodeJoined", node, role, adapter }),
-    send(node, { type: "welcome", config, layersOfStages, isKept: false }),
+    send(node, { type: "welcome", config, layersOfStages, isKept: false, shows: [] }),
     ...(role === "validator" ? pastReports(state, node) : []),
   ];
 }
@@ -275,12 +276,12 @@ export function loseNode(
   const { work } = state;
   if (work?.asked.has(node) === true && !work.sealed.has(node)) noteAbsence(state, { node, duty: "confirming" });
   const tasksKept = departSealed(state, member);
-  if (tasksKept + member.roundTasks > 0) noteLostGradients(state, node);
   drawLeaver(state, node);
+  noteUnshown(state, node);
+  if (tasksKept + member.roundTasks > 0) noteLostGradients(state, { node, isExcusable: isExcusable(state, node) });
   const tasksReissued = reissueWorkOf(state, member);
   const merge = state.merge?.stages.find((stage) => stage.participants.has(node));
   if (merge?.owing.has(node) && merge.phase !== "agreed") noteAbsence(state, { node, duty: merge.phase });
-  noteUnshown(state, node);
   forgetMember(state, member);
   reissueAuditOf(state, node);
   replaceUploader(state, node);

@@ -187,6 +187,7 @@ export function onMergeFailed(
     if (merge.owing.has(member.node)) merge.doubters.add(member.node); // else the request came from another phase
     return [seen];
   }
+  merge.hasFailures = true;
   const isAccusing = merge.phase === "reducing" && merge.owing.has(member.node);
   if (merge.phase !== "agreed") noteWithheld(state, { node: member.node, duty: merge.phase }); // it does not do its part in the merge
   return [

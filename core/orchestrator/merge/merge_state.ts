@@ -103,6 +103,7 @@ export interface StageMerge {
   readonly unjudged: number[]; // slices that gained an answer or lost a reducer
   readonly owing: Map<NodeId, number>;
   readonly slow: Set<NodeId>; // reducers that did not answer in time; not asked again
+  hasFailures: boolean; // a participant has said that it cannot do its part
   readonly doubters: Set<Reducer>; // could not read a blob in this phase
   readonly doubted: Set<NodeId>; // reported a loss in this phase that the store did not confirm
   readonly showing: Set<NodeId>; // contributors that owe a lost payload

@@ -76,6 +76,7 @@ function openStage(state: OrchestratorState, options: { stage: StageIndex; nowMs
     unjudged: [],
     owing: new Map([...weights.keys()].map((node) => [node, 1])),
     slow: new Set(),
+    hasFailures: false,
     doubters: new Set(),
     doubted: new Set(),
     showing: new Set(),

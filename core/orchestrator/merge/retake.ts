@@ -95,8 +95,9 @@ export function restartRound(state: OrchestratorState): OrchestratorEffect[] {
  */
 function redoLostMerge(state: OrchestratorState): OrchestratorEffect[] {
   const { merge, sources, good, step, roundFirstStep: toStep } = state;
-  if (merge === null || sources.round !== state.round) return [];
+  if (merge === null || sources.round !== state.round || state.restarts >= mostRestarts) return [];
   if (!merge.stages.every(isLost) || merge.stages.every(({ replicas }) => replicas === 0)) return [];
+  state.restarts += 1;
   const effects = dropOpenRound(state);
   const microbatches = goBack(state, { sources, step: toStep });
   if (good?.sources.round === sources.round) state.good = { ...good, sources: state.sources };
@@ -104,8 +105,9 @@ function redoLostMerge(state: OrchestratorState): OrchestratorEffect[] {
   return [...effects, record({ type: "rewound", step, toStep, tokens })];
 }
 
-const isLost = ({ participants, payloads, checking }: StageMerge): boolean =>
-  participants.size + payloads.size + checking.size === 0;
+/** One that fails in the merge is not gone, and would fail again. */
+const isLost = ({ participants, payloads, checking, hasFailures }: StageMerge): boolean =>
+  !hasFailures && participants.size + payloads.size + checking.size === 0;
 
 /** Nothing of the open step and merge is left, and no miner holds its stage. */
 function dropOpenRound(state: OrchestratorState): OrchestratorEffect[] {

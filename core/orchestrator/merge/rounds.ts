@@ -40,6 +40,7 @@ export function openRound(state: OrchestratorState, { mergedMs }: { mergedMs: nu
   state.talk.clear();
   state.claims.clear();
   state.audit.drawn.clear();
+  state.audit.leaves.clear();
   forgetWays(state);
   forgetRecomputed(state);
   ageStandings(state);

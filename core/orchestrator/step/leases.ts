@@ -201,6 +201,7 @@ export function acceptResult(
   item.doneBy = member.node;
   item.doneIn = member.assignment;
   work.left -= 1;
+  work.delivered.add(member.node);
   if (item.direction !== "forward") {
     member.stepTasks.push(held.task);
     work.credited.set(held.task, item);

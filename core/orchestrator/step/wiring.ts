@@ -78,6 +78,7 @@ export function openStep(state: OrchestratorState, nowMs: number): OrchestratorE
     waiting: state.stages.map(({ index }) => flows.length * (index === state.stages.length - 1 ? 1 : 2)),
     unowned: state.stages.map(() => flows.length),
     forwards: new Map(),
+    delivered: new Set(),
     leavers: new Set(),
     idle: state.stages.map(() => new Set()),
     uncounted: new Set(),

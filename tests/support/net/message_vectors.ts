@@ -67,7 +67,7 @@ export const nodeSamples: Samples<NodeMessage> = {
 };
 
 export const hubSamples: Samples<HubMessage> = {
-  welcome: { type: "welcome", config: sampleConfig(), layersOfStages: [1, 2, 1], isKept: true },
+  welcome: { type: "welcome", config: sampleConfig(), layersOfStages: [1, 2, 1], isKept: true, shows: [7] },
   assign: {
     type: "assign",
     assignment: 3,

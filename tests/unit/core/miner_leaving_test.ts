@@ -22,7 +22,7 @@ function loaded() {
     return work === undefined ? [] : take({ type: "workDone", job: work.job, result });
   };
   take({ type: "connected", resumed: false });
-  hear({ type: "welcome", config: tinyConfig(), layersOfStages: [1, 1, 1], isKept: false });
+  hear({ type: "welcome", config: tinyConfig(), layersOfStages: [1, 1, 1], isKept: false, shows: [] });
   const source = { type: "initial" } as const;
   finish(hear({ type: "assign", assignment: 1, stage, round: 0, source, peers: [] }), {
     ...{ type: "loadStage", parameters: ref("a"), localSteps: 0 },

@@ -26,7 +26,7 @@ function loaded() {
     const work = effects.find((effect) => effect.type === "perform");
     return work === undefined ? [] : miner.step(state, { type: "workDone", job: work.job, result }, 0);
   };
-  hear({ type: "welcome", config: tinyConfig(), layersOfStages: [1], isKept: false });
+  hear({ type: "welcome", config: tinyConfig(), layersOfStages: [1], isKept: false, shows: [] });
   const source = { type: "initial" } as const;
   finish(hear({ type: "assign", assignment: 1, stage, round: 0, source, peers: [] }), {
     type: "loadStage",
@@ -42,10 +42,10 @@ function loaded() {
     const work = effects.find((effect) => effect.type === "perform");
     return work === undefined ? [] : miner.step(state, { type: "workFailed", job: work.job, fault: reason }, 0);
   };
-  const comeBack = () => {
+  const comeBack = (shows: readonly number[] = []) => {
     miner.step(state, { type: "disconnected" }, 0);
     miner.step(state, { type: "connected", resumed: false }, 0);
-    return hear({ type: "welcome", config: tinyConfig(), layersOfStages: [1], isKept: true });
+    return hear({ type: "welcome", config: tinyConfig(), layersOfStages: [1], isKept: true, shows });
   };
   const waitUntil = (nowMs: number) => miner.step(state, { type: "tick" }, nowMs);
   const dueMs = () => miner.nextDeadlineMs(state);
@@ -140,4 +140,21 @@ Deno.test("Miner: an upload that fails while nothing else happens is tried again
   fail(again, fault("badBlob", "no room"));
   state.round = 2;
   assertEquals([works(waitUntil(dueAtMs)), state.unsent], [[], []], "nobody waits for it any more");
+});
+
+Deno.test("Miner: a request to show that was lost with its session is made good while nothing has been applied since", () => {
+  const { finish, handed, hear, comeBack } = loaded();
+  const back = comeBack([3]);
+  assertEquals(works(back), [{ type: "copyState", round: 0, step: 3 }]);
+  assertEquals(works(comeBack([3])), [], "it is being copied");
+  const uploading = finish(back, { type: "copyState" });
+  assertEquals(works(uploading), [{ type: "uploadState", round: 0, step: 3 }]);
+  assertEquals(works(comeBack([3])), [], "it is on its way");
+  finish(uploading, { type: "uploadState", change: ref("d") });
+  assertEquals(works(comeBack([3])), [], "it has been said");
+  finish(handed(0), computed);
+  finish(hear({ type: "applyStep", step: 4, tasks: 1, learningRate: 1e-3, clipFactor: 1, shows: false }), {
+    type: "applyStep",
+  });
+  assertEquals(works(comeBack([4])), [], "its parameters are others now");
 });

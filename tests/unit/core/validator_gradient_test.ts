@@ -25,7 +25,7 @@ function joined() {
   const config = tinyConfig();
   const hear = (message: Extract<ValidatorEvent, { type: "messageReceived" }>["message"], segments: BlobRef[] = []) =>
     step({ type: "messageReceived", message, segments });
-  hear({ type: "welcome", config, layersOfStages: [1, 1, 1], isKept: false });
+  hear({ type: "welcome", config, layersOfStages: [1, 1, 1], isKept: false, shows: [] });
   const finish = (effects: readonly ValidatorEffect[], result: ValidatorResult) => {
     const asked = effects.find((effect) => effect.type === "perform");
     assert(asked?.type === "perform", "the device is asked");

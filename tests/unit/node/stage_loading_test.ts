@@ -117,7 +117,7 @@ Deno.test("Loading a stage: the miner tells its owner and the hub, but not of a 
     miner.step(state, { type: "messageReceived", message, segments: [] }, 0);
   const progress = () =>
     miner.step(state, { type: "loadProgressed", part: "making", bytes: { done: 439, total: 1_000 } }, 0);
-  hear({ type: "welcome", config, layersOfStages: [3], isKept: false });
+  hear({ type: "welcome", config, layersOfStages: [3], isKept: false, shows: [] });
   assertEquals(progress(), [], "nothing is being loaded");
   const assign = { type: "assign", assignment: 4, stage, round: 0, source: { type: "initial" }, peers: [] } as const;
   hear(assign);
