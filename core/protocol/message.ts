@@ -3,8 +3,8 @@
  *
  * Owns: the two closed unions and what each message's raw segments are. Out of scope: bytes and checks of untrusted values
  * (net/messages), what validators answer (audit_messages.ts). A message that carries tensors names them only in its comment:
- * segment i of the frame is the i-th listed one, and the receiver hashes what it got. Bulk (parameters, payload slices) travels as
- * blobs over HTTP and is named here by BlobRef. A changed shape or meaning needs a new PROTOCOL_VERSION.
+ * segment i of the frame is the i-th listed one, and the receiver hashes what it got. Bulk travels as blobs over HTTP and is named
+ * here by BlobRef. A changed shape or meaning needs a new PROTOCOL_VERSION.
  */
 
 import type {
@@ -186,16 +186,13 @@ export type NodeMessage =
 
 // ---------------------------------------------------------------------------------------------------- hub to node
 
-/**
- * `isKept`: the node continues with what it holds; otherwise it drops that and waits for `assign`. `shows`: steps of the open round
- * that it is to show its parameters of, in case a header that asked for them was lost.
- */
+/** `isKept`: the node continues with what it holds; otherwise it drops that and waits for `assign`. */
 export interface Welcome {
   readonly type: "welcome";
   readonly config: RunConfig;
   readonly layersOfStages: readonly number[];
   readonly isKept: boolean;
-  readonly shows: readonly number[];
+  readonly shows: readonly number[]; // steps of the open round, in case a header that asked for them was lost
 }
 
 /** Load this stage, from the named peers if any, else from the hub; answered by `ready`. The node drops what it had. */
@@ -235,17 +232,14 @@ export interface SealStep {
   readonly delivered: readonly TaskId[]; // results to sign for, in this order
 }
 
-/**
- * The step header. `tasks` 0: none of this node's work counts: zero the gradient and take no step. `shows`: the step was drawn
- * for an audit of this node, so its parameters as they are before the step are shown by `stateShown`.
- */
+/** The step header. `tasks` 0: none of this node's work counts: zero the gradient and take no step. */
 export interface ApplyStep {
   readonly type: "applyStep";
   readonly step: number;
   readonly tasks: number;
   readonly learningRate: number;
   readonly clipFactor: number;
-  readonly shows: boolean;
+  readonly shows: boolean; // it is drawn: its parameters as they are before the step are shown by `stateShown`
 }
 
 export interface StartMerge {
