@@ -17,7 +17,7 @@ import type { Signer, Verify } from "../../net/auth/hello.ts";
 import type { Cancel, Timers } from "../../net/timers.ts";
 import { cutTornEnd, readWholeLines } from "../output/whole_lines.ts";
 import { type LogDisk, RotatingLog } from "../service/rotating_log.ts";
-import { type ChainHead, chainLine, type LineContent, type SignedHead, signedText } from "./chain_line.ts";
+import { type ChainHead, chainLine, type LineContent, readLine, type SignedHead, signedText } from "./chain_line.ts";
 import { putAside } from "../data/put_aside.ts";
 import { exists } from "../run_folder.ts";
 import { headPath, keptLedgerFiles, ledgerFileNames, ledgerPath, readHead } from "./ledger_files.ts";
@@ -81,6 +81,7 @@ async function readEarlier(options: LedgerLogOptions): Promise<EarlierLog> {
   const read = hasLines ? file : await readWholeLines(`${path}.1`);
   for (const line of read?.lines ?? []) reader.take(line);
   reader.end();
+  if (hasLines && recent.length === 0) recent.push(...await lastEntries(`${path}.1`)); // it only carries the state on
   if (file !== null) await cutTornEnd(path, file);
   if (reader.wrong !== null) {
     const { line, why } = reader.wrong;
@@ -91,6 +92,13 @@ async function readEarlier(options: LedgerLogOptions): Promise<EarlierLog> {
   const head = await readHead(headPath(path));
   const proves = head !== null && reader.wrong === null && reader.missingBefore(head, ownOf(options)) > 0;
   return { reader, recent, proven: proves ? head : null };
+}
+
+async function lastEntries(path: string): Promise<string[]> {
+  const lines = (await readWholeLines(path))?.lines.slice(-8 * recentEntries) ?? []; // some are signatures and scores
+  const contents = lines.flatMap((line) => readLine(line)?.content ?? []);
+  const entries = contents.flatMap((content) => "entry" in content && !isOwn(content.entry) ? [content.entry] : []);
+  return entries.slice(-recentEntries).map((entry) => JSON.stringify(entry));
 }
 
 /** Entries that no event of the machine makes. */

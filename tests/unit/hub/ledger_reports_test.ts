@@ -170,3 +170,20 @@ Deno.test("Ledger: a log whose new file could not be begun goes on from the full
     const { wrong, lostLines, rounds } = await verified(folder);
     assertEquals([warnings, wrong, lostLines, rounds], [[], null, 0, 4]);
   }));
+
+Deno.test("Ledger: of a file that only carries the state on the journal's entries are known from the one before", () =>
+  withMemoryFolder(async (folder) => {
+    await write(folder, { to: 3 });
+    Deno.renameSync(pathIn(folder), `${pathIn(folder)}.1`);
+    const { log: second } = await openLog(folder);
+    second.begin({ step: 9, round: 3, isJournaled: true });
+    second.close();
+    rewrite(folder, linesIn(folder).slice(0, 1));
+    const { log } = await openLog(folder);
+    for (const entry of entriesOf({ from: 2, to: 3 })) log.replay(entry);
+    log.begin({ step: 9, round: 3, isJournaled: true });
+    for (const entry of entriesOf({ from: 3, to: 4 })) log.take(entry);
+    log.close();
+    const { wrong, lostLines, rounds } = await verified(folder);
+    assertEquals([wrong, lostLines, rounds], [null, 0, 4]);
+  }));
