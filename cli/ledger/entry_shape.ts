@@ -19,7 +19,7 @@ const carriedState = v.object({
   newestRound: v.pipe(v.number(), v.safeInteger(), v.minValue(-1)),
   qualities: v.optional(v.object({ miners: texts, shares: amounts })),
   recovery,
-  endedRound: v.optional(v.number()),
+  endedRound: v.optional(count),
   draws: v.optional(v.object({ round: count, hash: v.string() })),
   rounds: v.array(v.object({ round: count, ...list })),
   withheld: v.array(v.object({ validator: v.nullable(v.string()), miners: texts, rounds: places, shares: amounts })),

@@ -57,8 +57,6 @@ async function namesIn(folder: string): Promise<string[]> {
   return ledgerFileNames.filter((_, i) => there[i]);
 }
 
-const ownOf = ({ run, signer }: LedgerLogOptions) => ({ run, hub: signer.address });
-
 interface EarlierLog {
   readonly reader: LedgerReader;
   readonly recent: readonly string[]; // the last entries
@@ -90,7 +88,8 @@ async function readEarlier(options: LedgerLogOptions): Promise<EarlierLog> {
     );
   }
   const head = await readHead(headPath(path));
-  const proves = head !== null && reader.wrong === null && reader.missingBefore(head, ownOf(options)) > 0;
+  const proves = head !== null && reader.wrong === null &&
+    reader.provesMore(head, { run: options.run, hub: options.signer.address });
   return { reader, recent, proven: proves ? head : null };
 }
 
@@ -199,7 +198,7 @@ export class LedgerLog {
   /** Goes on behind lines that are missing, so that whoever verifies the log is told of them. */
   #after(proven: SignedHead): LineGroup {
     this.#proven = null;
-    this.#lost = this.#reader.missingBefore(proven, ownOf(this.#options));
+    this.#lost = proven.line - this.#reader.head.line;
     const path = ledgerPath(this.#options.folder);
     this.#options.warn(
       `The last ${this.#lost} lines of '${path}' are missing, as its head proves, and no journal has all that they said: ` +

@@ -94,10 +94,9 @@ export class LedgerReader {
     }
   }
 
-  /** Lines that this hub has signed in this run, and that are missing at the end. */
-  missingBefore(head: SignedHead, own: { run: string; hub: NodeId }): number {
-    const isOwn = head.run === own.run && this.#isSigned(head, head, own);
-    return isOwn ? Math.max(0, head.line - this.head.line) : 0;
+  /** Whether this hub has signed lines in this run that are missing at the end. */
+  provesMore(head: SignedHead, own: { run: string; hub: NodeId }): boolean {
+    return head.line > this.head.line && head.run === own.run && this.#isSigned(head, head, own);
   }
 
   /** No further line follows. */

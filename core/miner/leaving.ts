@@ -1,7 +1,7 @@
 /**
- * How a miner leaves when it is asked to stop: it first does what it owes, so that nothing it has done is lost to the run or to
- * its pay. That is the open step that it has delivered results in, the merge that has begun, and parameters that it is to show. It
- * takes no task of a later step meanwhile, and does not wait longer than `mostMs`.
+ * How a miner leaves when it is asked to stop: it first does what others wait for. That is the open step that it has delivered
+ * results in, the merge that has begun, and parameters that it is to show. It takes no task of a later step meanwhile, and does not
+ * wait longer than `mostMs`. It does not wait for a round's end: in the middle of one its gradients are lost with it.
  *
  * Without a link, or without its device, it leaves at once.
  */

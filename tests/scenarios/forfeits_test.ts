@@ -13,6 +13,7 @@ import {
   check,
   drawn,
   fine,
+  finishTraining,
   logOf,
   merge,
   paidRounds,
@@ -47,13 +48,6 @@ function beginAnew(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): void {
     const inbox = hub.inbox(node);
     inbox.splice(0, inbox.findLastIndex(({ type }) => type === "assign"));
     hub.load(node);
-  }
-}
-
-function finishTraining(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): void {
-  while (hub.state.phase === "training") {
-    hub.work(nodes);
-    for (const node of nodes) if (hub.maySeal(node)) hub.seal(node);
   }
 }
 

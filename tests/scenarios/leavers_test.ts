@@ -9,7 +9,9 @@ import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts"
 import {
   check,
   drawn,
+  drawnInStages,
   fine,
+  finishTraining,
   merge,
   paidRounds,
   replaysWith,
@@ -18,25 +20,20 @@ import {
   train,
 } from "../support/swarm/shown_rounds.ts";
 
-/** Two stages of two replicas, in rounds of four steps; every later step is drawn for everybody. */
 function twoStages() {
-  const hub = new ScriptedOrchestrator({
-    model: { layers: 2 },
-    pipeline: { stages: 2, codec: "none" },
-    validate: { statesPerRound: 1000, replaysPerMiner: 100 },
-    train: { microbatchesPerStep: 8, steps: 400, stepsPerRound: 40 },
-    swarm: { replicas: 2, validators: 1 },
-    limits: { mergePhaseMs: 600_000, leaseMs: 600_000 },
-  });
-  hub.validator("judge");
-  const all = [0, 1, 2, 3].map((i) => hub.ready(`miner-${i}`));
-  const leaver = all.find((node) => hub.state.members.get(node)!.stage === 0)!;
-  return { hub, leaver, others: all.filter((node) => node !== leaver) };
+  const { hub, nodes, ofStage } = drawnInStages({ steps: 400, stepsPerRound: 40 });
+  const leaver = ofStage(0)[0]!;
+  return { hub, leaver, others: nodes.filter((node) => node !== leaver) };
 }
 
-/** It delivers a few forwards and goes; the others do the rest of the step. */
-function leaveStep(hub: ScriptedOrchestrator, { leaver, others }: { leaver: NodeId; others: readonly NodeId[] }): void {
+/** The others do the rest of the step. */
+function closeWithout(hub: ScriptedOrchestrator, others: readonly NodeId[]): void {
   const { step } = hub.state;
+  finishTraining(hub, others, () => hub.state.step > step);
+}
+
+/** It delivers a few forwards and goes. */
+function leaveStep(hub: ScriptedOrchestrator, { leaver, others }: { leaver: NodeId; others: readonly NodeId[] }): void {
   for (let done = 0; done < 3; done++) {
     const task = hub.tasksOf(leaver).find(({ direction }) => direction === "forward");
     if (task === undefined) break;
@@ -46,10 +43,7 @@ function leaveStep(hub: ScriptedOrchestrator, { leaver, others }: { leaver: Node
   }
   hub.tell(leaver, { type: "leaving", reason: "bye" });
   hub.inbox(leaver).length = 0;
-  while (hub.state.step === step) {
-    hub.work(others);
-    for (const node of others) if (hub.maySeal(node)) hub.seal(node);
-  }
+  closeWithout(hub, others);
 }
 
 const audited = (hub: ScriptedOrchestrator, node: NodeId): number =>
@@ -64,17 +58,32 @@ Deno.test("Leavers: forwards of a round's first step are repeated although their
 
 Deno.test("Leavers: whoever goes with forwards of a later step is drawn as if it were here, and cannot show: all that is not due is lost", () => {
   const { hub, leaver, others } = twoStages();
-  const step = hub.state.step;
-  while (hub.state.step === step) {
-    hub.work([leaver, ...others]);
-    for (const node of [leaver, ...others]) if (hub.maySeal(node)) hub.seal(node);
-  }
+  closeWithout(hub, [leaver, ...others]);
   assert(hub.state.roundUnits.has(leaver));
   leaveStep(hub, { leaver, others });
   assertEquals([hub.state.roundUnits.has(leaver), hub.state.standings.get(leaver)?.lapses], [false, 2]);
   hub.join(leaver);
   hub.load(leaver);
   assertEquals(others.every((node) => hub.state.roundUnits.has(node)), true);
+});
+
+Deno.test("Leavers: a tail that comes back without its gradient, which another makes again, is drawn like everybody", () => {
+  const { hub, nodes, ofStage } = drawnInStages({ steps: 400, stepsPerRound: 40 });
+  closeWithout(hub, nodes);
+  const [tail] = ofStage(1) as [NodeId];
+  const others = nodes.filter((node) => node !== tail);
+  hub.work(others, { until: () => hub.tasksOf(tail).length > 0 });
+  const [turnaround] = hub.tasksOf(tail);
+  hub.finish(tail, turnaround!);
+  const { assignment, header } = hub.state.members.get(tail)!;
+  hub.step({ type: "nodeDisconnected", node: tail });
+  hub.inbox(tail).length = 0;
+  for (let returns = 0; returns < 3; returns++) { // so often that its task goes to others
+    hub.join(tail, { holding: { assignment, round: 0, step: header?.step ?? null, tasks: [] } });
+  }
+  assertEquals([hub.state.work!.contributors.has(tail), hub.state.work!.delivered.has(tail)], [false, true]);
+  closeWithout(hub, others);
+  assertEquals(hub.state.audit.awaited.has(tail), true);
 });
 
 Deno.test("Leavers: what a miner has shown is looked at and repeated after it has left, and costs it nothing", () => {

@@ -2,7 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import { commit } from "../support/swarm/scripted_merge.ts";
-import { check, drawn, fine, merge, show, train } from "../support/swarm/shown_rounds.ts";
+import { check, drawn, fine, finishTraining, merge, show, train } from "../support/swarm/shown_rounds.ts";
 
 Deno.test("Lost rounds: if all miners go before any has delivered a payload, the run goes back to the round's first step", () => {
   const { hub, nodes } = drawn();
@@ -24,10 +24,7 @@ Deno.test("Lost rounds: if all miners go before any has delivered a payload, the
   assertEquals([hub.state.counters.microbatchesCredited, hub.state.reports.length], [before, 1]);
   for (const node of nodes) hub.load(node);
   hub.step({ type: "checkpointWritten", round: hub.state.round, folder: "" });
-  while (hub.state.phase === "training") {
-    hub.work(nodes);
-    for (const node of nodes) if (hub.maySeal(node)) hub.seal(node);
-  }
+  finishTraining(hub, nodes);
   assertEquals([hub.state.step, hub.count("rewound")], [4, 1]);
 });
 

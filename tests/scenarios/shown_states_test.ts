@@ -5,12 +5,13 @@ import { microbatchId, stageIndex, taskId } from "../../core/ids.ts";
 import { timesAsOften } from "../../core/orchestrator/audit/drawn_miners.ts";
 import type { PayloadStats } from "../../core/merge/payload_stats.ts";
 import { commit } from "../support/swarm/scripted_merge.ts";
-import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 import {
   check,
   drawn,
+  drawnInStages,
   faultsOf,
   fine,
+  finishTraining,
   merge,
   paidInLastRound,
   paidRounds,
@@ -136,10 +137,7 @@ Deno.test("Shown states: who does not come back in time, or is away again at the
   assertEquals(paidRounds(gone.hub, gone.away), []);
   const { hub, nodes, away, comeBack } = awayWhenDue();
   comeBack();
-  while (hub.state.phase === "training") {
-    hub.work(nodes);
-    for (const node of nodes) if (hub.maySeal(node)) hub.seal(node);
-  }
+  finishTraining(hub, nodes);
   merge(hub, nodes, () => hub.step({ type: "nodeDisconnected", node: away }));
   assertEquals([hub.state.round, paidRounds(hub, away)], [3, []]);
 });
@@ -185,17 +183,8 @@ Deno.test("Shown states: losses are those of the miner whose gradient counts, no
 });
 
 Deno.test("Shown states: what a miner did before it came back with its stage loaded anew is not repeated with what it shows", () => {
-  const hub = new ScriptedOrchestrator({
-    model: { layers: 2 },
-    pipeline: { stages: 2, codec: "none" },
-    validate: { statesPerRound: 1000, replaysPerMiner: 100 },
-    train: { microbatchesPerStep: 8, steps: 40, stepsPerRound: 2 },
-    swarm: { replicas: 2, validators: 1 },
-    limits: { mergePhaseMs: 600_000, leaseMs: 600_000 },
-  });
-  hub.validator("judge");
-  const nodes = [0, 1, 2, 3].map((i) => hub.ready(`miner-${i}`));
-  const head = nodes.find((node) => hub.state.members.get(node)!.stage === 0)!;
+  const { hub, nodes, ofStage } = drawnInStages({ steps: 40, stepsPerRound: 2 });
+  const head = ofStage(0)[0]!;
   hub.work(nodes);
   for (const node of nodes) hub.seal(node);
   const before = hub.take(head, "runTask");

@@ -5,8 +5,8 @@
  * Every miner has tasks of the round's first step repeated, where every replica still holds exactly the round's parameters, and
  * drawn miners those of later steps, with the parameters that they show (shown_states.ts). Draws come after the miners have
  * delivered, from the round's secret key. Wires are held until the answer arrives. The backlog is bounded: at most one older
- * round waits, and what was shown late two more; beyond that requests are dropped with a warning, given only once while there is no validator. Out of scope:
- * assigning requests and handling missing answers (audit_requests.ts), combining evaluations (held_out), recomputing
+ * round waits, and what was shown late two more; beyond that requests are dropped with a warning, given only once while there is no
+ * validator. Out of scope: assigning requests and handling missing answers (audit_requests.ts), combining evaluations (held_out), recomputing
  * gradients (gradient_audits.ts).
  *
  * A task that one validator found wrong is repeated by a second one, if there is one, and by the hub (referee.ts).

@@ -24,8 +24,8 @@ const mostOften = 4; // times, whoever does so much
 const mostLeaves = 2; // in a round; whoever goes more often loses its place
 
 /**
- * Who is to show its parameters of the closing step: of its contributors, and of those whose forwards were accepted without any
- * gradient, as others did these: else a cheat would leave its gradients to them and never be drawn.
+ * Who is to show its parameters of the closing step: of all whose results were accepted, whether their gradients count or others did
+ * these again: else a cheat would leave its gradients to them and never be drawn.
  */
 export function drawMiners(state: OrchestratorState, open: StepWork): Set<NodeId> {
   const drawn = new Set<NodeId>();
@@ -33,7 +33,7 @@ export function drawMiners(state: OrchestratorState, open: StepWork): Set<NodeId
   const chance = chanceToShow(state);
   if (chance <= 0) return drawn;
   const ofStages = tasksOfStages(state, open);
-  for (const node of new Set([...open.contributors, ...open.forwards.keys()])) {
+  for (const node of open.delivered) {
     const before = audit.drawn.get(node) ?? 0;
     const member = members.get(node);
     if (member === undefined || (!open.contributors.has(node) && member.status !== "active")) continue; // gone since
@@ -85,7 +85,7 @@ export function chanceToShow(state: OrchestratorState): number {
 }
 
 /**
- * The member is going, and others use forwards of its in the open step. It is drawn now, as when the step closes, and if so cannot
+ * The member is going, and others use results of its in the open step. It is drawn now, as when the step closes, and if so cannot
  * show its parameters any more: else a cheat would never be here when a step closes.
  */
 export function drawLeaver(state: OrchestratorState, node: NodeId): void {

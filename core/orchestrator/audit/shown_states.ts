@@ -108,6 +108,15 @@ function checkEffect(node: NodeId, { round, step, stage, change, sketchKey }: Sh
   return { type: "checkState", round, step, stage, node, change, sketchKey };
 }
 
+/** The member is back with what it held, and owes as before. Returns its steps of the open round, which it may not know of. */
+export function owedAgain({ audit, round }: OrchestratorState, { node, assignment }: Member): number[] {
+  const states = audit.awaited.get(node) ?? [];
+  for (const awaited of states) awaited.mayLeave = false;
+  const isUnshown = (each: AwaitedState) =>
+    each.round === round && each.assignment === assignment && each.change === null;
+  return states.filter(isUnshown).map(({ step }) => step);
+}
+
 /** The state that was shown; null if it has been dropped meanwhile. */
 function awaitedCheck(
   { audit }: OrchestratorState,

@@ -131,10 +131,11 @@ export function noteAbsence(
 }
 
 /**
- * The member is gone, and with it its gradients of the open round, which no merge will have. The first time it keeps the pay, if it
- * has worked here for a while, as the work was done and anyone's machine may fail. Else new hotkeys would take turns. If that were so each time, leaving before every merge would earn as much as
- * taking part. So a node that does it again, or has withheld another duty in the round, loses this pay; it counts as withholding
- * its payload, and three such rounds cost the place. Neither being moved or benched by the hub is an absence, as the hub takes
+ * The member is gone, and with it its gradients of the open round, which no merge will have. If it has worked here for a while it
+ * keeps the pay the first time, as the work was done and anyone's machine may fail. If that were so each time, or for newcomers,
+ * leaving before every merge would earn as much as taking part, at least to hotkeys that take turns. So a node that does it
+ * again, is new, or has withheld another duty in the round loses this pay; it counts as withholding its payload, and three such
+ * rounds cost the place. Neither being moved or benched by the hub is an absence, as the hub takes
  * the gradients away itself, nor leaving after the payload was committed.
  */
 export function noteLostGradients(

@@ -12,6 +12,7 @@ import { present } from "../../assert.ts";
 import type { TaskId } from "../../ids.ts";
 import type { Holding } from "../../protocol/message.ts";
 import { type OrchestratorEffect, record, send } from "../event.ts";
+import { owedAgain } from "../audit/shown_states.ts";
 import { noteWithheld } from "./blame.ts";
 import { returnLeases } from "../step/leases.ts";
 import { reissueCredited } from "../step/taking_back.ts";
@@ -65,7 +66,7 @@ export function resumeMember(
       config,
       layersOfStages,
       isKept: true,
-      shows: stepsToShow(state, { member, missed }),
+      shows: owedAgain(state, member).filter((step) => step !== missed?.step), // its own header asks for that one
     }),
     record({ type: "nodeResumed", node, stage: present(member.stage, "an active member has a stage"), tasksReissued }),
   ];
@@ -80,20 +81,6 @@ export function resumeMember(
     effects.push(send(node, { type: "uploadParameters", round: upload.round }));
   }
   return effects;
-}
-
-/** A missed header asks for its own step. */
-function stepsToShow(
-  { audit, round }: OrchestratorState,
-  { member: { node, assignment }, missed }: { member: Member; missed: SentHeader | null },
-): readonly number[] {
-  const shows: number[] = [];
-  for (const awaited of audit.awaited.get(node) ?? []) {
-    awaited.mayLeave = false;
-    const isOpen = awaited.round === round && awaited.assignment === assignment && awaited.change === null;
-    if (isOpen && awaited.step !== missed?.step) shows.push(awaited.step);
-  }
-  return shows;
 }
 
 /** Asks for less than before, with the same deadline. */

@@ -69,19 +69,23 @@ function mayGetNewer(state: OrchestratorState): boolean {
 
 const mostRestarts = 3; // between two merges: who can pay for ever more places must not keep a run from merging
 
-/** Begins the open round anew if wires in it were made up, or all of it is lost. What else the round learned is unharmed, so nobody is a suspect. */
+/**
+ * Begins the open round anew if wires in it were made up, or if all of it is lost. What else the round learned is unharmed, so
+ * nobody is a suspect.
+ */
 export function restartRound(state: OrchestratorState): OrchestratorEffect[] {
-  const lost = redoLostMerge(state);
-  if (lost.length > 0) return lost;
-  const { restartBecause, sources, good, roundFirstStep: step } = state;
+  const { restartBecause, sources, step: from, roundFirstStep: step } = state;
   state.restartBecause = null;
   const isOpen = state.phase === "training" || state.phase === "merging";
-  if (restartBecause === null || !isOpen || sources.round !== state.round || state.restarts >= mostRestarts) return [];
+  const isAllLost = isMergeLost(state);
+  const isWanted = restartBecause !== null || isAllLost;
+  if (!isWanted || !isOpen || sources.round !== state.round || state.restarts >= mostRestarts) return [];
   state.restarts += 1;
   const effects = dropOpenRound(state);
-  const microbatches = goBack(state, { sources, step });
+  const { good } = state;
+  const tokens = goBack(state, { sources, step }) * tokensPerMicrobatch(state.config);
   if (good?.sources.round === sources.round) state.good = { ...good, sources: state.sources };
-  const tokens = microbatches * tokensPerMicrobatch(state.config);
+  if (isAllLost) return [...effects, record({ type: "rewound", step: from, toStep: step, tokens })];
   return [
     ...effects,
     record({ type: "warning", text: `${restartBecause}; the round begins anew without it, at step ${step}` }),
@@ -93,17 +97,8 @@ export function restartRound(state: OrchestratorState): OrchestratorEffect[] {
  * No miner that trained in the round is left, and none has delivered its payload (a power cut at a round's end): the round's steps
  * do not count as trained, as in rewind.ts.
  */
-function redoLostMerge(state: OrchestratorState): OrchestratorEffect[] {
-  const { merge, sources, good, step, roundFirstStep: toStep } = state;
-  if (merge === null || sources.round !== state.round || state.restarts >= mostRestarts) return [];
-  if (!merge.stages.every(isLost) || merge.stages.every(({ replicas }) => replicas === 0)) return [];
-  state.restarts += 1;
-  const effects = dropOpenRound(state);
-  const microbatches = goBack(state, { sources, step: toStep });
-  if (good?.sources.round === sources.round) state.good = { ...good, sources: state.sources };
-  const tokens = microbatches * tokensPerMicrobatch(state.config);
-  return [...effects, record({ type: "rewound", step, toStep, tokens })];
-}
+const isMergeLost = ({ merge }: OrchestratorState): boolean =>
+  merge !== null && merge.stages.every(isLost) && merge.stages.some(({ replicas }) => replicas > 0);
 
 /** One that fails in the merge is not gone, and would fail again. */
 const isLost = ({ participants, payloads, checking, hasFailures }: StageMerge): boolean =>

@@ -146,8 +146,8 @@ export interface StepWork {
   readonly waiting: number[]; // one per stage: its blocked or queued items
   readonly unowned: number[]; // one per stage: of these, the forwards and turnarounds, which any replica may get
   readonly forwards: Map<NodeId, number>; // accepted from each
-  readonly delivered: Set<NodeId>; // whose results have been accepted, of any direction
-  readonly leavers: Set<NodeId>; // of these, who went: nobody can repeat what they did, so it is not paid
+  readonly delivered: Set<NodeId>; // whose results have been accepted, of any direction, and who has not gone since
+  readonly leavers: Set<NodeId>; // who has: nobody can repeat what they did, so it is not paid
   readonly idle: Set<NodeId>[]; // one per stage: contributors without a lease, not yet asked to confirm
   readonly uncounted: Set<NodeId>; // whose devices may hold gradients of tasks that do not count: asked, they repeat the others
   readonly handed: Set<NodeId>; // handed a gradient task in this turn

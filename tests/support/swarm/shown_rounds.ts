@@ -28,6 +28,37 @@ export function drawn(
   return { hub, nodes };
 }
 
+/** Two stages of two replicas and a validator that never answers; every later step is drawn for everybody. */
+export function drawnInStages(train: { steps: number; stepsPerRound: number }) {
+  const hub = new ScriptedOrchestrator({
+    model: { layers: 2 },
+    pipeline: { stages: 2, codec: "none" },
+    validate: { statesPerRound: 1000, replaysPerMiner: 100 },
+    train: { microbatchesPerStep: 8, ...train },
+    swarm: { replicas: 2, validators: 1 },
+    limits: { mergePhaseMs: 600_000, leaseMs: 600_000 },
+  });
+  hub.validator("judge");
+  const nodes = [0, 1, 2, 3].map((i) => hub.ready(`miner-${i}`));
+  return {
+    hub,
+    nodes,
+    ofStage: (stage: number) => nodes.filter((node) => hub.state.members.get(node)?.stage === stage),
+  };
+}
+
+/** Whatever these are given of the open round. */
+export function finishTraining(
+  hub: ScriptedOrchestrator,
+  nodes: readonly NodeId[],
+  isOver = () => hub.state.phase !== "training",
+): void {
+  while (!isOver()) {
+    hub.work(nodes);
+    for (const node of nodes) if (hub.maySeal(node)) hub.seal(node);
+  }
+}
+
 /** The round's two steps; returns the drawn one. */
 export function train(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): number {
   for (let i = 0; i < 2; i++) {
