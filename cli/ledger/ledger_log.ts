@@ -22,7 +22,7 @@ import { putAside } from "../data/put_aside.ts";
 import { exists } from "../run_folder.ts";
 import { headPath, keptLedgerFiles, ledgerFileNames, ledgerPath, readHead } from "./ledger_files.ts";
 import { LedgerReader } from "./ledger_reader.ts";
-import { missingEntries } from "./missing_entries.ts";
+import { gapBefore, missingEntries } from "./missing_entries.ts";
 
 export interface LedgerLogOptions {
   readonly folder: string; // of the run
@@ -57,10 +57,16 @@ async function namesIn(folder: string): Promise<string[]> {
   return ledgerFileNames.filter((_, i) => there[i]);
 }
 
+/** At the log's end; it goes on behind them. */
+interface MissingLines {
+  readonly head: ChainHead;
+  readonly lines: number; // at least
+}
+
 interface EarlierLog {
   readonly reader: LedgerReader;
   readonly recent: readonly string[]; // the last entries
-  readonly proven: SignedHead | null; // lines that are missing at the end; null: none
+  readonly missing: MissingLines | null; // as the head proves
 }
 
 async function readEarlier(options: LedgerLogOptions): Promise<EarlierLog> {
@@ -90,7 +96,7 @@ async function readEarlier(options: LedgerLogOptions): Promise<EarlierLog> {
   const head = await readHead(headPath(path));
   const proves = head !== null && reader.wrong === null &&
     reader.provesMore(head, { run: options.run, hub: options.signer.address });
-  return { reader, recent, proven: proves ? head : null };
+  return { reader, recent, missing: proves ? { head, lines: head.line - reader.head.line } : null };
 }
 
 async function lastEntries(path: string): Promise<string[]> {
@@ -109,7 +115,7 @@ export class LedgerLog {
   readonly #file: RotatingLog;
   readonly #reader: LedgerReader;
   readonly #recent: readonly string[]; // the last entries of earlier processes
-  #proven: SignedHead | null;
+  #missing: MissingLines | null;
   #replayed: MachineEntry[] = [];
   #head: ChainHead;
   #waiting: LogEntry[] = [];
@@ -117,13 +123,13 @@ export class LedgerLog {
   #hasState: boolean; // the file has a line that later ones can follow
   #cancel: Cancel | null = null;
 
-  constructor(options: LedgerLogOptions, { reader, recent, proven }: EarlierLog) {
+  constructor(options: LedgerLogOptions, { reader, recent, missing }: EarlierLog) {
     const { folder, warn, disk } = options;
     const path = ledgerPath(folder);
     this.#options = options;
     this.#reader = reader;
     this.#recent = recent;
-    this.#proven = proven;
+    this.#missing = missing;
     this.#head = reader.head;
     this.#lost = reader.wrong === null ? 0 : 1;
     this.#hasState = reader.lines > 0;
@@ -151,11 +157,13 @@ export class LedgerLog {
     const { run, signer: { address: hub } } = this.#options;
     const { entries, isJoined } = missingEntries(this.#replayed, this.#recent);
     this.#replayed = [];
-    if (isJournaled && isJoined) this.#proven = null; // it gives the entries again
-    const first = entries.find((entry) => entry.type === "step") ?? { step, round };
-    const isGap = !isJoined && first.step !== this.#reader.ledger.nextStep; // steps before it are lost
-    if (entries.length > 0 && (isGap || this.#reader.run === null)) {
-      this.#add({ type: "begun", run, hub, step: first.step, round: first.round, isJournaled });
+    if (isJournaled && isJoined) this.#missing = null; // it gives the entries again
+    const { ledger, run: known } = this.#reader;
+    const gap = isJournaled ? gapBefore(ledger, { entries, end: { step, round } }) : null;
+    if (gap !== null) this.#missing ??= { head: this.#head, lines: 1 };
+    if (gap !== null || (entries.length > 0 && known === null)) {
+      const from = gap ?? { step: ledger.nextStep, round: 0 };
+      this.#add({ type: "begun", run, hub, ...from, isJournaled });
     }
     for (const entry of entries) this.take(entry);
     this.#add({ type: "begun", run, hub, step, round, isJournaled });
@@ -187,7 +195,7 @@ export class LedgerLog {
     const waiting = this.#waiting;
     if (waiting.length === 0 && !signs) return;
     this.#waiting = [];
-    const group = this.#proven === null ? new LineGroup(this.#options, this.#head) : this.#after(this.#proven);
+    const group = this.#missing === null ? new LineGroup(this.#options, this.#head) : this.#after(this.#missing);
     const begins = this.#file.endFileAt(this.#options.fileBytes ?? defaultFileBytes);
     if (this.#lost > 0 || (begins && this.#hasState)) this.#carry(group);
     for (const entry of waiting) this.#put(group, entry);
@@ -196,15 +204,15 @@ export class LedgerLog {
   }
 
   /** Goes on behind lines that are missing, so that whoever verifies the log is told of them. */
-  #after(proven: SignedHead): LineGroup {
-    this.#proven = null;
-    this.#lost = proven.line - this.#reader.head.line;
+  #after({ head, lines }: MissingLines): LineGroup {
+    this.#missing = null;
+    this.#lost = lines;
     const path = ledgerPath(this.#options.folder);
     this.#options.warn(
-      `The last ${this.#lost} lines of '${path}' are missing, as its head proves, and no journal has all that they said: ` +
+      `At least ${lines} lines at the end of '${path}' are missing, and no journal has all that they said: ` +
         "the log says so and goes on; what was reported or decided in them does not count",
     );
-    const group = new LineGroup(this.#options, proven);
+    const group = new LineGroup(this.#options, head);
     group.lines.push(JSON.stringify({ lost: this.#lost }));
     return group;
   }

@@ -6,6 +6,7 @@
  */
 
 import type { MachineEntry } from "../../core/ledger/entry.ts";
+import type { Ledger } from "../../core/ledger/ledger_state.ts";
 
 export interface MissingEntries {
   readonly entries: readonly MachineEntry[];
@@ -22,4 +23,28 @@ export function missingEntries(replayed: readonly MachineEntry[], recent: readon
     }
   }
   return { entries: replayed, isJoined: false };
+}
+
+/** Where a process takes the run up. */
+interface Place {
+  readonly step: number;
+  readonly round: number;
+}
+
+/**
+ * The place that the missing entries begin at, if these, and then `end`, cannot follow what the log says: a step or a report is
+ * neither here nor there. Null: they follow.
+ */
+export function gapBefore(
+  { nextStep, open }: Pick<Ledger, "nextStep" | "open">,
+  { entries, end }: { entries: readonly MachineEntry[]; end: Place },
+): Place | null {
+  const at = entries.findIndex(({ type }) => type === "step");
+  const first = at === -1 ? end : entries[at] as Extract<MachineEntry, { type: "step" }>;
+  const leading = at === -1 ? entries : entries.slice(0, at);
+  const undone = leading.findLast((entry) => entry.type === "undone");
+  const isClosed = undone !== undefined || leading.some(({ type }) => type === "round");
+  const isOtherRound = !isClosed && open.some(({ round }) => round !== first.round);
+  const expected = undone?.type === "undone" ? undone.toStep : nextStep;
+  return first.step !== expected || isOtherRound ? { step: first.step, round: first.round } : null;
 }

@@ -4,6 +4,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { MachineEntry, RoundEntry } from "../../../core/ledger/entry.ts";
 import { scoresEntry, takeEntry } from "../../../core/ledger/ledger.ts";
 import { carriedState, type Ledger, ledgerOf, openLedger, pastRounds } from "../../../core/ledger/ledger_state.ts";
+import { gapBefore } from "../../../cli/ledger/missing_entries.ts";
 import { caveatsOf } from "../../../cli/ledger/verify_text.ts";
 import { withMemoryFolder } from "../../support/scratch_folder.ts";
 import {
@@ -99,7 +100,7 @@ Deno.test("Ledger: a hub without its journal whose log has lost lines that its h
       log.begin({ step: 9, round: 3, isJournaled: false });
       for (const entry of entriesOf({ from: 3, to: 4 })) log.take(entry);
       log.close();
-      assertMatch(warnings.join(), new RegExp(`^The last ${missing} lines of .* are missing`));
+      assertMatch(warnings.join(), new RegExp(`^At least ${missing} lines at the end of .* are missing`));
       const { wrong, lostLines, unprovenRounds, foreignHead } = await verified(folder);
       assertEquals([wrong, lostLines, unprovenRounds, foreignHead], [null, missing, 0, null]);
     });
@@ -187,3 +188,22 @@ Deno.test("Ledger: of a file that only carries the state on the journal's entrie
     const { wrong, lostLines, rounds } = await verified(folder);
     assertEquals([wrong, lostLines, rounds], [null, 0, 4]);
   }));
+
+Deno.test("Ledger: a gap is a step or a report that neither the log nor the journal has", () => {
+  const left = { type: "left", node: right, reason: "asked" } as const;
+  const open = [{ step: 3, round: 1, units: new Map() }, { step: 4, round: 1, units: new Map() }];
+  const undone = { type: "undone", toStep: 3, reason: "all are gone" } as const;
+  for (
+    const [entries, end, gap] of [
+      [[], { step: 5, round: 1 }, null],
+      [[left], { step: 5, round: 1 }, null],
+      [[stepEntry(5), roundEntry(1)], { step: 6, round: 2 }, null],
+      [[roundEntry(1)], { step: 5, round: 2 }, null],
+      [[undone, stepEntry(3)], { step: 4, round: 1 }, null],
+      [[], { step: 6, round: 1 }, { step: 6, round: 1 }], // a step
+      [[], { step: 5, round: 2 }, { step: 5, round: 2 }], // a report
+      [[stepEntry(6), roundEntry(2)], { step: 7, round: 3 }, { step: 6, round: 2 }], // both
+      [[undone, stepEntry(4)], { step: 5, round: 1 }, { step: 4, round: 1 }],
+    ] as const
+  ) assertEquals(gapBefore({ nextStep: 5, open }, { entries, end }), gap, JSON.stringify([entries, end]));
+});
