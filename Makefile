@@ -45,10 +45,11 @@ ok: setup static tidy unit scenarios attack conformance seeds ## run before a co
 
 static: setup
 	@mkdir -p $(RESULTS); rm -f $(RESULTS)/static_*.failed; status=0; \
+	deno check --quiet $(FOLDERS) & types=$$!; \
 	deno fmt --check || { touch $(RESULTS)/static_format.failed; status=1; }; \
 	deno lint; lint=$$?; [ $$lint -lt 128 ] || { echo "deno lint was ended by a signal ($$lint), running it again"; deno lint; lint=$$?; }; \
 	[ $$lint -eq 0 ] || { touch $(RESULTS)/static_lint.failed; status=1; }; \
-	deno check --quiet $(FOLDERS) || { touch $(RESULTS)/static_types.failed; status=1; }; \
+	wait $$types || { touch $(RESULTS)/static_types.failed; status=1; }; \
 	exit $$status
 
 tidy: setup ## floor plan, import cycles, sizes, names

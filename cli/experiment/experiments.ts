@@ -78,9 +78,13 @@ const sparse = (density: number, learningRate: number): Settings => ({
 /** At `tiny`, whose embeddings are a third, a payload is then a hundredth of float32's. */
 const hundredth = sparse(1 / 30, 2);
 
-const swarm = (name: string, { share, stepsPerRound }: { share: number; stepsPerRound: number }): Row => ({
+const swarm = (name: string, { codec = "q5block", share, stepsPerRound }: {
+  codec?: Codec;
+  share: number;
+  stepsPerRound: number;
+}): Row => ({
   name,
-  settings: (width) => ({ ...wire("q5block", [share, ""]).settings(width), "train.stepsPerRound": stepsPerRound }),
+  settings: (width) => ({ ...wire(codec, [share, ""]).settings(width), "train.stepsPerRound": stepsPerRound }),
 });
 
 /** Equal tokens: larger steps are fewer. */
@@ -192,6 +196,7 @@ export const experiments: Readonly<Record<string, Experiment>> = {
       swarm("q5block 3d/16, every 20", { share: 3 / 16, stepsPerRound: 20 }),
       row("none, every 20", { "pipeline.codec": "none", "train.stepsPerRound": 20 }),
       swarm("q5block d/16, every step", { share: 1 / 16, stepsPerRound: 1 }),
+      swarm("q4block 3d/64, every step", { codec: "q4block", share: 3 / 64, stepsPerRound: 1 }), // 1/73 at d 256
     ],
   },
   links: {

@@ -95,7 +95,7 @@ Deno.test("Lab: an interrupted run ends at once", async () => {
 
 Deno.test("Experiment: gaps and their standard error are those of its runs", async () => {
   const host = new FakeHost();
-  const words = "experiment codecs --size toy --steps 2 --seeds 2 --device reference --json".split(" ");
+  const words = "experiment codecs --size toy --steps 2 --seeds 2 --threads 1 --json".split(" ");
   assertEquals(await main(words, host, commandTable), 0, host.written.stderr);
   const lines = host.written.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
   const runs = lines.filter(({ type }) => type === "run");
@@ -119,9 +119,9 @@ Deno.test("Experiment: gaps and their standard error are those of its runs", asy
 });
 
 Deno.test("Experiment: the task that needs depth is learned through wires, and its rows are told apart", async () => {
-  const words = "experiment depth --steps 30 --seeds 1 --rows zero,tail --threads 1 --json --set".split(" ");
+  const words = "experiment depth --steps 20 --seeds 1 --rows zero,tail --threads 1 --json --set".split(" ");
   const host = new FakeHost();
-  const small = "train.sequencesPerMicrobatch=4";
+  const small = "train.sequencesPerMicrobatch=4,validate.heldOutSequences=32";
   assertEquals(await main([...words, small], host, commandTable), 0, host.written.stderr);
   const { experiment, rows } = JSON.parse(host.written.stdout.trimEnd().split("\n").at(-1)!);
   assertEquals([experiment, rows.map(({ name }: { name: string }) => name)], ["depth", ["none", "zero", "tail alone"]]);

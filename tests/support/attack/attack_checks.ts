@@ -26,7 +26,7 @@ export interface Row extends Attack {
 }
 
 const [most, only] = [Deno.env.get("SEEDS"), Deno.env.get("SEED")];
-const isWholeTable = most !== undefined || only !== undefined;
+export const isWholeTable = most !== undefined || only !== undefined;
 export const seeds = only === undefined
   ? Array.from({ length: Math.min(4, Number(most ?? 1)) }, (_, i) => i + 1)
   : [Number(only)];

@@ -48,8 +48,10 @@ const manyRows = (): StageSpec =>
     0,
   );
 
-async function assertSameBits(open: Open): Promise<void> {
-  for (const { name, spec } of [...computeCases(), { name: "many rows", spec: manyRows() }]) {
+/** `only`: parts of the names of cases; a software driver takes long to build stages. */
+async function assertSameBits(open: Open, only?: readonly string[]): Promise<void> {
+  const cases = computeCases().filter(({ name }) => only === undefined || only.some((part) => name.includes(part)));
+  for (const { name, spec } of [...cases, { name: "many rows", spec: manyRows() }]) {
     const held = await resultsOf(open, { spec, options: { activationBytes: 0 } });
     for (const activationBytes of [0, 2 ** 20]) {
       const options = { recomputes: true, activationBytes };
@@ -63,7 +65,8 @@ Deno.test("Recomputed blocks: every result has the bits of held activations on t
 });
 
 gpuTest("Recomputed blocks: every result has the bits of held activations on the adapter", async ({ gpu, kernels }) => {
-  await assertSameBits((spec, options) => createWebGpuStage(gpu, spec, { kernels, ...options }));
+  const ofEveryRole = ["head, codec iota, 2 layers", "3 layers, 4:4 heads", "q5block, both ends", "tail, codec none"];
+  await assertSameBits((spec, options) => createWebGpuStage(gpu, spec, { kernels, ...options }), ofEveryRole);
 });
 
 /** What the parts of the feed-forward half make is what the whole would: the reference knows no parts. */
