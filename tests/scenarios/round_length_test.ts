@@ -3,7 +3,7 @@
 import { assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
 import { openInterval, stepsFor, timesOf } from "../../core/merge/interval.ts";
-import { measuredSteps, renewInterval } from "../../core/orchestrator/merge/round_length.ts";
+import { renewInterval, stepsOfRound } from "../../core/orchestrator/merge/round_length.ts";
 import { resolveConfig } from "../../core/config/parse.ts";
 import { commit, merging, reduceAll } from "../support/swarm/scripted_merge.ts";
 import type { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
@@ -90,6 +90,21 @@ Deno.test("Round length: the run's own steps and merges are measured, and the re
   assertEquals(told.slice(0, 5), [2, 4, 8, 16, 18]);
 });
 
+Deno.test("Round length: the last round takes the steps left with it, if they are less than half of one and it may be so long", () => {
+  const roundsOf = (steps: number, mostStepsPerRound = 30) => {
+    const { hub, nodes } = merging(2, { train: { ...measured.train, steps, mostStepsPerRound } });
+    const found = [1];
+    while (found.reduce((sum, each) => sum + each) < steps) {
+      mergeIn(hub, nodes, 2_000);
+      found.push(trainRound(hub, nodes, 1_000));
+    }
+    return found;
+  };
+  assertEquals(roundsOf(18), [1, 2, 4, 11], "of 11 steps left 8 are a round");
+  assertEquals(roundsOf(19), [1, 2, 4, 8, 4], "of 12 as well, and the 4 that are left another");
+  assertEquals(roundsOf(18, 8), [1, 2, 4, 8, 3], "no longer than a round may be");
+});
+
 Deno.test("Round length: a merge that a restart interrupted measures nothing", () => {
   const { hub, nodes } = merging(2, measured);
   mergeIn(hub, nodes, 2_000);
@@ -97,5 +112,5 @@ Deno.test("Round length: a merge that a restart interrupted measures nothing", (
   hub.state.interval.steps = 4;
   hub.step({ type: "restarted", changes: [], lost: [] });
   renewInterval(hub.state, 1e9);
-  assertEquals(measuredSteps(hub.state), 4);
+  assertEquals(stepsOfRound(hub.state), 4);
 });

@@ -2,8 +2,8 @@
  * The length of the open round: as configured, or as the last round's steps and merge suggest (core/merge/interval.ts).
  *
  * Invariants: no measured round is more than twice or less than half as long as the one before, so one slow merge, which a
- * member may have caused, changes little; none has more than `train.mostStepsPerRound` steps. A round that a restart
- * interrupted measures nothing.
+ * member may have caused, changes little; none has more than `train.mostStepsPerRound` steps. The run's last one takes a rest of
+ * less than half a round with it, within that limit. A round that a restart interrupted measures nothing.
  */
 
 import { isMeasured, longestRound } from "../../config/round_length.ts";
@@ -21,12 +21,18 @@ export function roundIsOver(state: OrchestratorState): boolean {
 /** Steps of the open round, if nothing ends it early. Configured rounds end at multiples of their length. */
 export function stepsOfRound(state: OrchestratorState): number {
   const { train } = state.config;
-  if (isMeasured(train)) return measuredSteps(state);
+  if (isMeasured(train)) return withRest(state, measuredSteps(state));
   return train.stepsPerRound - state.roundFirstStep % train.stepsPerRound;
 }
 
+/** A merge after a step or two at the run's end would cost as much as any other and gain little. */
+function withRest({ config: { train }, roundFirstStep }: OrchestratorState, steps: number): number {
+  const left = train.steps - roundFirstStep;
+  return left > steps && left < 1.5 * steps ? Math.min(left, longestRound(train)) : steps;
+}
+
 /** Steps of the open round, where they are measured. The configuration's limit may have changed since. */
-export function measuredSteps({ config, interval }: Pick<OrchestratorState, "config" | "interval">): number {
+function measuredSteps({ config, interval }: Pick<OrchestratorState, "config" | "interval">): number {
   return Math.min(interval.steps, longestRound(config.train));
 }
 

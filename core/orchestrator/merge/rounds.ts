@@ -17,7 +17,7 @@ import { forgetWays } from "../audit/shown_ends.ts";
 import { endShowing } from "../audit/shown_states.ts";
 import { ageStandings } from "../members/blame.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
-import { measuredSteps, renewInterval } from "./round_length.ts";
+import { renewInterval, stepsOfRound } from "./round_length.ts";
 import { holdsAgreed, type StageMerge } from "./merge_state.ts";
 import { rebalance } from "../members/rebalance.ts";
 import type { OrchestratorState } from "../state.ts";
@@ -94,7 +94,7 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
       bytesPerMiner: bytes / miners,
       mergeMs: nowMs - merge.startedMs,
       ...(merge.waitedMs > 0 ? { waitedMs: merge.waitedMs } : {}),
-      ...(isMeasured(state.config.train) ? { nextSteps: measuredSteps(state) } : {}),
+      ...(isMeasured(state.config.train) ? { nextSteps: stepsOfRound(state) } : {}),
       draws,
     }),
   ];
