@@ -10,7 +10,7 @@ import type { DutyRecord } from "../../chain/duty/duty.ts";
 import type { DutyHealth } from "../../chain/duty/health.ts";
 import type { HotkeyPair } from "../../chain/wallet/hotkey.ts";
 import type { ChainConfig } from "../../core/config/config.ts";
-import type { MinerScore } from "../../core/score/work_score.ts";
+import { type MinerScore, roundsUntilDue } from "../../core/score/work_score.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import { type CommandTo, nodeCommand, withWholeCommands } from "../chain/text/next_command.ts";
 import type { CommandContext } from "../command.ts";
@@ -40,6 +40,7 @@ export class ValidatorChain {
   #connected: Promise<void> | null = null;
   #endpoint: string | null = null;
   #newest: Newest | null = null;
+  #isWaitSaid = false;
   #outage: string | null = null; // why no endpoint is reachable
   #tally = { weightsSet: 0, weightsRevealed: 0, weightsChecked: 0, weightsMissing: 0 };
 
@@ -55,9 +56,19 @@ export class ValidatorChain {
   }
 
   scored(round: number, scores: readonly MinerScore[]): void {
+    if (round < roundsUntilDue && scores.every(({ score }) => score === 0)) return this.#sayNothingIsDue();
     const byHotkey = Object.fromEntries(scores.map(({ miner, score }) => [miner, score]));
     this.#newest = { round, byHotkey };
     this.#keeper?.scored(round, byHotkey);
+  }
+
+  /** The first rounds are not due yet: there is nothing to set, and nothing is wrong. */
+  #sayNothingIsDue(): void {
+    if (this.#isWaitSaid || this.#connected === null) return;
+    this.#isWaitSaid = true;
+    this.#options.context.output.line(
+      `weights: none yet, as work counts ${roundsUntilDue} rounds after it was done, or when the run ends`,
+    );
   }
 
   /** Waits for the last scores to land when the run is over; an interruption ends the wait. */

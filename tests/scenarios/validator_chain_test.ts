@@ -1,4 +1,4 @@
-/** A validator at a chain whose endpoint disappears: its messages to the owner and its summary. */
+/** What a validator tells its owner of its chain: while nothing is due, and when the endpoint disappears; its summary. */
 
 import { assertEquals, assertMatch } from "@std/assert";
 import { localGenesis } from "../../chain/local/genesis.ts";
@@ -7,6 +7,7 @@ import { hotkeyOfMiniSecret } from "../../chain/wallet/hotkey.ts";
 import { serveLedger } from "../../cli/chain/serve_ledger.ts";
 import type { CommandContext } from "../../cli/command.ts";
 import { ValidatorChain } from "../../cli/duty/validator_chain.ts";
+import { nodeId } from "../../core/ids.ts";
 import { EventLog } from "../support/event_log.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 
@@ -24,6 +25,31 @@ function contextOf(said: EventLog<Said>, folder: string): CommandContext {
   };
   return { output, dataFolder: () => folder } as unknown as CommandContext;
 }
+
+Deno.test("Validator: scores of nothing before the first work is due are said once, and nothing is sent", () =>
+  withScratchFolder(async (folder) => {
+    const linesOf = async (rounds: readonly number[], score: number) => {
+      const ledger = LocalLedger.open({ path: ":memory:", genesis: localGenesis({ blockMs: 50 }) });
+      const said = new EventLog<Said>();
+      const { url, close } = await serveLedger({ ledger, host: "127.0.0.1", port: 0 });
+      const signer = hotkeyOfMiniSecret(new Uint8Array(32).fill(4));
+      const failure = Promise.withResolvers<never>();
+      const chain = new ValidatorChain({
+        ...{ context: contextOf(said, folder), signer, versionKey: 0n, onFailure: failure.reject },
+      });
+      chain.begin({ network: url, netuid: 9 });
+      await said.next("chainConnected");
+      for (const round of rounds) chain.scored(round, [{ miner: nodeId("5D"), score }]);
+      await chain.end({ isFinished: true, interruption: AbortSignal.timeout(100) });
+      await close();
+      ledger.close();
+      const texts = said.all.flatMap(({ type, text }) => type === "line" ? [String(text).split(" ")[0]] : []);
+      return texts.filter((word) => word !== "chain:");
+    };
+    assertEquals(await linesOf([0, 1, 3], 0), ["weights:"]);
+    assertEquals(await linesOf([3], 1), ["the"], "the run is over; sending its last weights");
+    assertEquals(await linesOf([4], 0), ["the"], "by then somebody's work should be due");
+  }));
 
 Deno.test("Validator: an endpoint that is gone is told at once, as its end is, and the summary says that the chain is out of reach", () =>
   withScratchFolder(async (folder) => {
