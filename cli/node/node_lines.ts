@@ -4,6 +4,7 @@ import type { MinerRecord } from "../../core/miner/event.ts";
 import type { ValidatorRecord } from "../../core/validator/event.ts";
 import type { AuditTally } from "../screen/audit_tally.ts";
 import { byteSize, decimal, duration, plural } from "../screen/format.ts";
+import { noticeText } from "../screen/node/notice_text.ts";
 
 /** Lines for a miner's owner; tasks are counted, not listed. */
 export function minerLine(record: MinerRecord): string | null {
@@ -26,6 +27,8 @@ export function minerLine(record: MinerRecord): string | null {
       return `stage ${record.stage}: cannot be loaded (${record.code}): ${record.detail}`;
     case "roundMerged":
       return `round ${record.round}: merged, parameters ${record.parameters.slice(0, 12)}`;
+    case "notice":
+      return noticeText(record);
     case "refused":
       return `refused (${record.code}): ${record.detail}`;
     case "stopped":

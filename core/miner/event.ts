@@ -9,6 +9,7 @@ import type { BlobRef, Direction, StageIndex, TaskId } from "../ids.ts";
 import type { Subject } from "../statements/findings.ts";
 import type { HubMessage, LoadingPart, NodeMessage, ParameterSource, Peer } from "../protocol/message.ts";
 import type { Slice, WeightedPayload } from "../protocol/message.ts";
+import type { Notice } from "../protocol/notice.ts";
 
 /** A task's place in the gradient and what is needed to repeat it. */
 export interface LoggedTask {
@@ -92,6 +93,7 @@ export type MinerRecord =
   | { type: "stepApplied"; step: number; tasks: number; replayed: boolean }
   | { type: "roundMerged"; round: number; parameters: string }
   | { type: "refused"; code: string; detail: string }
+  | Notice
   | { type: "stopped"; finished: boolean; reason: string };
 
 export type MinerEffect =

@@ -175,6 +175,8 @@ function onPlainMessage(state: MinerState, message: Exclude<HubMessage, RunTask>
       return [reduceBeside(state, message)];
     case "uploadParameters":
       return [beside(state, message, { type: "uploadParameters" })];
+    case "notice":
+      return [record(message)];
     case "reject":
       return [record({ type: "refused", code: message.fault.code, detail: message.fault.detail })];
     case "stop":

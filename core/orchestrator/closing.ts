@@ -12,6 +12,7 @@ import { isProbe } from "./audit/audit_state.ts";
 import { endAllShowing, hasUnshown } from "./audit/shown_states.ts";
 import { reportEnd } from "./audit/work_report.ts";
 import { type OrchestratorEffect, record, send } from "./event.ts";
+import { sendNotices } from "./members/notices.ts";
 import type { OrchestratorState } from "./state.ts";
 import { keptRefs } from "./step/step_outcome.ts";
 import { refsOfWork } from "./step/step_state.ts";
@@ -61,6 +62,7 @@ export function finish(state: OrchestratorState, end: { finished: boolean; reaso
   const stops = [...state.members.keys()].map((node) => send(node, { type: "stop", ...end }));
   const held = heldSegments(state);
   return [
+    ...sendNotices(state),
     ...stops,
     ...(held.length === 0 ? [] : [{ type: "release" as const, refs: held }]),
     record({ type: "runFinished", step: state.step, ...end }),

@@ -37,6 +37,7 @@ export function assertInvariants(state: OrchestratorState): void {
   for (const member of state.members.values()) progress += member.roundTasks;
   assert(progress === state.progress, `Progress must be ${progress}: current value is ${state.progress}`);
   assert(state.sources.round <= state.round, "Sources must not be newer than the round");
+  assert(state.notices.length === 0, "Members must be told of their conduct at once");
   for (const member of state.members.values()) assertMember(state, member);
   for (const [stage, roster] of state.rosters.entries()) assertRoster(state, { stage, roster });
   if (state.work !== null) assertWork(state, state.work);

@@ -73,6 +73,7 @@ import {
   replaceLateUploaders,
 } from "./merge/uploads.ts";
 import { openStep } from "./step/wiring.ts";
+import { sendNotices } from "./members/notices.ts";
 import { noteAsked, noteHeard } from "./members/talk.ts";
 import { recordUnserved, unservedStages } from "./members/unserved.ts";
 
@@ -124,10 +125,9 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
     case "mergeUnavailable":
       return onMergeUnavailable(state, event);
     case "mergeRefereed": {
-      const { round, stage, slices, parameters, momentum } = event;
+      const { type: _, parameters, momentum, ...of } = event;
       const merged = { parameters, momentum };
-      const repeated = onMergeRepeated(state, { round, stage, merged });
-      return [...repeated, ...onMergeRefereed(state, { round, stage, slices, merged })];
+      return [...onMergeRepeated(state, { ...of, merged }), ...onMergeRefereed(state, { ...of, merged })];
     }
     case "stageRestored":
       return onStageRestored(state, event);
@@ -322,7 +322,7 @@ function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] 
   effects.push(...continueUpload(state, nowMs), ...leaseWork(state, nowMs), ...requestSeals(state, nowMs));
   offerTrials(state);
   effects.push(...requestAudits(state, nowMs), ...refereeNext(state), ...settleRounds(state));
-  return [...effects, ...closeRun(state, nowMs)];
+  return [...effects, ...closeRun(state, nowMs), ...sendNotices(state)];
 }
 
 /** Starts what follows a closed step: the next one, or the merge that ends the round. */

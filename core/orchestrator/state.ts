@@ -13,6 +13,7 @@ import type { StageSpec } from "../model/spec.ts";
 import { forwardUnits } from "../model/task_flops.ts";
 import { openStream, type Stream } from "../prng.ts";
 import type { ParameterSource, Role } from "../protocol/message.ts";
+import type { Notice } from "../protocol/notice.ts";
 import { chainStart } from "../statements/work_chain.ts";
 import { addRequest, newAuditWork } from "./audit/audit_queue.ts";
 import { type AuditWork, evaluationOf } from "./audit/audit_state.ts";
@@ -113,7 +114,7 @@ export interface RoundReport {
  * Of the state's shape and of what the machine makes of an event: a journal of another one cannot be replayed. A test fails when
  * the shape changes without it.
  */
-export const stateVersion = 19;
+export const stateVersion = 20;
 
 export type Phase = "gathering" | "training" | "merging" | "closing" | "finished";
 
@@ -158,6 +159,7 @@ export interface OrchestratorState {
   readonly talk: Map<NodeId, Talk>; // of the open round
   readonly claims: Map<NodeId, number>; // in the open round: microbatches made again because this node contradicted another
   readonly resting: NodeId[]; // members about to lose their place
+  readonly notices: { readonly node: NodeId; readonly notice: Notice }[]; // yet to be sent
   readonly qualities: Map<NodeId, number>; // shares of pay below 1, by the last trial: audit/held_out/payload_trials.ts
   readonly unpaid: Set<NodeId>; // withheld a duty in the open round
   roundRates: number; // sum of the learning rates of the open round's closed steps
@@ -237,6 +239,7 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     talk: new Map(),
     claims: new Map(),
     resting: [],
+    notices: [],
     qualities: new Map(),
     unpaid: new Set(),
     roundRates: 0,

@@ -15,12 +15,13 @@ import type {
   RequestFailed,
   WorkReport,
 } from "./audit_messages.ts";
+import type { Notice } from "./notice.ts";
 import type { RunConfig } from "../config/config.ts";
 import type { Fault } from "../fault.ts";
 import type { InitialSource, StoredSource } from "./stored_source.ts";
 import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../ids.ts";
 
-export const PROTOCOL_VERSION = 17;
+export const PROTOCOL_VERSION = 18;
 
 export type Role = "miner" | "validator";
 
@@ -344,5 +345,6 @@ export type HubMessage =
   | RepeatGradient
   | GradientClaimed
   | WorkReport
+  | Notice
   | Reject
   | Stop;

@@ -10,6 +10,7 @@ import type { RunConfig } from "../../core/config/config.ts";
 import { parseRunConfig } from "../../core/config/parse.ts";
 import { tasksOfPart } from "../../core/protocol/audit_messages.ts";
 import type { HubMessage } from "../../core/protocol/message.ts";
+import { duties } from "../../core/protocol/notice.ts";
 import { mostFollowed } from "../../core/protocol/stored_source.ts";
 import { passPattern } from "../auth/peer_pass.ts";
 import { type MessageRules, readMessage } from "./schema_message.ts";
@@ -44,6 +45,13 @@ const config = v.pipe(
     return NEVER;
   }),
 );
+
+const about = <Name extends string>(name: Name) => ({ type: v.literal("notice"), about: v.literal(name) });
+const notices = [
+  v.strictObject({ ...about("withheld"), duty: v.picklist(duties), round: count }),
+  v.strictObject({ ...about("rest"), untilRound: count }),
+  v.strictObject({ ...about("forfeit"), fromRound: count }),
+] as const;
 
 const parameterSource = v.variant("type", [
   v.strictObject({ type: v.literal("initial") }),
@@ -200,6 +208,7 @@ const rules: MessageRules<HubMessage> = {
       v.check(({ miners, units }) => miners.length === units.length, "there must be one count of units per miner"),
     ),
   },
+  notice: { schema: v.variant("about", notices) },
   reject: { schema: v.strictObject({ type: v.literal("reject"), fault: faultValue }) },
   stop: { schema: v.strictObject({ type: v.literal("stop"), finished: flag, reason: text }) },
 };

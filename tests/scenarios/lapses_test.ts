@@ -1,9 +1,9 @@
 /** Merge duties that a node withholds: every pattern is counted, and bad luck is not. */
 
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { fault } from "../../core/fault.ts";
 import type { NodeId } from "../../core/ids.ts";
-import { isResting, isUnreliable, noteLostGradients } from "../../core/orchestrator/members/blame.ts";
+import { isResting, isUnreliable, noteLostGradients, roundsRemembered } from "../../core/orchestrator/members/blame.ts";
 import { commit, hubMerges, merging, reduceAll } from "../support/swarm/scripted_merge.ts";
 import type { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 
@@ -42,6 +42,16 @@ Deno.test("Lapses: who refuses its part is paid half, the second time nothing, a
     assertEquals([share > 0, share <= 0.75], [round === 0, true], `round ${round}`);
   }
   assertEquals([isResting(hub.state, liar!), hub.state.members.get(liar!)?.stage], [true, null]);
+  const told = hub.inbox(liar!).flatMap((message) => message.type === "notice" ? [message] : []);
+  const rest = { type: "notice", about: "rest", untilRound: 2 + roundsRemembered } as const;
+  assertEquals(told.map((notice) => notice.about === "withheld" ? notice.round : notice), [0, 1, 2, rest]);
+  for (const node of others) assert(hub.inbox(node).every(({ type }) => type !== "notice"), "nobody else is told");
+  hub.join(liar!);
+  assertEquals(
+    hub.inbox(liar!).findLast(({ type }) => type === "notice"),
+    rest,
+    "nor is it forgotten by a new process",
+  );
 });
 
 Deno.test("Lapses: who leaves while it owes an answer has withheld it, who is lost once has not, who is lost in every merge has", () => {

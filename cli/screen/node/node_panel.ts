@@ -22,6 +22,7 @@ import {
 } from "../format.ts";
 import type { FrameRoom } from "../live_screen.ts";
 import type { LinkRates } from "./link_meter.ts";
+import { noticeText } from "./notice_text.ts";
 import { type Doing, loadingLeftMs, type LoadingView, type NodeScreenView, paceOf } from "./node_view.ts";
 
 const labelWidth = 9;
@@ -72,6 +73,7 @@ function minerRows(view: NodeScreenView, facts: NodeFacts, { width, nowMs }: Fra
     ["done", `${plural(tasks, "task")}, ${plural(steps, "step")}, ${plural(merges, "merge")}${speed}`],
     ["machine", machineText(view, pace)],
     ["link", linkText(view, facts, nowMs)],
+    ...(view.notice === null ? [] : [["notice", noticeText(view.notice)] as const]),
     ...earnedRows(view),
   ];
 }
@@ -113,6 +115,8 @@ function doingText(doing: Doing, { nowMs, width }: { nowMs: number; width: numbe
       }: paused, a stage lacks a miner, or others are faster`;
     case "resting":
       return `resting: ${printable(doing.reason)}`;
+    case "benched":
+      return noticeText({ type: "notice", about: "rest", untilRound: doing.untilRound });
     case "deviceLost":
       return `opening its device again: ${printable(doing.reason)}`;
   }

@@ -5,6 +5,7 @@
  */
 
 import type { LoadingPart } from "../../../core/protocol/message.ts";
+import type { Notice } from "../../../core/protocol/notice.ts";
 import type { NodeEvent } from "./node_event.ts";
 
 const recentMs = 60_000;
@@ -29,6 +30,7 @@ export type Doing =
   | { readonly type: "working" }
   | { readonly type: "idle"; readonly sinceMs: number }
   | { readonly type: "resting"; readonly reason: string }
+  | { readonly type: "benched"; readonly untilRound: number }
   | { readonly type: "deviceLost"; readonly reason: string };
 
 export interface RoundRow {
@@ -56,6 +58,7 @@ export interface NodeScreenView {
   computeMs: number;
   recent: { readonly atMs: number; readonly direction: string; readonly computeMs: number }[]; // tasks of the last minute
   rounds: RoundRow[]; // the newest, oldest first
+  notice: Notice | null; // the last one about its pay
   deviceLosses: number;
   chain: Extract<NodeEvent, { type: "chainHealth" }> | null;
   weightsBlock: number | null; // the last block with this validator's weights
@@ -80,6 +83,7 @@ export const openNodeView = (role: NodeScreenView["role"], startedAtMs: number):
   computeMs: 0,
   recent: [],
   rounds: [],
+  notice: null,
   deviceLosses: 0,
   chain: null,
   weightsBlock: null,
@@ -118,6 +122,11 @@ export function foldNode(view: NodeScreenView, event: NodeEvent, atMs: number): 
     case "loadFailed":
     case "kept":
       return foldStage(view, event, atMs);
+    case "notice":
+      if (event.about === "rest") {
+        Object.assign(view, { stage: null, doing: { type: "benched", untilRound: event.untilRound } });
+      } else view.notice = event;
+      return;
     case "idle":
       view.doing = event.isOver ? { type: "working" } : { type: "idle", sinceMs: atMs - event.idleMs };
       return;

@@ -10,6 +10,7 @@
 import type { NodeId } from "../../ids.ts";
 import { firstNotDue } from "../../score/work_score.ts";
 import { hasLapsed, noteAbsence, noteWithheld, roundsRemembered } from "../members/blame.ts";
+import { notify } from "../members/notices.ts";
 import type { OrchestratorState } from "../state.ts";
 
 /** Asked before the lapse is noted. */
@@ -35,6 +36,7 @@ export function forfeit(
   if (lost.length === 0) return;
   for (const { units } of lost) units.set(node, 0); // and not nothing: a validator that returns gets the reports again
   forfeits.set(node, Math.min(from, forfeits.get(node) ?? from));
+  notify(state, node, { type: "notice", about: "forfeit", fromRound: Math.min(...lost.map(({ round }) => round)) });
 }
 
 /** The member goes, or has gone, without showing what it was to show. `fromRound`: the first of that. */

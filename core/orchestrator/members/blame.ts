@@ -16,7 +16,9 @@
 import type { Fault } from "../../fault.ts";
 import type { NodeId } from "../../ids.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
-import type { Duty, MergeDuty, Standing } from "./standing.ts";
+import type { Duty, MergeDuty } from "../../protocol/notice.ts";
+import { notify } from "./notices.ts";
+import type { Standing } from "./standing.ts";
 import type { OrchestratorState } from "../state.ts";
 
 export const mostStrikes = 3;
@@ -89,7 +91,10 @@ interface DutyOf {
 /** The member owed an answer and let the deadline pass, or said that none will come. */
 export function noteWithheld(state: OrchestratorState, { node, duty }: DutyOf): void {
   const standing = standingOf(state, node);
-  if (duty !== "tasks") state.unpaid.add(node); // an undone task is unpaid anyway
+  if (duty !== "tasks") { // an undone task is unpaid anyway
+    if (!state.unpaid.has(node)) notify(state, node, { type: "notice", about: "withheld", duty, round: state.round });
+    state.unpaid.add(node);
+  }
   if (duty !== "tasks" && duty !== "confirming") return noteLapse(state, { node, duty });
   standing.withheld[duty] += 1;
   if (standing.withheld[duty] < mostWithheld[duty]) return;
@@ -180,6 +185,13 @@ export function hasLapsed({ standings }: OrchestratorState, node: NodeId): boole
 export function sendToRest(state: OrchestratorState, node: NodeId, times = 1): void {
   standingOf(state, node).restUntilRound = state.round + times * roundsRemembered;
   state.resting.push(node);
+  notifyOfRest(state, node);
+}
+
+/** Also when it comes back, as its owner may have started it anew. */
+export function notifyOfRest(state: OrchestratorState, node: NodeId): void {
+  const untilRound = state.standings.get(node)?.restUntilRound ?? 0;
+  if (untilRound > state.round) notify(state, node, { type: "notice", about: "rest", untilRound });
 }
 
 /** Notes something out of the ordinary that proves nothing. */

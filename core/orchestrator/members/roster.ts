@@ -21,7 +21,7 @@ import { noteUnshown } from "../audit/shown_states.ts";
 import { placeValidator } from "../audit/validator_places.ts";
 import { type OrchestratorEffect, record, reject, send } from "../event.ts";
 import { lookSoon, reissueWorkOf } from "../step/leases.ts";
-import { isResting, noteAbsence, noteLostGradients, noteWithheld } from "./blame.ts";
+import { isResting, noteAbsence, noteLostGradients, noteWithheld, notifyOfRest } from "./blame.ts";
 import { stageCapacities } from "./capacity.ts";
 import { awaitLoading } from "./loading.ts";
 import { coverDeserted, floorReplicas } from "./rebalance.ts";
@@ -62,8 +62,11 @@ export function onJoin(
   const noRoom = roomFault(state, { node, role });
   if (noRoom !== null) return [...effects, { type: "disconnect", node, fault: noRoom }];
   state.members.set(node, member);
-  if (role === "miner") awaitAssign(state, member);
-  else admitValidator(state, node);
+  if (role === "validator") admitValidator(state, node);
+  else {
+    awaitAssign(state, member);
+    notifyOfRest(state, node);
+  }
   const { config, layersOfStages } = state;
   return [
     ...effects,

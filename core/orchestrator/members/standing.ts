@@ -1,9 +1,5 @@
 /** What the hub remembers of a hotkey's conduct beyond its membership, as data. Owns the shape; the rules are in blame.ts. */
 
-/** Duties a member owes the others; `tasks` are expired leases. */
-export type Duty = "tasks" | "confirming" | MergeDuty;
-export type MergeDuty = "committing" | "reducing" | "applying" | "uploading" | "showing";
-
 /** A hotkey's record, which outlives its membership: blame.ts. */
 export interface Standing {
   strikes: number; // proven faults, until none was added for some rounds

@@ -141,6 +141,7 @@ export const hubSamples: Samples<HubMessage> = {
     source: { type: "moved", from: source, change: momentum },
   },
   gradientClaimed: { type: "gradientClaimed", request: 4, claimed: 0.5, least: 0.0000001 },
+  notice: { type: "notice", about: "withheld", duty: "showing", round: 3 },
   reject: { type: "reject", fault },
   stop: { type: "stop", finished: true, reason: "all steps are done" },
 };

@@ -4,6 +4,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { TerminalOutput } from "../../../cli/output/output.ts";
 import { createPaint } from "../../../cli/output/paint.ts";
 import { visibleWidth } from "../../../cli/screen/format.ts";
+import { minerLine } from "../../../cli/node/node_lines.ts";
 import { LinkMeter } from "../../../cli/screen/node/link_meter.ts";
 import type { NodeEvent } from "../../../cli/screen/node/node_event.ts";
 import { nodeFrame } from "../../../cli/screen/node/node_panel.ts";
@@ -65,6 +66,22 @@ Deno.test("Node screen: why a miner waits is always said", () => {
     /opening its device again: driver/,
   );
   assertMatch(says(...begun, [9, { type: "loadFailed", stage, code: "x", detail: "" }]) ?? "", /waits for a stage/);
+  const benched = [9, { type: "notice", about: "rest", untilRound: 13 }] as const;
+  assertMatch(says(...begun, benched) ?? "", /^now {6}no stage until round 13, as duties were not done in time/);
+  assertMatch(says(...begun, benched, [10, { type: "stageAssigned", stage, round: 13 }]) ?? "", /loading its stage/);
+});
+
+Deno.test("Node screen: what costs it pay is said, in words and as a line", () => {
+  const withheld = { type: "notice", about: "withheld", duty: "showing", round: 7 } as const;
+  const forfeit = { type: "notice", about: "forfeit", fromRound: 5 } as const;
+  const row = (...events: NodeEvent[]) =>
+    shown(view("miner", ...begun, ...events.map((event) => [9_000, event] as const)))
+      .find((line) => line.startsWith("notice"));
+  assertEquals(row(), undefined);
+  const text = "round 7: paid less, as parameters that it was to show did not come in time";
+  assertEquals(row(withheld), `notice   ${text}`);
+  assertEquals(minerLine(withheld), text);
+  assertMatch(row(withheld, forfeit) ?? "", /^notice {3}pay from round 5 on is lost, as far as it was not due/);
 });
 
 Deno.test("Node screen: loading says how much, and how long only when the rate is known", () => {

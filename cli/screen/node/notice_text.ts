@@ -1,0 +1,27 @@
+/** What the orchestrator says of a miner's conduct, in words for its owner. */
+
+import { unreachable } from "../../../core/assert.ts";
+import type { Duty, Notice } from "../../../core/protocol/notice.ts";
+
+const dutyTexts: Readonly<Record<Duty, string>> = {
+  tasks: "tasks that it was given",
+  confirming: "its word for a step's gradient",
+  committing: "its payload for the merge",
+  reducing: "its slices of the merge",
+  applying: "the merged parameters",
+  uploading: "an upload of parameters",
+  showing: "parameters that it was to show",
+};
+
+export function noticeText(notice: Notice): string {
+  switch (notice.about) {
+    case "withheld":
+      return `round ${notice.round}: paid less, as ${dutyTexts[notice.duty]} did not come in time`;
+    case "rest":
+      return `no stage until round ${notice.untilRound}, as duties were not done in time: check link and device`;
+    case "forfeit":
+      return `pay from round ${notice.fromRound} on is lost, as far as it was not due: what it was to show is missing`;
+    default:
+      return unreachable(notice);
+  }
+}

@@ -1,0 +1,17 @@
+/**
+ * What a miner is told of its own conduct, for its owner's eyes: a duty that it let pass, and what that costs. Part of version
+ * PROTOCOL_VERSION (message.ts). It asks for nothing.
+ */
+
+/** Duties a member owes the others; `tasks` are expired leases. */
+export const duties = ["tasks", "confirming", "committing", "reducing", "applying", "uploading", "showing"] as const;
+export type Duty = typeof duties[number];
+export type MergeDuty = Exclude<Duty, "tasks" | "confirming">;
+
+export type Notice =
+  /** The round's pay is cut. */
+  | { readonly type: "notice"; readonly about: "withheld"; readonly duty: Duty; readonly round: number }
+  /** No stage until this round, as duties were not done. */
+  | { readonly type: "notice"; readonly about: "rest"; readonly untilRound: number }
+  /** Pay of this round and those since is lost, as far as it was not due. */
+  | { readonly type: "notice"; readonly about: "forfeit"; readonly fromRound: number };
