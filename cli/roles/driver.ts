@@ -11,7 +11,8 @@
  * machine's clock stops, so the pause makes no node late.
  *
  * The machine's clock never goes back and does not follow steps of the wall clock; `startMs` lets it continue from the
- * journal's last entry.
+ * journal's last entry. It leaves out the time in which this process did not run (a paused machine, Ctrl-Z, a full swap, a disk
+ * that does not answer): answers that came in time are read after it, and would be late.
  */
 
 import type { Machine } from "../../core/protocol/machine.ts";
@@ -51,6 +52,8 @@ interface BatchUnderWay<Effect> {
 
 const batchEvents = 64; // made durable at once
 const eventsUnderWay = 1024; // a tenth of a second of a busy hub's, or its slow disk's last sync
+const stallMs = 250; // a deadline that is noticed so much later was slept through
+const readingMs = 1_000; // to read what has arrived meanwhile
 const checkShare = 0.02; // of the time, for checking the whole state
 
 export class Driver<State, Event, Effect> {
@@ -58,6 +61,8 @@ export class Driver<State, Event, Effect> {
   readonly #inbox: Event[] = [];
   #aheadMs: number; // of the steady clock
   #lastMs = -Infinity;
+  #dueMs: number | null = null; // what the timer waits for, by the machine's clock
+  #forgivenMs: number | null = null; // the last of these that was slept through: each is put off once
   #stoppedMs: number | null = null; // the steady clock when the driver paused
   #isHeld = false; // by the owner
   readonly #underWay: BatchUnderWay<Effect>[] = []; // in order
@@ -135,8 +140,16 @@ export class Driver<State, Event, Effect> {
 
   #nowMs(): number {
     const steadyMs = this.#stoppedMs ?? this.#options.timers.steadyMs();
+    this.#leaveOutStall(steadyMs);
     this.#lastMs = Math.max(this.#lastMs, steadyMs + this.#aheadMs);
     return this.#lastMs;
+  }
+
+  #leaveOutStall(steadyMs: number): void {
+    const dueMs = this.#dueMs;
+    if (dueMs === null || dueMs === this.#forgivenMs || steadyMs + this.#aheadMs <= dueMs + stallMs) return;
+    this.#forgivenMs = dueMs;
+    this.#aheadMs = dueMs - readingMs - steadyMs;
   }
 
   #gather(): void {
@@ -245,6 +258,7 @@ export class Driver<State, Event, Effect> {
     const { machine, state, tick, timers } = this.#options;
     this.#cancelTimer();
     const deadlineMs = machine.nextDeadlineMs(state);
+    this.#dueMs = deadlineMs;
     if (tick === null || deadlineMs === null || this.#isClosed) return;
     this.#cancelTimer = timers.after(Math.max(0, deadlineMs - this.#nowMs()), () => {
       this.#check();

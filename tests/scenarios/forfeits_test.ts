@@ -1,13 +1,13 @@
 /** Pay that is not due yet, and is lost by who does not show what it did for it. */
 
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
 import type { LogEntry } from "../../core/ledger/entry.ts";
 import { scoresEntry, takeEntry } from "../../core/ledger/ledger.ts";
 import { type Ledger, openLedger } from "../../core/ledger/ledger_state.ts";
 import { convict, isResting, noteWithheld, roundsRemembered } from "../../core/orchestrator/members/blame.ts";
 import { closesAtMs, showsUntilMs } from "../../core/orchestrator/closing.ts";
-import { bookWork, openWorkBook, scoresOf, type WorkBook } from "../../core/score/work_score.ts";
+import { bookWork, openWorkBook, roundsUntilDue, scoresOf, type WorkBook } from "../../core/score/work_score.ts";
 import type { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 import {
   check,
@@ -110,6 +110,35 @@ Deno.test("Forfeits: a miner that was reliable for long loses the round asked ab
   check(hub, slow, null);
   const last = hub.state.reports.at(-1)!.round;
   assertEquals(paidRounds(hub, slow), Array.from({ length: last - 3 }, (_, round) => round));
+});
+
+Deno.test("Forfeits: that it also owes a confirmation when it leaves the second time excuses nothing", () => {
+  const { hub, nodes } = drawn();
+  const [cheat, honest] = nodes;
+  rounds(hub, nodes, roundsRemembered);
+  const leave = () => {
+    hub.work(nodes);
+    assert(hub.maySeal(cheat), "it is asked to confirm");
+    hub.tell(cheat, { type: "leaving", reason: "bad luck" });
+    return paidRounds(hub, cheat).filter((round) => round > hub.state.round - 1 - roundsUntilDue);
+  };
+  assertEquals(leave().length, roundsUntilDue, "in a round's first step, with nothing to show");
+  hub.join(cheat);
+  hub.load(cheat);
+  finishTraining(hub, nodes);
+  for (const node of nodes) {
+    for (const { step } of hub.state.audit.awaited.get(node) ?? []) {
+      show(hub, node, step);
+      check(hub, node, fine);
+    }
+  }
+  merge(hub, nodes);
+  rounds(hub, nodes, 2);
+  const again = train(hub, nodes);
+  show(hub, honest, again);
+  check(hub, honest, fine);
+  merge(hub, nodes);
+  assertEquals(leave(), [], "with parameters to show");
 });
 
 Deno.test("Forfeits: parameters that cannot be cost all that is not due", () => {

@@ -2,6 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
+import { noteWithheld } from "../../core/orchestrator/members/blame.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 
 function swarm(replicas: number, microbatchesPerStep: number): { hub: ScriptedOrchestrator; nodes: NodeId[] } {
@@ -28,6 +29,20 @@ Deno.test("Leases: every replica gets a task before any gets a second, and a ste
   assertEquals([hub.state.work?.left, hub.state.work?.left === 0], [0, true]);
   closeStep(hub);
   assertEquals([hub.state.step, hub.count("stepClosed"), hub.state.counters.microbatchesCredited], [1, 1, 4]);
+});
+
+Deno.test("Leases: a confirmation said again, with another norm, counts once and makes up for nothing more", () => {
+  const { hub, nodes } = swarm(2, 4);
+  hub.work(nodes);
+  const [first, second] = ofStage(hub, 1) as [NodeId, NodeId];
+  noteWithheld(hub.state, { node: first, duty: "confirming" });
+  const { step, request, tasks } = hub.take(first, "sealStep");
+  for (const gradientSquareSum of [1, 2, 3, 4, 5]) {
+    hub.tell(first, { type: "stepSealed", step, request, tasks: tasks.length, gradientSquareSum });
+  }
+  assertEquals(hub.state.work?.sealed.get(first)?.squareSum, 1);
+  assertEquals(hub.state.standings.get(first)?.withheld.confirming, 1 - 1 / 4);
+  hub.seal(second);
 });
 
 Deno.test("Leases: who is lost after confirming leaves its tasks counted, unless its stage has nobody else", () => {

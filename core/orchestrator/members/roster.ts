@@ -277,10 +277,11 @@ export function loseNode(
   setAway(state, member, nowMs);
   if (member.leases.size > 0 || member.stepTasks.length > 0) noteReturn(state, member);
   const { work } = state;
-  if (work?.asked.has(node) === true && !work.sealed.has(node)) noteAbsence(state, { node, duty: "confirming" });
+  const owesConfirmation = work?.asked.has(node) === true && !work.sealed.has(node);
   const tasksKept = departSealed(state, member);
   drawLeaver(state, node);
   noteUnshown(state, node);
+  if (owesConfirmation) noteAbsence(state, { node, duty: "confirming" }); // after these, whose excuse is an absence before this one
   if (tasksKept + member.roundTasks > 0) noteLostGradients(state, { node, isExcusable: isExcusable(state, node) });
   const tasksReissued = reissueWorkOf(state, member);
   const merge = state.merge?.stages.find((stage) => stage.participants.has(node));

@@ -156,9 +156,9 @@ export function onStepSealed(
   const asked = work?.asked.get(member.node);
   if (
     work === null || message.step !== state.step || asked === undefined || message.request !== asked.request ||
-    message.tasks !== member.stepTasks.length
+    message.tasks !== member.stepTasks.length || work.sealed.has(member.node)
   ) {
-    return []; // the answer is to an outdated request; a new one is on its way
+    return []; // the answer is to an outdated request, and a new one is on its way; or it was given before, and counts once
   }
   if (!(message.gradientSquareSum >= 0) || !Number.isFinite(message.gradientSquareSum)) {
     const detail =

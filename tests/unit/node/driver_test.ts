@@ -54,6 +54,29 @@ Deno.test("Driver: while held, it takes nothing and its time stops; afterwards i
   assertEquals(state.taken.at(-1), "tick@5000", "the deadline is as far away as before");
 });
 
+/** The process does not run for this long: timers and sockets are served afterwards. */
+class Stalled extends ManualTimers {
+  stalledMs = 0;
+  override steadyMs = () => super.steadyMs() + this.stalledMs;
+}
+
+Deno.test("Driver: a deadline that the process slept through leaves time for what arrived before it, once", () => {
+  const timers = new Stalled();
+  const { driver, state } = new World({ timers });
+  driver.enqueue("a");
+  timers.stalledMs = 61_000;
+  driver.enqueue("b");
+  assertEquals(state.taken, ["a@0", "b@4000"]);
+  timers.advance(900);
+  driver.enqueue("c");
+  assertEquals(state.taken.at(-1), "c@4900");
+  timers.stalledMs += 60_000; // so soon again
+  driver.enqueue("d");
+  assertEquals(state.taken.at(-1), `d@${4_900 + 60_000}`, "a process that is always late still ends its waits");
+  timers.advance(0);
+  assertEquals(state.taken.at(-1), "tick@64900");
+});
+
 /** A journal whose batches become durable when a test says so. */
 class SlowCommits {
   readonly batches: string[][] = [];
