@@ -15,6 +15,7 @@ const recovery = v.optional(v.pipe(amount, v.maxValue(1)));
 const carriedState = v.object({
   nextStep: count,
   isWhole: v.boolean(),
+  forwardUnits: v.optional(amounts),
   open: v.array(v.object({ step: count, round: count, ...list })),
   newestRound: v.pipe(v.number(), v.safeInteger(), v.minValue(-1)),
   qualities: v.optional(v.object({ miners: texts, shares: amounts })),

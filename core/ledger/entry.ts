@@ -188,6 +188,7 @@ export interface CarriedState {
     readonly miners: readonly NodeId[];
     readonly units: readonly number[];
   }[];
+  readonly forwardUnits?: readonly number[]; // of each stage; left out: no step has said so
   readonly newestRound: number;
   readonly qualities?: { readonly miners: readonly NodeId[]; readonly shares: readonly number[] };
   readonly recovery?: number; // of these

@@ -87,8 +87,9 @@ function takeUp(ledger: Ledger, { step, round, isJournaled }: Extract<LogEntry, 
 
 function takeStep(ledger: Ledger, entry: StepEntry): string | null {
   if (entry.step !== ledger.nextStep) return `step ${entry.step} must be step ${ledger.nextStep}`;
-  const problem = stepProblem(entry);
+  const problem = forwardUnitsProblem(ledger, entry) ?? stepProblem(entry);
   if (problem !== null) return problem;
+  if (entry.forwardUnits === undefined) ledger.isWhole = false; // of an earlier version: nothing tells what its tasks are worth
   const unpaid = new Set(entry.unpaid);
   const paid = entry.miners.flatMap((miner, place) => unpaid.has(place) ? [] : [[miner, entry.units[place]!] as const]);
   ledger.open.push({ step: entry.step, round: entry.round, units: new Map(paid) });
@@ -96,6 +97,23 @@ function takeStep(ledger: Ledger, entry: StepEntry): string | null {
   return null;
 }
 
+/** What a stage's forward is worth stays, and is one unit for the mean stage: model/task_flops.ts. */
+function forwardUnitsProblem(ledger: Ledger, { step, forwardUnits }: StepEntry): string | null {
+  const before = ledger.forwardUnits;
+  ledger.forwardUnits = before ?? forwardUnits ?? null;
+  if (before === null && forwardUnits !== undefined) {
+    const mean = forwardUnits.reduce((sum, each) => sum + each, 0) / forwardUnits.length;
+    return Math.abs(mean - 1) <= roundingOfUnits
+      ? null
+      : `a forward of the mean stage must be worth one unit in step ${step}: it is worth ${mean}`;
+  }
+  const isSame = before === null || before.join() === forwardUnits?.join();
+  return isSame
+    ? null
+    : `step ${step} must count forwards of the stages as [${before}]: it counts [${forwardUnits ?? "nothing"}]`;
+}
+
+const roundingOfUnits = 2 ** -15;
 const roundingOfMean = 1e-9; // a sum in another order
 
 function stepProblem(entry: StepEntry): string | null {
@@ -145,6 +163,10 @@ function takeRound(ledger: Ledger, entry: RoundEntry): string | null {
   if (due !== undefined) {
     return `round ${round} may take back what is not due, from round ${first} on: of ${due.miner} it takes back round ` +
       `${due.fromRound}`;
+  }
+  const other = ledger.open.find((step) => step.round !== round);
+  if (other !== undefined) {
+    return `step ${other.step} of round ${other.round} must be in its report: this is of round ${round}`;
   }
   const problem = ledger.isWhole ? unitsProblem(ledger, entry) : null;
   if (!ledger.isWhole) ledger.unproven += 1;

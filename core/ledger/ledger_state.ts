@@ -14,6 +14,7 @@ import type { Pledges } from "./pledges.ts";
 export interface Ledger extends Pledges {
   nextStep: number;
   isWhole: boolean; // all steps of the open round are known
+  forwardUnits: readonly number[] | null; // of each stage, as the log's steps say; null: they have not said so
   open: { readonly step: number; readonly round: number; readonly units: Map<NodeId, number> }[]; // paid units, of the open round's closed steps
   readonly common: WorkBook; // reports and expulsions
   readonly ofValidators: Map<NodeId, WorkBook>; // with their own verdicts; they share the rounds of `common`
@@ -26,6 +27,7 @@ export function openLedger(): Ledger {
   return {
     nextStep: 0,
     isWhole: true,
+    forwardUnits: null,
     open: [],
     common: openWorkBook(),
     ofValidators: new Map(),
@@ -46,7 +48,7 @@ export function pastRounds({ common: { rounds, withheld, endedRound } }: Ledger)
 }
 
 export function carriedState(ledger: Ledger): CarriedState {
-  const { nextStep, isWhole, open, common, ofValidators, qualities, recovery, draws } = ledger;
+  const { nextStep, isWhole, forwardUnits, open, common, ofValidators, qualities, recovery, draws } = ledger;
   const withheldOf = (validator: NodeId | null, { withheld }: WorkBook) => ({
     validator,
     miners: [...withheld.keys()],
@@ -55,6 +57,7 @@ export function carriedState(ledger: Ledger): CarriedState {
   });
   return {
     ...{ nextStep, isWhole },
+    ...(forwardUnits === null ? {} : { forwardUnits }),
     open: open.map(({ step, round, units }) => ({ step, round, ...minerUnits(units) })),
     newestRound: common.newestRound,
     ...(qualities.size === 0 ? {} : { qualities: { miners: [...qualities.keys()], shares: [...qualities.values()] } }),
@@ -80,6 +83,7 @@ export function ledgerOf(state: CarriedState): Ledger {
     qualities,
     recovery = 0,
     endedRound = -1,
+    forwardUnits = null,
     draws = null,
   } = state;
   const mapOf = (keys: readonly NodeId[], values: readonly number[]) =>
@@ -91,7 +95,7 @@ export function ledgerOf(state: CarriedState): Ledger {
   });
   const common = books.find(([validator]) => validator === null)?.[1];
   return {
-    ...{ nextStep, isWhole },
+    ...{ nextStep, isWhole, forwardUnits },
     open: open.map(({ step, round, miners, units }) => ({ step, round, units: mapOf(miners, units) })),
     common: common ?? { rounds: shared, withheld: new Map(), newestRound, endedRound },
     ofValidators: new Map(books.flatMap(([validator, book]) => validator === null ? [] : [[validator, book]])),

@@ -185,7 +185,7 @@ function onMessage(
   },
 ): OrchestratorEffect[] {
   const { node, role, message, segments, scale, nowMs } = options;
-  const excess = noteHeard(state, node);
+  const excess = noteHeard(state, { node, nowMs });
   if (excess !== null) return [...releaseEffect(segments), ...reject(node, excess)];
   const lie = roleFault(message, { role, member: state.members.get(node) ?? null });
   if (lie !== null) return [...releaseEffect(segments), ...reject(node, lie)];

@@ -21,6 +21,7 @@ import { dropUnlaid } from "./audit/held_out/payload_trials.ts";
 import { resumeShowing } from "./audit/shown_states.ts";
 import { forgetAbsences } from "./members/blame.ts";
 import { setAway } from "./members/replicas.ts";
+import { forgetReturns } from "./members/returns.ts";
 import { restoreEffect } from "./merge/restoring.ts";
 import type { OrchestratorState } from "./state.ts";
 import { closingMs } from "./closing.ts";
@@ -35,11 +36,12 @@ export function onRestarted(
   const { limits, swarm } = state.config;
   const backMs = nowMs + limits.restartGraceMs;
   state.counters.restarts += 1;
-  state.work?.returns.clear(); // nobody's fault
+  forgetReturns(state); // nobody's fault
   forgetAbsences(state);
   forgetTimes(state);
   for (const member of state.members.values()) {
     setAway(state, member, backMs);
+    member.isCutByHub = true;
     setAlarm(state, { type: "silence", node: member.node, atMs: backMs });
     if (member.leases.size > 0) returnLeases(state, member);
   }

@@ -55,6 +55,7 @@ export interface Member {
   loadLateMs: number; // after this its stage no longer counts on it
   readonly unfitStages: StageIndex[]; // stages its device cannot hold
   graceUntilMs: number | null; // disconnected until then at most
+  isCutByHub: boolean; // since the hub's restart
   readonly leases: Set<TaskId>;
   leasedForwards: number; // see forwardsOf
   tripRatio: number; // of a task's time, from lease to result, to that of computing it: members/places.ts; 0: not measured yet
@@ -157,6 +158,8 @@ export interface OrchestratorState {
   readonly convicted: { readonly node: NodeId; readonly reason: string }[]; // those of them still to be sent away
   readonly standings: Map<NodeId, Standing>;
   readonly talk: Map<NodeId, Talk>; // of the open round
+  heardMs: number | null; // when any member last said something
+  readonly emptyReturns: Map<NodeId, number>; // in the open round: without gradients that were credited
   readonly claims: Map<NodeId, number>; // in the open round: microbatches made again because this node contradicted another
   readonly resting: NodeId[]; // members about to lose their place
   readonly notices: { readonly node: NodeId; readonly notice: Notice }[]; // yet to be sent
@@ -237,6 +240,8 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     convicted: [],
     standings: new Map(),
     talk: new Map(),
+    heardMs: null,
+    emptyReturns: new Map(),
     claims: new Map(),
     resting: [],
     notices: [],
@@ -308,6 +313,7 @@ export function newMember(
     loadLateMs: Infinity,
     unfitStages: [],
     graceUntilMs: null,
+    isCutByHub: false,
     leases: new Set(),
     leasedForwards: 0,
     tripRatio: 0,

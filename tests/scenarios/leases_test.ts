@@ -31,6 +31,19 @@ Deno.test("Leases: every replica gets a task before any gets a second, and a ste
   assertEquals([hub.state.step, hub.count("stepClosed"), hub.state.counters.microbatchesCredited], [1, 1, 4]);
 });
 
+Deno.test("Leases: while several owe their confirmation and nobody is heard, the hub waits once more and blames nobody", () => {
+  const { hub, nodes } = swarm(3, 6);
+  const tail = ofStage(hub, 1);
+  hub.work(nodes, { until: () => hub.state.work!.asked.size === tail.length });
+  const blamed = () => tail.filter((node) => (hub.state.standings.get(node)?.withheld.confirming ?? 0) > 0);
+  hub.wait(9_000); // its own line was down
+  assertEquals([blamed(), hub.count("taskReleased")], [[], 0]);
+  hub.work(nodes);
+  for (const node of nodes) if (node !== tail[0]) hub.seal(node);
+  hub.wait(2_000);
+  assertEquals(blamed(), [tail[0]], "nobody is waited for twice");
+});
+
 Deno.test("Leases: a confirmation said again, with another norm, counts once and makes up for nothing more", () => {
   const { hub, nodes } = swarm(2, 4);
   hub.work(nodes);

@@ -121,6 +121,28 @@ Deno.test("Leavers: whom a restart of the hub keeps from resuming owes nothing f
   assertEquals(hub.state.audit.awaited.has(silent), true, "who stays is still to show");
 });
 
+Deno.test("Leavers: a machine that restarts with hub and miners in the middle of every round puts nobody to rest", () => {
+  const { hub, nodes } = drawnInStages({ steps: 400, stepsPerRound: 4 });
+  for (let restarts = 0; restarts < 6; restarts++) {
+    const { step } = hub.state;
+    finishTraining(hub, nodes, () => hub.state.step > step + 1);
+    let tasks = 5;
+    hub.work(nodes, { until: () => tasks-- < 0 });
+    hub.step({ type: "restarted" });
+    for (const node of nodes) {
+      hub.inbox(node).length = 0;
+      hub.join(node);
+    }
+    hub.validator("judge");
+    for (const node of nodes) hub.load(node);
+  }
+  assertEquals(
+    [...hub.state.standings.values()].filter(({ lapses, restUntilRound }) => lapses + restUntilRound > 0),
+    [],
+  );
+  assertEquals(hub.state.members.size, nodes.length + 1);
+});
+
 Deno.test("Leavers: a run whose validators have no link when it closes waits for them, and pays nobody who shows nothing", () => {
   const { hub, nodes } = drawn({ steps: 10 });
   const [silent, honest] = nodes;

@@ -51,6 +51,27 @@ for (
   });
 }
 
+Deno.test("Returns: coming back without its gradients once a step, step after step, costs the place in a few", () => {
+  const { hub, nodes, tails: [flapper] } = training();
+  const comesBackEmpty = () => {
+    const { assignment, header } = hub.state.members.get(flapper!)!;
+    hub.inbox(flapper!).length = 0;
+    const holding = { assignment, round: hub.state.round, step: header?.step ?? null, tasks: [] };
+    hub.tell(flapper!, { type: "join", role: "miner", adapter: "test", previousStage: null, listens: null, holding });
+  };
+  const isHere = () => hub.state.members.get(flapper!)!.stage !== null;
+  let steps = 0;
+  for (; isHere() && steps < 15; steps++) {
+    hub.work(nodes);
+    comesBackEmpty();
+    while (hub.state.step === steps) {
+      hub.work(nodes);
+      for (const node of nodes) while (hub.maySeal(node)) hub.seal(node);
+    }
+  }
+  assertEquals([steps, isHere()], [5, false], "three times are free, the next two withhold");
+});
+
 Deno.test("Returns: restarts of the orchestrator are nobody's fault, however many there are in a step", () => {
   const { hub, nodes, tails: [honest] } = training();
   for (let restart = 0; restart < 8; restart++) {

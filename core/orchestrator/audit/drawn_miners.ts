@@ -88,11 +88,12 @@ export function chanceToShow(state: OrchestratorState): number {
  * The member is going, and others use results of its in the open step. It is drawn now, as when the step closes, and if so cannot
  * show its parameters any more: else a cheat would never be here when a step closes.
  */
-export function drawLeaver(state: OrchestratorState, node: NodeId): void {
+export function drawLeaver(state: OrchestratorState, { node, isCutByHub }: Member): void {
   const { work, step, roundFirstStep, stream, audit } = state;
   if (work?.delivered.has(node) !== true) return;
   work.delivered.delete(node);
   work.leavers.add(node);
+  if (isCutByHub) return;
   const times = (audit.leaves.get(node) ?? 0) + 1;
   audit.leaves.set(node, times);
   if (times > mostLeaves) sendToRest(state, node);

@@ -97,6 +97,7 @@ export function setAway(state: OrchestratorState, member: Member, graceUntilMs: 
 export function setBack(state: OrchestratorState, member: Member): void {
   if (member.graceUntilMs === null) return;
   member.graceUntilMs = null;
+  member.isCutByHub = false;
   if (member.role === "validator") placeValidator(state, member.node);
   if (member.status !== "active") return awaitAssign(state, member);
   rosterOf(state, present(member.stage, "an active member has a stage")).present += 1;

@@ -277,15 +277,19 @@ export function loseNode(
   setAway(state, member, nowMs);
   if (member.leases.size > 0 || member.stepTasks.length > 0) noteReturn(state, member);
   const { work } = state;
-  const owesConfirmation = work?.asked.has(node) === true && !work.sealed.has(node);
+  const { isCutByHub } = member; // whose own restart may have been that of the whole machine
+  const owesConfirmation = !isCutByHub && work?.asked.has(node) === true && !work.sealed.has(node);
   const tasksKept = departSealed(state, member);
-  drawLeaver(state, node);
+  drawLeaver(state, member);
   noteUnshown(state, node);
   if (owesConfirmation) noteAbsence(state, { node, duty: "confirming" }); // after these, whose excuse is an absence before this one
-  if (tasksKept + member.roundTasks > 0) noteLostGradients(state, { node, isExcusable: isExcusable(state, node) });
+  const losesGradients = tasksKept + member.roundTasks > 0 && !isCutByHub;
+  if (losesGradients) noteLostGradients(state, { node, isExcusable: isExcusable(state, node) });
   const tasksReissued = reissueWorkOf(state, member);
   const merge = state.merge?.stages.find((stage) => stage.participants.has(node));
-  if (merge?.owing.has(node) && merge.phase !== "agreed") noteAbsence(state, { node, duty: merge.phase });
+  if (!isCutByHub && merge?.owing.has(node) && merge.phase !== "agreed") {
+    noteAbsence(state, { node, duty: merge.phase });
+  }
   forgetMember(state, member);
   reissueAuditOf(state, node);
   replaceUploader(state, node);

@@ -26,7 +26,8 @@ function talkOf(state: OrchestratorState, node: NodeId): Talk {
 }
 
 /** Counts a message of the node; returns a fault if it is one too many. */
-export function noteHeard(state: OrchestratorState, node: NodeId): Fault | null {
+export function noteHeard(state: OrchestratorState, { node, nowMs }: { node: NodeId; nowMs: number }): Fault | null {
+  state.heardMs = nowMs;
   const talk = talkOf(state, node);
   talk.heard += 1;
   const most = freeMessages + talk.asked;

@@ -20,6 +20,7 @@ import { type OrchestratorEffect, record } from "../event.ts";
 import { renewInterval, stepsOfRound } from "./round_length.ts";
 import { holdsAgreed, type StageMerge } from "./merge_state.ts";
 import { rebalance } from "../members/rebalance.ts";
+import { forgetReturns } from "../members/returns.ts";
 import type { OrchestratorState } from "../state.ts";
 import { reportRound } from "../audit/work_report.ts";
 
@@ -39,6 +40,7 @@ export function openRound(state: OrchestratorState, { mergedMs }: { mergedMs: nu
   state.reloads.clear();
   state.talk.clear();
   state.claims.clear();
+  forgetReturns(state);
   state.audit.drawn.clear();
   state.audit.leaves.clear();
   forgetWays(state);

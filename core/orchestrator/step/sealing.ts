@@ -30,6 +30,7 @@ import { forwardsOf, noteFault, type StepWork } from "./step_state.ts";
 import { isTail } from "./wiring.ts";
 
 const leastPatienceMs = 5000;
+const deafMs = leastPatienceMs / 2;
 const returnMs = 10_000; // extra time for one without a link: it may be on its way back
 
 /** Asks whoever is likely to have all it will get in this step, or has it. Called when nothing more can be handed out. */
@@ -79,7 +80,9 @@ function awaitSeal(
   const before = hasComeBackOften(state, member) ? work.asked.get(node) : undefined;
   const lookMs = before?.lookMs ?? nowMs + patienceMs(state, member);
   const deadlineMs = before?.deadlineMs ?? nowMs + state.config.limits.leaseMs;
-  work.asked.set(node, { request, root: rootDelivered(state, member), lookMs, deadlineMs });
+  const isPutOff = before?.isPutOff ?? false;
+  const root = rootDelivered(state, member);
+  work.asked.set(node, { request, root, lookMs, isPutOff, deadlineMs });
   setAlarm(state, { type: "seal", node, atMs: lookMs });
 }
 
@@ -125,11 +128,21 @@ export function onSealAlarm(
     return nothing;
   };
   if (lookMs > nowMs) return later(lookMs);
+  if (!request.isPutOff && isDeaf(state, work, nowMs)) {
+    const againMs = nowMs + patienceMs(state, member);
+    work.asked.set(node, { ...request, lookMs: againMs, isPutOff: true });
+    return later(againMs);
+  }
   const isAway = member.graceUntilMs !== null;
   if (isAway && nowMs < lookMs + returnMs) return later(lookMs + returnMs);
   if (mayTakeOver(state, member)) return { effects: takeOver(state, member), isLost: false };
   if (deadlineMs <= nowMs && !isAway) return { effects: [], isLost: true }; // its silence has its own alarm
   return later(Math.max(nowMs + leastPatienceMs, deadlineMs));
+}
+
+/** Several owe their answers, and nobody at all has been heard for long: it may be the hub that cannot hear. */
+function isDeaf({ heardMs }: OrchestratorState, { asked, sealed }: StepWork, nowMs: number): boolean {
+  return asked.size > sealed.size + 1 && nowMs - (heardMs ?? nowMs) >= deafMs;
 }
 
 function mayTakeOver(state: OrchestratorState, { stage, graceUntilMs }: Member): boolean {

@@ -27,10 +27,37 @@ Deno.test("Ledger: a step's units are those of its tasks, and of dropped work be
   assertMatch(problemWith({ units: [2.5, 2.5, 9] }) ?? "", more);
   assertMatch(problemWith({ dropped: [0, 0, 1] }) ?? "", /credit 5Tail with the units of its tasks, 10: it has 9/);
   assertMatch(problemWith({ forwardUnits: [1, 1] }) ?? "", /credit 5Head/);
-  assertMatch(problemWith({ forwardUnits: [2] }) ?? "", /^each pathway of step 0 must have 1 tasks: one has 3$/);
+  assertMatch(problemWith({ forwardUnits: [1] }) ?? "", /^each pathway of step 0 must have 1 tasks: one has 3$/);
 });
 
-Deno.test("Ledger: a log of an earlier version, without the cost of a stage, is taken as it is", () => {
+Deno.test("Ledger: what a forward is worth is one unit in the mean, and stays what the first step says", () => {
+  const dear = { forwardUnits: [500, 1500], units: step.units.map((units) => 1000 * units) };
+  assertMatch(
+    problemWith(dear) ?? "",
+    /^a forward of the mean stage must be worth one unit in step 0: it is worth 1000$/,
+  );
+  const ledger = openLedger();
+  assertEquals(takeEntry(ledger, step), null);
+  const cheap = { ...step, step: 1, forwardUnits: [1.5, 0.5], units: [1.5 + 3 + 3, 1.5, 3] };
+  assertMatch(
+    takeEntry(ledger, cheap) ?? "",
+    /^step 1 must count forwards of the stages as \[0.5,1.5\]: it counts \[1.5,0.5\]$/,
+  );
+  const { forwardUnits: _, ...without } = step;
+  assertMatch(takeEntry(ledger, { ...without, step: 1 }) ?? "", /it counts \[nothing\]$/);
+});
+
+Deno.test("Ledger: a report is of its steps' round", () => {
+  const ledger = openLedger();
+  assertEquals(takeEntry(ledger, { ...step, round: 7 }), null);
+  const report = { type: "round", round: 0, miners: step.miners, units: step.units, halved: [], expelled: [] } as const;
+  assertMatch(takeEntry(ledger, report) ?? "", /^step 0 of round 7 must be in its report: this is of round 0$/);
+});
+
+Deno.test("Ledger: a log of an earlier version, without the cost of a stage, is taken, and its rounds are not proven", () => {
   const { forwardUnits: _, ...earlier } = step;
-  assertEquals(takeEntry(openLedger(), { ...earlier, units: [5, 1, 6] }), null);
+  const ledger = openLedger();
+  assertEquals(takeEntry(ledger, { ...earlier, units: [5, 1, 6] }), null);
+  const report = { type: "round", round: 0, miners: step.miners, units: [5, 1, 6], halved: [], expelled: [] } as const;
+  assertEquals([takeEntry(ledger, report), ledger.unproven], [null, 1]);
 });
