@@ -159,7 +159,7 @@ export interface OrchestratorState {
   readonly standings: Map<NodeId, Standing>;
   readonly talk: Map<NodeId, Talk>; // of the open round
   heardMs: number | null; // when any member last said something
-  readonly emptyReturns: Map<NodeId, number>; // in the open round: without gradients that were credited
+  readonly handBacks: Map<NodeId, number>; // in the open round: new sessions that had others do its tasks
   readonly claims: Map<NodeId, number>; // in the open round: microbatches made again because this node contradicted another
   readonly resting: NodeId[]; // members about to lose their place
   readonly notices: { readonly node: NodeId; readonly notice: Notice }[]; // yet to be sent
@@ -241,7 +241,7 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     standings: new Map(),
     talk: new Map(),
     heardMs: null,
-    emptyReturns: new Map(),
+    handBacks: new Map(),
     claims: new Map(),
     resting: [],
     notices: [],

@@ -19,7 +19,7 @@ import { reissueCredited } from "../step/taking_back.ts";
 import type { StageMerge } from "../merge/merge_state.ts";
 import { openRequests } from "../merge/mending.ts";
 import { setBack } from "./replicas.ts";
-import { hasComeBackOften, noteGradientsGone, noteReturn } from "./returns.ts";
+import { hasComeBackOften, noteHandBack, noteReturn } from "./returns.ts";
 import type { Member, OrchestratorState, SentHeader } from "../state.ts";
 import { askForSeal } from "../step/sealing.ts";
 import type { SealRequest } from "../step/step_state.ts";
@@ -53,10 +53,10 @@ export function resumeMember(
   const gone = member.stepTasks.filter((task) => !held.has(task));
   setBack(state, member);
   noteReturn(state, member);
-  const isFree = gone.length === 0 || noteGradientsGone(state, member);
+  const isFree = gone.length + member.leases.size === 0 || noteHandBack(state, member);
   const isOften = hasComeBackOften(state, member) || !isFree;
   if (isOften && member.leases.size > 0) noteWithheld(state, { node, duty: "tasks" });
-  if (isOften && gone.length > 0) noteWithheld(state, { node, duty: "confirming" });
+  if (!isFree || (isOften && gone.length > 0)) noteWithheld(state, { node, duty: "confirming" });
   const asked = state.work?.asked.get(node);
   const tasksReissued = returnLeases(state, member, { isAvoided: isOften }) +
     reissueCredited(state, { member, tasks: gone, avoid: isOften ? node : null });

@@ -4,15 +4,15 @@
  *
  * A lost session is nobody's fault and is free the first few times. A member that used it to hand tasks back or to restart its
  * deadlines could stop the step without ever being late, so from then on its deadlines stand and its tasks go to others; as a
- * new member it gets a stage with the next step. Coming back without the gradients of tasks that are credited to it has others
- * do these again, and is free a few times in a round. A restart of the orchestrator (restart.ts) clears both counts, because
+ * new member it gets a stage with the next step. Sessions are lost seldom, as a broken link does not end one: so a new one that
+ * has others do its tasks is free only a few times in a round, then it counts as a confirmation withheld. A restart of the orchestrator (restart.ts) clears both counts, because
  * all sessions are lost with it.
  */
 
 import type { Member, OrchestratorState } from "../state.ts";
 
 const freeReturns = 2; // in a step
-const freeLosses = 3; // of credited gradients, in a round
+const freeHandBacks = 4; // in a round
 
 /** Counts one return; outside a step none counts. */
 export function noteReturn({ work }: OrchestratorState, { node }: Member): void {
@@ -24,15 +24,15 @@ export function hasComeBackOften({ work }: OrchestratorState, { node }: Member):
   return (work?.returns.get(node) ?? 0) > freeReturns;
 }
 
-/** Counts a return without credited gradients. False: there have been too many in this round. */
-export function noteGradientsGone({ emptyReturns }: OrchestratorState, { node }: Member): boolean {
-  const times = (emptyReturns.get(node) ?? 0) + 1;
-  emptyReturns.set(node, times);
-  return times <= freeLosses;
+/** Counts a new session that has others do some of its tasks. False: there have been too many in this round. */
+export function noteHandBack({ handBacks }: OrchestratorState, { node }: Member): boolean {
+  const times = (handBacks.get(node) ?? 0) + 1;
+  handBacks.set(node, times);
+  return times <= freeHandBacks;
 }
 
 /** A new round begins, or all sessions were lost with the hub's. */
-export const forgetReturns = ({ work, emptyReturns }: OrchestratorState): void => {
+export const forgetReturns = ({ work, handBacks }: OrchestratorState): void => {
   work?.returns.clear();
-  emptyReturns.clear();
+  handBacks.clear();
 };
