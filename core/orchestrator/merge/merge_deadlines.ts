@@ -1,6 +1,7 @@
 /**
- * When a phase of a merge stops waiting. It ends at once when all have answered, after a grace when a quorum has, and at its
- * deadline in any case.
+ * When a phase of a merge stops waiting. It ends at once when all have answered, after a grace when a quorum has or all but one
+ * of several, and at its deadline in any case. The grace is four times what the others needed, within limits: else a member
+ * that answers just before the deadline, which is long for large stages, would cost the others several times a merge's time.
  *
  * A late replica loses as little as the phase allows. Committing: its payload is left out, but it stays a replica. Reducing:
  * its open slices go to others. Applying: it leaves the active replicas and loads the agreed parameters. No member is
@@ -14,16 +15,22 @@ import { isReduced, type StageMerge } from "./merge_state.ts";
 import { dropParticipants, dropWeight, replaceReducer } from "./reducers.ts";
 import type { OrchestratorState } from "../state.ts";
 
+const leastGraceMs = 10_000;
+const timesAsLong = 4; // as the quorum needed
+
 /** Once a quorum has answered, the phase waits only for the grace period. */
 export function noteQuorum(
   state: OrchestratorState,
   { merge, nowMs }: { merge: StageMerge; nowMs: number },
 ): void {
   const { mergeQuorum, mergeGraceMs } = state.config.limits;
-  if (merge.hasQuorum || answeredShare(merge) < mergeQuorum) return;
+  if (merge.hasQuorum || (answeredShare(merge) < mergeQuorum && !isAllButOne(merge))) return;
   merge.hasQuorum = true;
-  merge.deadlineMs = Math.min(merge.deadlineMs, nowMs + mergeGraceMs);
+  const graceMs = Math.max(leastGraceMs, timesAsLong * (nowMs - merge.phaseStartedMs));
+  merge.deadlineMs = Math.min(merge.deadlineMs, nowMs + Math.min(mergeGraceMs, graceMs));
 }
+
+const isAllButOne = ({ participants, owing }: StageMerge): boolean => participants.size >= 3 && owing.size === 1;
 
 /** Share answered: of the round's work while committing, of the slices while reducing, then of the replicas. */
 function answeredShare(merge: StageMerge): number {
