@@ -1,7 +1,6 @@
 /**
  * When a phase of a merge stops waiting. It ends at once when all have answered, after a grace when a quorum has or all but one
- * of several, and at its deadline in any case. The grace is four times what the others needed, within limits: else a member
- * that answers just before the deadline, which is long for large stages, would cost the others several times a merge's time.
+ * of three or more, and at its deadline in any case: else one of three could make every phase last until that.
  *
  * A late replica loses as little as the phase allows. Committing: its payload is left out, but it stays a replica. Reducing:
  * its open slices go to others. Applying: it leaves the active replicas and loads the agreed parameters. No member is
@@ -15,9 +14,6 @@ import { isReduced, type StageMerge } from "./merge_state.ts";
 import { dropParticipants, dropWeight, replaceReducer } from "./reducers.ts";
 import type { OrchestratorState } from "../state.ts";
 
-const leastGraceMs = 10_000;
-const timesAsLong = 4; // as the quorum needed
-
 /** Once a quorum has answered, the phase waits only for the grace period. */
 export function noteQuorum(
   state: OrchestratorState,
@@ -26,8 +22,7 @@ export function noteQuorum(
   const { mergeQuorum, mergeGraceMs } = state.config.limits;
   if (merge.hasQuorum || (answeredShare(merge) < mergeQuorum && !isAllButOne(merge))) return;
   merge.hasQuorum = true;
-  const graceMs = Math.max(leastGraceMs, timesAsLong * (nowMs - merge.phaseStartedMs));
-  merge.deadlineMs = Math.min(merge.deadlineMs, nowMs + Math.min(mergeGraceMs, graceMs));
+  merge.deadlineMs = Math.min(merge.deadlineMs, nowMs + mergeGraceMs);
 }
 
 const isAllButOne = ({ participants, owing }: StageMerge): boolean => participants.size >= 3 && owing.size === 1;

@@ -15,14 +15,14 @@ export interface ScriptedMerge {
 }
 
 /** Replicas of the only stage, each with work done, at the beginning of a merge. */
-export function merging(replicas: number, { model, train, outer, limits }: TinyOverrides = {}): ScriptedMerge {
+export function merging(replicas: number, { model, train, outer }: TinyOverrides = {}): ScriptedMerge {
   const hub = new ScriptedOrchestrator({
     model: { layers: 1, ...model },
     pipeline: { stages: 1, codec: "none" },
     train: { microbatchesPerStep: 10, steps: 100, stepsPerRound: 1, ...train },
     ...(outer === undefined ? {} : { outer }),
     swarm: { replicas, validators: 0 },
-    limits: { mergePhaseMs: 60_000, mergeGraceMs: 5_000, mergeQuorum: 0.8, leaseMs: 600_000, ...limits },
+    limits: { mergePhaseMs: 60_000, mergeGraceMs: 5_000, mergeQuorum: 0.8, leaseMs: 600_000 },
   });
   const nodes = Array.from({ length: replicas }, (_, i) => hub.ready(`miner-${i}`));
   hub.work(nodes);
