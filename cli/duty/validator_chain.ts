@@ -55,8 +55,8 @@ export class ValidatorChain {
     this.#connected.catch(this.#options.onFailure);
   }
 
-  scored(round: number, scores: readonly MinerScore[]): void {
-    if (round < roundsUntilDue && scores.every(({ score }) => score === 0)) return this.#sayNothingIsDue();
+  scored(round: number, scores: readonly MinerScore[], isAnyDue: boolean): void {
+    if (!isAnyDue) return this.#sayNothingIsDue();
     const byHotkey = Object.fromEntries(scores.map(({ miner, score }) => [miner, score]));
     this.#newest = { round, byHotkey };
     this.#keeper?.scored(round, byHotkey);

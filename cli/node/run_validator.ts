@@ -47,7 +47,7 @@ export async function runValidator(context: CommandContext): Promise<number> {
     if (record.type === "scored") upgrade?.roundEnded();
   };
   const memoryBytes = byteOption("memory", context.options.text("memory")) ?? undefined;
-  const onScores: ValidatorRoleOptions["onScores"] = (round, scores) => chain.scored(round, scores);
+  const onScores: ValidatorRoleOptions["onScores"] = (...scored) => chain.scored(...scored);
   const start = () => {
     role = new PausingRole({ // never pauses, but joins another run of its hub
       gate: alwaysOpen,

@@ -20,8 +20,8 @@ export interface ValidatorRoleOptions {
   readonly blobs: BlobAccess;
   readonly memoryBytes?: number | undefined; // for stages that are kept on the device
   readonly onRecord: (record: ValidatorRecord) => void;
-  /** The newest scores, by miner's address. */
-  readonly onScores: (round: number, scores: readonly MinerScore[]) => void;
+  /** The newest scores, by miner's address; false: no round's work is due yet. */
+  readonly onScores: (round: number, scores: readonly MinerScore[], isAnyDue: boolean) => void;
   /** Decides what to do and send. @default an honest validator */
   readonly machine?: Machine<ValidatorState, ValidatorEvent, ValidatorEffect>;
 }
@@ -41,7 +41,7 @@ export function startValidator(options: ValidatorRoleOptions): RunningNode {
     },
     report(effect) {
       if (effect.type === "record") onRecord(effect.record);
-      else onScores(effect.round, effect.scores);
+      else onScores(effect.round, effect.scores, effect.isAnyDue);
     },
   });
   const host: ValidatorHost = new ValidatorHost({ device, blobs, memoryBytes, segments: role.segments });

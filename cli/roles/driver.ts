@@ -11,8 +11,9 @@
  * machine's clock stops, so the pause makes no node late.
  *
  * The machine's clock never goes back and does not follow steps of the wall clock; `startMs` lets it continue from the
- * journal's last entry. It leaves out the time in which this process did not run (a paused machine, Ctrl-Z, a full swap, a disk
- * that does not answer): answers that came in time are read after it, and would be late.
+ * journal's last entry. When a deadline was slept through (a paused machine, Ctrl-Z, a full swap, a disk that does not answer),
+ * it goes back to a second before that: answers that came in time are read only now, and would be late. That happens once in
+ * ten seconds, so a process that is always late still ends its waits.
  */
 
 import type { Machine } from "../../core/protocol/machine.ts";
@@ -54,6 +55,7 @@ const batchEvents = 64; // made durable at once
 const eventsUnderWay = 1024; // a tenth of a second of a busy hub's, or its slow disk's last sync
 const stallMs = 250; // a deadline that is noticed so much later was slept through
 const readingMs = 1_000; // to read what has arrived meanwhile
+const forgiveMs = 10_000; // by the machine's clock, from one such deadline to the next
 const checkShare = 0.02; // of the time, for checking the whole state
 
 export class Driver<State, Event, Effect> {
@@ -62,7 +64,7 @@ export class Driver<State, Event, Effect> {
   #aheadMs: number; // of the steady clock
   #lastMs = -Infinity;
   #dueMs: number | null = null; // what the timer waits for, by the machine's clock
-  #forgivenMs: number | null = null; // the last of these that was slept through: each is put off once
+  #forgivenMs = -Infinity; // the last of these that was put off
   #stoppedMs: number | null = null; // the steady clock when the driver paused
   #isHeld = false; // by the owner
   readonly #underWay: BatchUnderWay<Effect>[] = []; // in order
@@ -147,7 +149,7 @@ export class Driver<State, Event, Effect> {
 
   #leaveOutStall(steadyMs: number): void {
     const dueMs = this.#dueMs;
-    if (dueMs === null || dueMs === this.#forgivenMs || steadyMs + this.#aheadMs <= dueMs + stallMs) return;
+    if (dueMs === null || dueMs < this.#forgivenMs + forgiveMs || steadyMs + this.#aheadMs <= dueMs + stallMs) return;
     this.#forgivenMs = dueMs;
     this.#aheadMs = dueMs - readingMs - steadyMs;
   }

@@ -158,7 +158,7 @@ export interface OrchestratorState {
   readonly convicted: { readonly node: NodeId; readonly reason: string }[]; // those of them still to be sent away
   readonly standings: Map<NodeId, Standing>;
   readonly talk: Map<NodeId, Talk>; // of the open round
-  heardMs: number | null; // when any member last said something
+  readonly hearing: { lastMs: number | null; putOffs: number }; // of any member; in the open round, step/sealing.ts
   readonly handBacks: Map<NodeId, number>; // in the open round: new sessions that had others do its tasks
   readonly claims: Map<NodeId, number>; // in the open round: microbatches made again because this node contradicted another
   readonly resting: NodeId[]; // members about to lose their place
@@ -240,7 +240,7 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     convicted: [],
     standings: new Map(),
     talk: new Map(),
-    heardMs: null,
+    hearing: { lastMs: null, putOffs: 0 },
     handBacks: new Map(),
     claims: new Map(),
     resting: [],

@@ -3,14 +3,13 @@
  * PROTOCOL_VERSION (message.ts). It asks for nothing.
  */
 
-/** Duties a member owes the others; `tasks` are expired leases. */
-export const duties = ["tasks", "confirming", "committing", "reducing", "applying", "uploading", "showing"] as const;
-export type Duty = typeof duties[number];
-export type MergeDuty = Exclude<Duty, "tasks" | "confirming">;
+/** Duties whose neglect is told: an undone task is unpaid anyway. */
+export const toldDuties = ["confirming", "committing", "reducing", "applying", "uploading", "showing"] as const;
+export type ToldDuty = typeof toldDuties[number];
 
 export type Notice =
-  /** The round's pay is cut. */
-  | { readonly type: "notice"; readonly about: "withheld"; readonly duty: Duty; readonly round: number }
+  /** The round's pay is cut, by half or whole. */
+  | { readonly type: "notice"; readonly about: "withheld"; readonly duty: ToldDuty; readonly round: number }
   /** No stage until this round, as duties were not done. */
   | { readonly type: "notice"; readonly about: "rest"; readonly untilRound: number }
   /** Pay of this round and those since is lost, as far as it was not due. */

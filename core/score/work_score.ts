@@ -59,6 +59,9 @@ export const firstNotDue = (book: Pick<WorkBook, "newestRound" | "endedRound">):
 const lastDueOf = ({ newestRound, endedRound }: Pick<WorkBook, "newestRound" | "endedRound">): number =>
   Math.max(endedRound, newestRound - roundsUntilDue);
 
+/** Whether any round's work is due. */
+export const isAnyDue = (book: WorkBook): boolean => [...book.rounds.keys()].some((round) => round <= lastDueOf(book));
+
 /** Books a report, or a part of one; it replaces what is already booked, so a report may arrive twice. */
 export function bookWork(book: WorkBook, { round, miners, units, forfeits, isLast }: WorkReport): void {
   if (round <= book.newestRound - roundsBooked) return;

@@ -98,5 +98,11 @@ export type ValidatorEffect =
     readonly work: ValidatorWork;
   }
   | { readonly type: "record"; readonly record: ValidatorRecord }
-  | { readonly type: "score"; readonly round: number; readonly scores: readonly MinerScore[] } // for the chain
+  /** For the chain. `isAnyDue`: else all are zero, and nothing is wrong. */
+  | {
+    readonly type: "score";
+    readonly round: number;
+    readonly scores: readonly MinerScore[];
+    readonly isAnyDue: boolean;
+  }
   | { readonly type: "finish"; readonly finished: boolean; readonly reason: string };

@@ -13,7 +13,15 @@ import type { GradientClaimed } from "../protocol/audit_messages.ts";
 import type { Evaluate, HubMessage, NodeMessage, RepeatGradient, Replay } from "../protocol/message.ts";
 import { judgeGradient } from "../score/gradient_verdict.ts";
 import { judgeRepetition, type Verdict, verdictFacts } from "../score/verdict.ts";
-import { bookVerdict, bookWork, openWorkBook, scoresOf, unpaidOf, type WorkBook } from "../score/work_score.ts";
+import {
+  bookVerdict,
+  bookWork,
+  isAnyDue,
+  openWorkBook,
+  scoresOf,
+  unpaidOf,
+  type WorkBook,
+} from "../score/work_score.ts";
 import type { Subject } from "../statements/findings.ts";
 import { sourceName, unsigned } from "../statements/statement.ts";
 import { gradientWork, replaySubject, replayWork } from "./replay_work.ts";
@@ -166,7 +174,7 @@ function scored(state: ValidatorState): ValidatorEffect[] {
   const failed = unpaidOf(book);
   return [
     record({ type: "scored", round: book.newestRound, miners: scores.length, failed }),
-    { type: "score", round: book.newestRound, scores },
+    { type: "score", round: book.newestRound, scores, isAnyDue: isAnyDue(book) },
   ];
 }
 

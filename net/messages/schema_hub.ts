@@ -10,7 +10,7 @@ import type { RunConfig } from "../../core/config/config.ts";
 import { parseRunConfig } from "../../core/config/parse.ts";
 import { tasksOfPart } from "../../core/protocol/audit_messages.ts";
 import type { HubMessage } from "../../core/protocol/message.ts";
-import { duties } from "../../core/protocol/notice.ts";
+import { toldDuties } from "../../core/protocol/notice.ts";
 import { mostFollowed } from "../../core/protocol/stored_source.ts";
 import { passPattern } from "../auth/peer_pass.ts";
 import { type MessageRules, readMessage } from "./schema_message.ts";
@@ -48,7 +48,7 @@ const config = v.pipe(
 
 const about = <Name extends string>(name: Name) => ({ type: v.literal("notice"), about: v.literal(name) });
 const notices = [
-  v.strictObject({ ...about("withheld"), duty: v.picklist(duties), round: count }),
+  v.strictObject({ ...about("withheld"), duty: v.picklist(toldDuties), round: count }),
   v.strictObject({ ...about("rest"), untilRound: count }),
   v.strictObject({ ...about("forfeit"), fromRound: count }),
 ] as const;

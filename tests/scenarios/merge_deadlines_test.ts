@@ -35,6 +35,18 @@ Deno.test("Merge: all but one of three are a quorum, one of two is none", () => 
   assertEquals(lateAfter(2), [60_000, "miner-0 committing"]);
 });
 
+Deno.test("Merge: two of three that did little of the work are no quorum", () => {
+  const { hub, nodes } = merging(3);
+  const [first, second, third] = nodes as [NodeId, NodeId, NodeId];
+  stageOf(hub).wholeWeight *= 10; // the third's
+  commit(hub, second);
+  commit(hub, third);
+  hub.wait(59_000);
+  assertEquals([stageOf(hub).phase, late(hub)], ["committing", []]);
+  commit(hub, first);
+  assertEquals(stageOf(hub).phase, "reducing");
+});
+
 Deno.test("Merge: work finished within the grace counts", () => {
   const { hub, nodes } = merging(5);
   for (const node of nodes.slice(0, 4)) commit(hub, node);

@@ -69,7 +69,7 @@ Deno.test("Returns: coming back without its gradients once a step, step after st
       for (const node of nodes) while (hub.maySeal(node)) hub.seal(node);
     }
   }
-  assertEquals([steps, isHere()], [6, false], "four times are free, the next two withhold");
+  assertEquals([steps, isHere()], [8, false], "in a round of 20 steps six times are free, the next two withhold");
 });
 
 Deno.test("Returns: restarts of the orchestrator are nobody's fault, however many there are in a step", () => {

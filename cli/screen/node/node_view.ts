@@ -12,6 +12,7 @@ const recentMs = 60_000;
 const mostRecent = 4_096; // tasks of that time
 const mostRounds = 8;
 const mostLosses = 64;
+const noticeRounds = 8; // that one stays on the screen
 
 export interface LoadingView {
   readonly part: LoadingPart;
@@ -32,6 +33,8 @@ export type Doing =
   | { readonly type: "resting"; readonly reason: string }
   | { readonly type: "benched"; readonly untilRound: number }
   | { readonly type: "deviceLost"; readonly reason: string };
+
+type PayNotice = Exclude<Notice, { about: "rest" }>;
 
 export interface RoundRow {
   readonly round: number;
@@ -58,7 +61,7 @@ export interface NodeScreenView {
   computeMs: number;
   recent: { readonly atMs: number; readonly direction: string; readonly computeMs: number }[]; // tasks of the last minute
   rounds: RoundRow[]; // the newest, oldest first
-  notice: Notice | null; // the last one about its pay
+  notice: PayNotice | null; // the last one
   deviceLosses: number;
   chain: Extract<NodeEvent, { type: "chainHealth" }> | null;
   weightsBlock: number | null; // the last block with this validator's weights
@@ -123,10 +126,7 @@ export function foldNode(view: NodeScreenView, event: NodeEvent, atMs: number): 
     case "kept":
       return foldStage(view, event, atMs);
     case "notice":
-      if (event.about === "rest") {
-        Object.assign(view, { stage: null, doing: { type: "benched", untilRound: event.untilRound } });
-      } else view.notice = event;
-      return;
+      return foldNotice(view, event);
     case "idle":
       view.doing = event.isOver ? { type: "working" } : { type: "idle", sinceMs: atMs - event.idleMs };
       return;
@@ -138,6 +138,14 @@ export function foldNode(view: NodeScreenView, event: NodeEvent, atMs: number): 
     case "verdict":
     case "scored":
       return foldChecks(view, event);
+  }
+}
+
+/** One that is called back at once is loading by then. */
+function foldNotice(view: NodeScreenView, notice: Notice): void {
+  if (notice.about !== "rest") view.notice = notice;
+  else if (view.doing.type !== "loading") {
+    Object.assign(view, { stage: null, doing: { type: "benched", untilRound: notice.untilRound } });
   }
 }
 
@@ -213,6 +221,7 @@ function foldWork(view: NodeScreenView, event: Of<"taskComputed" | "stepApplied"
   if (event.type === "roundMerged") {
     view.merges += 1;
     view.round = event.round;
+    if (view.notice !== null && event.round > roundOf(view.notice) + noticeRounds) view.notice = null;
     return;
   }
   if (event.type === "stepApplied") {
@@ -234,6 +243,8 @@ function foldWork(view: NodeScreenView, event: Of<"taskComputed" | "stepApplied"
     view.recent = view.recent.filter((task) => task.atMs > atMs - recentMs).slice(-mostRecent);
   }
 }
+
+const roundOf = (notice: PayNotice): number => notice.about === "withheld" ? notice.round : notice.fromRound;
 
 /** Of the open round. */
 function rowOf(view: NodeScreenView): RoundRow {

@@ -1,10 +1,9 @@
 /** What the orchestrator says of a miner's conduct, in words for its owner. */
 
 import { unreachable } from "../../../core/assert.ts";
-import type { Duty, Notice } from "../../../core/protocol/notice.ts";
+import type { Notice, ToldDuty } from "../../../core/protocol/notice.ts";
 
-const dutyTexts: Readonly<Record<Duty, string>> = {
-  tasks: "tasks that it was given",
+const dutyTexts: Readonly<Record<ToldDuty, string>> = {
   confirming: "its word for a step's gradient",
   committing: "its payload for the merge",
   reducing: "its slices of the merge",

@@ -28,15 +28,16 @@ export function forfeit(
   { node, fromRound }: { node: NodeId; fromRound: number | null },
 ): void {
   const { reports, roundUnits, forfeits } = state;
-  roundUnits.delete(node);
+  const hasOpen = roundUnits.delete(node);
   const newestRound = reports.at(-1)?.round ?? -1;
   const endedRound = reports.findLast(({ isLast }) => isLast)?.round ?? -1;
   const from = Math.max(fromRound ?? 0, firstNotDue({ newestRound, endedRound }));
   const lost = reports.filter(({ round, units }) => round >= from && units.has(node));
+  const first = lost.length > 0 ? Math.min(...lost.map(({ round }) => round)) : hasOpen ? state.round : null;
+  if (first !== null) notify(state, node, { type: "notice", about: "forfeit", fromRound: first });
   if (lost.length === 0) return;
   for (const { units } of lost) units.set(node, 0); // and not nothing: a validator that returns gets the reports again
   forfeits.set(node, Math.min(from, forfeits.get(node) ?? from));
-  notify(state, node, { type: "notice", about: "forfeit", fromRound: Math.min(...lost.map(({ round }) => round)) });
 }
 
 /** The member goes, or has gone, without showing what it was to show. `fromRound`: the first of that. */

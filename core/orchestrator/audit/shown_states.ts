@@ -256,7 +256,7 @@ function endShowingOf(
     const fromRound = isExcusable(state, node) ? late.round : null;
     const isAway = state.members.get(node)?.graceUntilMs !== null;
     if (isAway) noteAbsence(state, { node, duty: "showing" });
-    else noteWithheld(state, { node, duty: "showing" });
+    else noteWithheld(state, { node, duty: "showing", ofRound: late.round });
     const isUrgent = late.round < state.round - roundsUntilDue; // due with the next report
     if (isAway && excusesAway && !isUrgent && !state.unpaid.has(node)) continue;
     forfeit(state, { node, fromRound });

@@ -16,9 +16,8 @@
 import type { Fault } from "../../fault.ts";
 import type { NodeId } from "../../ids.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
-import type { Duty, MergeDuty } from "../../protocol/notice.ts";
 import { notify } from "./notices.ts";
-import type { Standing } from "./standing.ts";
+import type { Duty, MergeDuty, Standing } from "./standing.ts";
 import type { OrchestratorState } from "../state.ts";
 
 export const mostStrikes = 3;
@@ -88,11 +87,14 @@ interface DutyOf {
   readonly duty: Duty;
 }
 
-/** The member owed an answer and let the deadline pass, or said that none will come. */
-export function noteWithheld(state: OrchestratorState, { node, duty }: DutyOf): void {
+/** The member owed an answer and let the deadline pass, or said that none will come. `ofRound`: that it was owed for. */
+export function noteWithheld(
+  state: OrchestratorState,
+  { node, duty, ofRound = state.round }: DutyOf & { readonly ofRound?: number },
+): void {
   const standing = standingOf(state, node);
   if (duty !== "tasks") { // an undone task is unpaid anyway
-    if (!state.unpaid.has(node)) notify(state, node, { type: "notice", about: "withheld", duty, round: state.round });
+    if (!state.unpaid.has(node)) notify(state, node, { type: "notice", about: "withheld", duty, round: ofRound });
     state.unpaid.add(node);
   }
   if (duty !== "tasks" && duty !== "confirming") return noteLapse(state, { node, duty });

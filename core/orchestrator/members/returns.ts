@@ -5,14 +5,16 @@
  * A lost session is nobody's fault and is free the first few times. A member that used it to hand tasks back or to restart its
  * deadlines could stop the step without ever being late, so from then on its deadlines stand and its tasks go to others; as a
  * new member it gets a stage with the next step. Sessions are lost seldom, as a broken link does not end one: so a new one that
- * has others do its tasks is free only a few times in a round, then it counts as a confirmation withheld. A restart of the orchestrator (restart.ts) clears both counts, because
- * all sessions are lost with it.
+ * has others do its tasks is free only a few times in a round, more in a long one; then it counts as a confirmation withheld. A
+ * restart of the orchestrator (restart.ts) clears both counts, because all sessions are lost with it.
  */
 
+import { stepsOfRound } from "../merge/round_length.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 
 const freeReturns = 2; // in a step
-const freeHandBacks = 4; // in a round
+const freeHandBacks = 4; // in a round, and one more for so many steps of it:
+const stepsOfHandBack = 10;
 
 /** Counts one return; outside a step none counts. */
 export function noteReturn({ work }: OrchestratorState, { node }: Member): void {
@@ -25,10 +27,11 @@ export function hasComeBackOften({ work }: OrchestratorState, { node }: Member):
 }
 
 /** Counts a new session that has others do some of its tasks. False: there have been too many in this round. */
-export function noteHandBack({ handBacks }: OrchestratorState, { node }: Member): boolean {
+export function noteHandBack(state: OrchestratorState, { node }: Member): boolean {
+  const { handBacks } = state;
   const times = (handBacks.get(node) ?? 0) + 1;
   handBacks.set(node, times);
-  return times <= freeHandBacks;
+  return times <= freeHandBacks + stepsOfRound(state) / stepsOfHandBack;
 }
 
 /** A new round begins, or all sessions were lost with the hub's. */

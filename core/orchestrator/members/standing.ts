@@ -1,5 +1,11 @@
 /** What the hub remembers of a hotkey's conduct beyond its membership, as data. Owns the shape; the rules are in blame.ts. */
 
+import type { ToldDuty } from "../../protocol/notice.ts";
+
+/** Duties a member owes the others; `tasks` are expired leases. */
+export type Duty = "tasks" | ToldDuty;
+export type MergeDuty = Exclude<ToldDuty, "confirming">;
+
 /** A hotkey's record, which outlives its membership: blame.ts. */
 export interface Standing {
   strikes: number; // proven faults, until none was added for some rounds

@@ -27,7 +27,7 @@ function talkOf(state: OrchestratorState, node: NodeId): Talk {
 
 /** Counts a message of the node; returns a fault if it is one too many. */
 export function noteHeard(state: OrchestratorState, { node, nowMs }: { node: NodeId; nowMs: number }): Fault | null {
-  state.heardMs = nowMs;
+  if (state.members.has(node)) state.hearing.lastMs = nowMs;
   const talk = talkOf(state, node);
   talk.heard += 1;
   const most = freeMessages + talk.asked;

@@ -25,7 +25,11 @@ export function noteQuorum(
   merge.deadlineMs = Math.min(merge.deadlineMs, nowMs + mergeGraceMs);
 }
 
-const isAllButOne = ({ participants, owing }: StageMerge): boolean => participants.size >= 3 && owing.size === 1;
+/** Not where one is asked again for what the hub's store has lost, nor where the others did less than half of the work. */
+function isAllButOne({ phase, participants, owing, showing, committedWeight, wholeWeight }: StageMerge): boolean {
+  if (participants.size < 3 || owing.size !== 1 || showing.size > 0) return false;
+  return phase !== "committing" || 2 * committedWeight > wholeWeight;
+}
 
 /** Share answered: of the round's work while committing, of the slices while reducing, then of the replicas. */
 function answeredShare(merge: StageMerge): number {

@@ -28,7 +28,7 @@ export function stepsOfRound(state: OrchestratorState): number {
 /** A merge after a step or two at the run's end would cost as much as any other and gain little. */
 function withRest({ config: { train }, roundFirstStep }: OrchestratorState, steps: number): number {
   const left = train.steps - roundFirstStep;
-  return left > steps && left < 1.5 * steps ? Math.min(left, longestRound(train)) : steps;
+  return left > steps && left < 1.5 * steps && left <= longestRound(train) ? left : steps;
 }
 
 /** Steps of the open round, where they are measured. The configuration's limit may have changed since. */

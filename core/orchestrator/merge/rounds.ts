@@ -41,6 +41,7 @@ export function openRound(state: OrchestratorState, { mergedMs }: { mergedMs: nu
   state.talk.clear();
   state.claims.clear();
   forgetReturns(state);
+  state.hearing.putOffs = 0;
   state.audit.drawn.clear();
   state.audit.leaves.clear();
   forgetWays(state);

@@ -31,6 +31,7 @@ import { isTail } from "./wiring.ts";
 
 const leastPatienceMs = 5000;
 const deafMs = leastPatienceMs / 2;
+const mostPutOffs = 3; // in a round
 const returnMs = 10_000; // extra time for one without a link: it may be on its way back
 
 /** Asks whoever is likely to have all it will get in this step, or has it. Called when nothing more can be handed out. */
@@ -80,9 +81,8 @@ function awaitSeal(
   const before = hasComeBackOften(state, member) ? work.asked.get(node) : undefined;
   const lookMs = before?.lookMs ?? nowMs + patienceMs(state, member);
   const deadlineMs = before?.deadlineMs ?? nowMs + state.config.limits.leaseMs;
-  const isPutOff = before?.isPutOff ?? false;
   const root = rootDelivered(state, member);
-  work.asked.set(node, { request, root, lookMs, isPutOff, deadlineMs });
+  work.asked.set(node, { request, root, lookMs, deadlineMs });
   setAlarm(state, { type: "seal", node, atMs: lookMs });
 }
 
@@ -128,11 +128,7 @@ export function onSealAlarm(
     return nothing;
   };
   if (lookMs > nowMs) return later(lookMs);
-  if (!request.isPutOff && isDeaf(state, work, nowMs)) {
-    const againMs = nowMs + patienceMs(state, member);
-    work.asked.set(node, { ...request, lookMs: againMs, isPutOff: true });
-    return later(againMs);
-  }
+  if (mayPutOff(state, work, nowMs)) return later(putOff(state, { member, work, nowMs }));
   const isAway = member.graceUntilMs !== null;
   if (isAway && nowMs < lookMs + returnMs) return later(lookMs + returnMs);
   if (mayTakeOver(state, member)) return { effects: takeOver(state, member), isLost: false };
@@ -140,9 +136,26 @@ export function onSealAlarm(
   return later(Math.max(nowMs + leastPatienceMs, deadlineMs));
 }
 
-/** Several owe their answers, and nobody at all has been heard for long: it may be the hub that cannot hear. */
-function isDeaf({ heardMs }: OrchestratorState, { asked, sealed }: StepWork, nowMs: number): boolean {
-  return asked.size > sealed.size + 1 && nowMs - (heardMs ?? nowMs) >= deafMs;
+/**
+ * Several owe their answers, and no member at all has been heard for long: it may be the hub that cannot hear. Few times in a round,
+ * as members that agree could use it to be late.
+ */
+function mayPutOff({ hearing }: OrchestratorState, { asked, sealed }: StepWork, nowMs: number): boolean {
+  const isDeaf = nowMs - (hearing.lastMs ?? nowMs) >= deafMs;
+  return isDeaf && hearing.putOffs < mostPutOffs && asked.size > sealed.size + 1;
+}
+
+/** All that owe get as long as this member. Returns when that is over. */
+function putOff(
+  state: OrchestratorState,
+  { member, work, nowMs }: { member: Member; work: StepWork; nowMs: number },
+): number {
+  const againMs = nowMs + patienceMs(state, member);
+  state.hearing.putOffs += 1;
+  for (const [node, request] of work.asked) {
+    if (!work.sealed.has(node)) work.asked.set(node, { ...request, lookMs: Math.max(request.lookMs, againMs) });
+  }
+  return againMs;
 }
 
 function mayTakeOver(state: OrchestratorState, { stage, graceUntilMs }: Member): boolean {

@@ -119,7 +119,6 @@ export interface SealRequest {
   readonly request: number; // only its answer counts: it alone reflects what the device has now
   readonly root: string; // that its answer must sign: receipts.ts
   readonly lookMs: number; // after this others may do its tasks
-  readonly isPutOff: boolean; // once, as nobody was heard
   readonly deadlineMs: number; // after this the contributor counts as lost
 }
 

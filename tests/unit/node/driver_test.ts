@@ -77,6 +77,35 @@ Deno.test("Driver: a deadline that the process slept through leaves time for wha
   assertEquals(state.taken.at(-1), "tick@64900");
 });
 
+Deno.test("Driver: however late a process always is, its clock goes on at half the rate at least", () => {
+  for (const lateMs of [200, 260, 600, 1_000, 3_000]) {
+    for (const gapMs of [5, 100, 4_000]) {
+      const timers = new Stalled();
+      const startMs = timers.steadyMs();
+      let dueMs = startMs + gapMs;
+      let lastMs = startMs;
+      const { driver } = new World({
+        timers,
+        machine: {
+          step: (_, __, nowMs) => {
+            lastMs = nowMs;
+            while (dueMs <= nowMs) dueMs += gapMs;
+            return [];
+          },
+          nextDeadlineMs: () => dueMs,
+          assertInvariants: () => {},
+        },
+      });
+      for (let turns = 0; timers.steadyMs() - startMs < 300_000; turns++) {
+        timers.stalledMs += gapMs + lateMs;
+        driver.enqueue("a");
+      }
+      const rate = (lastMs - startMs) / (timers.steadyMs() - startMs);
+      assert(rate > 0.5 && rate <= 1, `${lateMs} ms late for deadlines ${gapMs} ms apart: ${rate}`);
+    }
+  }
+});
+
 /** A journal whose batches become durable when a test says so. */
 class SlowCommits {
   readonly batches: string[][] = [];
