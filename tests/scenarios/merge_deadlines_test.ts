@@ -5,6 +5,7 @@
 
 import { assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
+import { payloadSlice } from "../../core/orchestrator/merge/merge_state.ts";
 import { commit, merging, reduceAll, stageOf } from "../support/swarm/scripted_merge.ts";
 import type { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 
@@ -45,6 +46,18 @@ Deno.test("Merge: two of three that did little of the work are no quorum", () =>
   assertEquals([stageOf(hub).phase, late(hub)], ["committing", []]);
   commit(hub, first);
   assertEquals(stageOf(hub).phase, "reducing");
+});
+
+Deno.test("Merge: who is asked alone for a payload that the hub's store has lost is not late for it", () => {
+  const { hub, nodes } = merging(3, { outer: { reducers: "hub" } });
+  for (const node of nodes) commit(hub, node);
+  const { stage } = stageOf(hub);
+  const lost = payloadSlice(stageOf(hub).payloads.get(nodes[0]!)!, 0);
+  hub.step({ type: "sliceUnavailable", round: 0, stage, slice: 0 });
+  hub.step({ type: "blobsChecked", round: 0, stage, phase: "reducing", lost: [lost] });
+  assertEquals([...stageOf(hub).showing], [nodes[0]]);
+  hub.wait(30_000);
+  assertEquals(late(hub), []);
 });
 
 Deno.test("Merge: work finished within the grace counts", () => {
