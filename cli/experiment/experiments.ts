@@ -18,6 +18,7 @@ export interface Row {
   /** `width`: of the model. */
   settings(width: number): Settings;
   readonly links?: string; // of every miner, as `iota swarm --links`. @default none: no delay
+  readonly slowness?: number; // times that every pass takes as long. @default 1
   /** "zero": they say nothing, and what a codec is worth is measured from this row. @default as the run's codec has them */
   readonly wires?: "zero" | WireCodes;
 }
@@ -87,13 +88,19 @@ const swarm = (name: string, { codec = "q5block", share, stepsPerRound }: {
   settings: (width) => ({ ...wire(codec, [share, ""]).settings(width), "train.stepsPerRound": stepsPerRound }),
 });
 
-/** Equal tokens: larger steps are fewer. */
-const line = (microbatchesPerStep: number, links?: string): Row => ({
-  ...row(`${microbatchesPerStep} microbatches${links === undefined ? "" : `, ${links}`}`, {
-    "train.microbatchesPerStep": microbatchesPerStep,
-    "train.steps": 1920 / microbatchesPerStep,
-  }),
+/** Equal tokens: larger steps are fewer. `slowness`: larger models compute longer. */
+const line = (
+  microbatchesPerStep: number,
+  { links, slowness = 1 }: { links: string | undefined; slowness?: number },
+): Row => ({
+  ...row(
+    `${microbatchesPerStep} microbatches${slowness === 1 ? "" : `, passes x ${slowness}`}${
+      links === undefined ? "" : `, ${links}`
+    }`,
+    { "train.microbatchesPerStep": microbatchesPerStep, "train.steps": 1920 / microbatchesPerStep },
+  ),
   ...(links === undefined ? {} : { links }),
+  slowness,
 });
 
 const lines = [undefined, "40ms 20mbit", "150ms 5mbit"];
@@ -202,7 +209,10 @@ export const experiments: Readonly<Record<string, Experiment>> = {
   links: {
     doc: "steps of more microbatches over home lines: tokens per second of virtual time, and what they cost in loss",
     settings: { "swarm.replicas": 2 },
-    rows: [8, 16, 32].flatMap((microbatches) => lines.map((links) => line(microbatches, links))),
+    rows: [
+      ...[8, 16, 32].flatMap((microbatches) => lines.map((links) => line(microbatches, { links }))),
+      ...[4, 16].flatMap((slowness) => lines.map((links) => line(8, { links, slowness }))),
+    ],
   },
 };
 

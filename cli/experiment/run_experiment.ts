@@ -111,7 +111,7 @@ function withRows(experiment: Experiment, text: string | undefined): Experiment 
 
 async function trained(
   { output }: CommandContext,
-  { experiment: { batches }, row: { name, links, wires }, config, lab, onStep }: {
+  { experiment: { batches }, row: { name, links, slowness = 1, wires }, config, lab, onStep }: {
     experiment: Experiment;
     row: Row;
     config: RunConfig;
@@ -123,6 +123,7 @@ async function trained(
   const train = (source: BatchSource) =>
     runLab({
       ...{ config, batches: source, device: deviceWith(device, wires), signal },
+      slowness,
       ...(links === undefined ? {} : { links: present(parseLinks(links), "an experiment's lines obey the grammar") }),
       onRecord(record) {
         if (record.type !== "stepClosed") return;

@@ -44,6 +44,7 @@ export interface LabOptions {
   readonly batches: BatchSource;
   readonly device: ComputeHost; // shared by all miners
   readonly links?: LinkShape; // of every miner. @default no delay, and as fast as memory
+  readonly slowness?: number; // times that every pass takes as long, as of a larger model. @default 1
   readonly onRecord: (record: RunRecord, state: OrchestratorState) => void;
   readonly onScores?: (scores: LabScores) => void;
   /** What a member has of its own. @default an honest one's */
@@ -95,7 +96,8 @@ export async function runLab(options: LabOptions): Promise<LabResult> {
   const { config, onRecord, signal } = options;
   const clock = new LabClock();
   const blobs = new MemoryHubBlobs();
-  const device: LabWorld["device"] = (slowness = 1) => timed(options.device, { clock, slowness });
+  const ofAll = options.slowness ?? 1;
+  const device: LabWorld["device"] = (slowness = 1) => timed(options.device, { clock, slowness: ofAll * slowness });
   const ends: StepEnd[] = [];
   const orchestrator = openHub(options, {
     ...{ clock, blobs, device },

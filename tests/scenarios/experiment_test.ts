@@ -29,7 +29,10 @@ function configOf(overrides: Record<string, KnobValue>) {
   return resolved.config;
 }
 
-async function lab(overrides: Record<string, KnobValue>, { links }: { links?: string } = {}) {
+async function lab(
+  overrides: Record<string, KnobValue>,
+  { links, slowness = 1 }: { links?: string; slowness?: number } = {},
+) {
   const { signal } = new AbortController();
   const config = configOf(overrides);
   const steps: number[] = [];
@@ -40,6 +43,7 @@ async function lab(overrides: Record<string, KnobValue>, { links }: { links?: st
     device,
     signal,
     onRecord,
+    slowness,
     ...(links === undefined ? {} : { links: parseLinks(links)! }),
   });
   return { ...result, steps };
@@ -74,10 +78,12 @@ Deno.test("Lab: lines cost time and no number: each trip its delay, each byte of
   const near = await lab(settings, { links: "40ms" });
   const far = await lab(settings, { links: "80ms" });
   const slow = await lab(settings, { links: "40ms 100kbit" });
-  for (const { loss, steps } of [near, far, slow]) assertEquals([loss, steps], [loopback.loss, loopback.steps]);
+  const larger = await lab(settings, { slowness: 3 });
+  for (const { loss, steps } of [near, far, slow, larger]) assertEquals([loss, steps], [loopback.loss, loopback.steps]);
   const msOf = ({ tokensPerSecond }: LabResult) => 1_000 / tokensPerSecond;
   assertAlmostEquals((msOf(far) - msOf(loopback)) / (msOf(near) - msOf(loopback)), 2, 0.3);
   assertLess(2 * msOf(near), msOf(slow));
+  assertAlmostEquals(msOf(larger) / msOf(loopback), 3, 1e-6);
 });
 
 Deno.test("Lab: an interrupted run ends at once", async () => {
