@@ -17,9 +17,9 @@ export function noticeText(notice: Notice): string {
     case "withheld":
       return `round ${notice.round}: paid less, as ${dutyTexts[notice.duty]} did not come in time`;
     case "rest":
-      return `no stage until round ${notice.untilRound}, as duties were not done in time: check link and device`;
+      return `no stage until round ${notice.untilRound}: duties came too late; check link and device`;
     case "forfeit":
-      return `pay from round ${notice.fromRound} on is lost, as far as it was not due: what it was to show is missing`;
+      return `pay not due is lost from round ${notice.fromRound} on: what it was to show is missing`;
     default:
       return unreachable(notice);
   }

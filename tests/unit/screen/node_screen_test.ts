@@ -68,7 +68,7 @@ Deno.test("Node screen: why a miner waits is always said", () => {
   assertMatch(says(...begun, [9, { type: "loadFailed", stage, code: "x", detail: "" }]) ?? "", /waits for a stage/);
   const benched = [9, { type: "notice", about: "rest", untilRound: 13 }] as const;
   const working = [...begun, [3_000, computed(5)]] as const;
-  assertMatch(says(...working, benched) ?? "", /^now {6}no stage until round 13, as duties were not done in time/);
+  assertMatch(says(...working, benched) ?? "", /^now {6}no stage until round 13: duties came too late/);
   const assigned = [10, { type: "stageAssigned", stage, round: 13 }] as const;
   assertMatch(says(...working, benched, assigned) ?? "", /loading its stage/);
   assertMatch(says(...working, assigned, benched) ?? "", /loading its stage/, "called back at once");
@@ -84,7 +84,7 @@ Deno.test("Node screen: what costs it pay is said, in words and as a line", () =
   const text = "round 7: paid less, as parameters that it was to show did not come in time";
   assertEquals(row(withheld), `notice   ${text}`);
   assertEquals(minerLine(withheld), text);
-  assertMatch(row(withheld, forfeit) ?? "", /^notice {3}pay from round 5 on is lost, as far as it was not due/);
+  assertMatch(row(withheld, forfeit) ?? "", /^notice {3}pay not due is lost from round 5 on/);
   const merged = (round: number): NodeEvent => ({ type: "roundMerged", round, parameters: "" });
   assertEquals(
     [row(withheld, merged(15)) === undefined, row(withheld, merged(16))],
