@@ -70,9 +70,12 @@ conformance: setup ## one suite per interface, run for each implementation
 seeds: setup ## 64 seeded simulations of 256 miners
 	$(call suite,sim,--parallel)
 
-sim: setup ## thousands of seeded simulations and all attacks: SEEDS=n MINERS=n MINUTES=n; SEED=n replays one
+sim: setup ## thousands of seeded simulations, all attacks, the quick suites whole: SEEDS=n MINERS=n MINUTES=n; SEED=n replays one
 	@export SEEDS=$${SEEDS:-10000} MINERS=$${MINERS:-24}; $(subst @mkdir,mkdir,$(call suite,sim,--parallel))
 	@[ -n "$$SEED" ] || { export SEEDS=$${SEEDS:-10000}; $(subst @mkdir,mkdir,$(call suite,attack,--parallel)); }
+	@[ -n "$$SEED" ] || { export SEEDS=$${SEEDS:-10000}; $(subst @mkdir,mkdir,$(call suite,unit,--parallel)); }
+	@[ -n "$$SEED" ] || { export SEEDS=$${SEEDS:-10000}; $(subst @mkdir,mkdir,$(call suite,scenarios,--parallel)); }
+	@[ -n "$$SEED" ] || { export SEEDS=$${SEEDS:-10000}; $(subst @mkdir,mkdir,$(call suite,conformance,--parallel)); }
 
 e2e: setup ## real processes on this machine
 	$(call suite,e2e)

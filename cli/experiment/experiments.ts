@@ -203,11 +203,13 @@ export const experiments: Readonly<Record<string, Experiment>> = {
       swarm("q5block 3d/16, every 20", { share: 3 / 16, stepsPerRound: 20 }),
       row("none, every 20", { "pipeline.codec": "none", "train.stepsPerRound": 20 }),
       swarm("q5block d/16, every step", { share: 1 / 16, stepsPerRound: 1 }),
+      swarm("q5block 3d/32, every step", { share: 3 / 32, stepsPerRound: 1 }), // the wire of `small`
       swarm("q4block 3d/64, every step", { codec: "q4block", share: 3 / 64, stepsPerRound: 1 }), // 1/73 at d 256
     ],
   },
   links: {
-    doc: "steps of more microbatches over home lines: tokens per second of virtual time, and what they cost in loss",
+    doc:
+      "steps of more microbatches, and of passes that take longer, over home lines: tokens per second of virtual time, and what they cost in loss",
     settings: { "swarm.replicas": 2 },
     rows: [
       ...[8, 16, 32].flatMap((microbatches) => lines.map((links) => line(microbatches, { links }))),

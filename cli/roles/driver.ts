@@ -11,9 +11,9 @@
  * machine's clock stops, so the pause makes no node late.
  *
  * The machine's clock never goes back and does not follow steps of the wall clock; `startMs` lets it continue from the
- * journal's last entry. A deadline that was slept through (a paused machine, Ctrl-Z, a full swap, a disk that does not answer)
- * is put off by a second from now: answers that came in time are read only now, and would be late. That happens once in ten
- * seconds, so a process that is always late still ends its waits.
+ * journal's last entry. When a deadline was slept through (a paused machine, Ctrl-Z, a full swap, a disk that does not answer)
+ * it goes on from a second before that: answers that came in time are read only now, and would be late. That happens once in
+ * ten seconds, so a process that is always late still ends its waits.
  */
 
 import type { Machine } from "../../core/protocol/machine.ts";

@@ -298,7 +298,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   ),
   "limits.mergeQuorum": float(
     { min: 0.5, max: 1, unit: "of a stage", default: 0.8, mayChange: true },
-    "Share of answers, or all but one, that leaves the others the grace.",
+    "Share of answers (or all but one of 3) after which others have the grace.",
   ),
   "limits.mergeGraceMs": int(
     { min: 100, max: day, unit: "ms", mayChange: true },

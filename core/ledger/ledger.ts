@@ -89,7 +89,8 @@ function takeStep(ledger: Ledger, entry: StepEntry): string | null {
   if (entry.step !== ledger.nextStep) return `step ${entry.step} must be step ${ledger.nextStep}`;
   const problem = forwardUnitsProblem(ledger, entry) ?? stepProblem(entry);
   if (problem !== null) return problem;
-  if (entry.forwardUnits === undefined) ledger.isWhole = false; // of an earlier version: nothing tells what its tasks are worth
+  ledger.forwardUnits ??= entry.forwardUnits ?? null;
+  if (ledger.forwardUnits === null) ledger.isWhole = false; // of an earlier version: nothing tells what its tasks are worth
   const unpaid = new Set(entry.unpaid);
   const paid = entry.miners.flatMap((miner, place) => unpaid.has(place) ? [] : [[miner, entry.units[place]!] as const]);
   ledger.open.push({ step: entry.step, round: entry.round, units: new Map(paid) });
@@ -98,19 +99,17 @@ function takeStep(ledger: Ledger, entry: StepEntry): string | null {
 }
 
 /** What a stage's forward is worth stays, and is one unit for the mean stage: model/task_flops.ts. */
-function forwardUnitsProblem(ledger: Ledger, { step, forwardUnits }: StepEntry): string | null {
-  const before = ledger.forwardUnits;
-  ledger.forwardUnits = before ?? forwardUnits ?? null;
-  if (before === null && forwardUnits !== undefined) {
-    const mean = forwardUnits.reduce((sum, each) => sum + each, 0) / forwardUnits.length;
-    return Math.abs(mean - 1) <= roundingOfUnits
+function forwardUnitsProblem({ forwardUnits: before }: Ledger, { step, forwardUnits }: StepEntry): string | null {
+  if (before !== null) {
+    return before.join() === forwardUnits?.join()
       ? null
-      : `a forward of the mean stage must be worth one unit in step ${step}: it is worth ${mean}`;
+      : `step ${step} must count forwards of the stages as [${before}]: it counts [${forwardUnits ?? "nothing"}]`;
   }
-  const isSame = before === null || before.join() === forwardUnits?.join();
-  return isSame
+  if (forwardUnits === undefined) return null;
+  const mean = forwardUnits.reduce((sum, each) => sum + each, 0) / forwardUnits.length;
+  return Math.abs(mean - 1) <= roundingOfUnits
     ? null
-    : `step ${step} must count forwards of the stages as [${before}]: it counts [${forwardUnits ?? "nothing"}]`;
+    : `a forward of the mean stage must be worth one unit in step ${step}: it is worth ${mean}`;
 }
 
 const roundingOfUnits = 2 ** -15;

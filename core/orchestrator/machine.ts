@@ -12,7 +12,6 @@ import type { NodeMessage, Role } from "../protocol/message.ts";
 import { nextAlarm } from "./alarms.ts";
 import { requestAudits } from "./audit/audit_requests.ts";
 import { onAuditAlarm, onRequestFailed, settleRounds } from "./audit/auditing.ts";
-import { waitDueMs } from "./audit/round_audits.ts";
 import { offerTrials, onEndLaid } from "./audit/held_out/payload_trials.ts";
 import { onStateChecked, onStateShown } from "./audit/shown_states.ts";
 import { onRefereed, refereeNext } from "./audit/referee.ts";
@@ -36,7 +35,7 @@ import {
   onSliceUnavailable,
 } from "./merge/merge_answers.ts";
 import { mendMerges, onBlobsChecked } from "./merge/mending.ts";
-import { answersDueMs, endLateAnswers } from "./merge/merge_deadlines.ts";
+import { endLateAnswers } from "./merge/merge_deadlines.ts";
 import { advanceMerge, startMerge } from "./merge/merging.ts";
 import { roundIsOver } from "./merge/round_length.ts";
 import { onUploadChecked } from "./merge/believed_upload.ts";
@@ -58,8 +57,9 @@ import {
   onReady,
   onReconnected,
 } from "./members/roster.ts";
+import { nextDeadlineMs } from "./next_deadline.ts";
 import { roleFault } from "./role_check.ts";
-import { closeRun, closingDueMs } from "./closing.ts";
+import { closeRun } from "./closing.ts";
 import { finishRound } from "./merge/rounds.ts";
 import { onWiresCompared } from "./step/remaking.ts";
 import { onSealAlarm, onStepSealed, requestSeals } from "./step/sealing.ts";
@@ -125,9 +125,10 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
     case "mergeUnavailable":
       return onMergeUnavailable(state, event);
     case "mergeRefereed": {
-      const { type: _, parameters, momentum, ...of } = event;
+      const { round, stage, slices, parameters, momentum } = event;
       const merged = { parameters, momentum };
-      return [...onMergeRepeated(state, { ...of, merged }), ...onMergeRefereed(state, { ...of, merged })];
+      const repeated = onMergeRepeated(state, { round, stage, merged });
+      return [...repeated, ...onMergeRefereed(state, { round, stage, slices, merged })];
     }
     case "stageRestored":
       return onStageRestored(state, event);
@@ -291,7 +292,7 @@ const mostTurns = 64;
 
 /** Acts on the state until nothing more can be done: phases first, then work for free replicas. */
 function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
-  if (state.phase === "finished") return [];
+  if (state.phase === "finished") return sendNotices(state);
   const effects = [
     ...settleDisputes(state),
     ...retakeRound(state),
@@ -330,21 +331,4 @@ function openWork(state: OrchestratorState, nowMs: number): OrchestratorEffect[]
   if (state.phase !== "training" || state.work !== null) return [];
   if (roundIsOver(state)) return state.upload === null ? startMerge(state, nowMs) : [];
   return openStep(state, nowMs);
-}
-
-function nextDeadlineMs(state: OrchestratorState): number | null {
-  if (state.phase === "finished") return null;
-  let earliest = Infinity;
-  const consider = (deadlineMs: number | null | undefined) => {
-    if (deadlineMs !== null && deadlineMs !== undefined) earliest = Math.min(earliest, deadlineMs);
-  };
-  if (state.phase === "gathering" && !state.config.deterministic) consider(state.gatherUntilMs); // fixed wiring waits for every member
-  if (state.phase === "closing") consider(closingDueMs(state));
-  consider(state.alarms[0]?.atMs);
-  for (const stage of state.upload?.stages ?? []) {
-    if (!stage.stored && stage.asked !== null && stage.asked !== "hub") consider(stage.deadlineMs);
-  }
-  for (const merge of state.merge?.stages ?? []) consider(answersDueMs(merge));
-  consider(waitDueMs(state));
-  return earliest === Infinity ? null : earliest;
 }

@@ -55,7 +55,7 @@ export interface Member {
   loadLateMs: number; // after this its stage no longer counts on it
   readonly unfitStages: StageIndex[]; // stages its device cannot hold
   graceUntilMs: number | null; // disconnected until then at most
-  isCutByHub: boolean; // since the hub's restart
+  isCutByHub: boolean; // its link ended with the hub's last process, and it has not been back
   readonly leases: Set<TaskId>;
   leasedForwards: number; // see forwardsOf
   tripRatio: number; // of a task's time, from lease to result, to that of computing it: members/places.ts; 0: not measured yet
@@ -158,7 +158,7 @@ export interface OrchestratorState {
   readonly convicted: { readonly node: NodeId; readonly reason: string }[]; // those of them still to be sent away
   readonly standings: Map<NodeId, Standing>;
   readonly talk: Map<NodeId, Talk>; // of the open round
-  readonly hearing: { lastMs: number | null; putOffs: number }; // of any member; in the open round, step/sealing.ts
+  readonly hearing: { lastMs: number | null; putOffs: number }; // when any member last spoke; waits because none did: step/sealing.ts
   readonly handBacks: Map<NodeId, number>; // in the open round: new sessions that had others do its tasks
   readonly claims: Map<NodeId, number>; // in the open round: microbatches made again because this node contradicted another
   readonly resting: NodeId[]; // members about to lose their place

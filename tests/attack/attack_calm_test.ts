@@ -4,8 +4,9 @@
  */
 
 import { assert } from "@std/assert";
-import { assertTrained, isWholeTable, seeds } from "../support/attack/attack_checks.ts";
+import { assertTrained, seeds } from "../support/attack/attack_checks.ts";
 import { calm, runAttack } from "../support/attack/attack_world.ts";
+import { isWhole } from "../support/whole.ts";
 
 const most = 0.02; // the attacks' bound is 0.03
 const paces: readonly ((place: number) => number)[] = [
@@ -17,7 +18,7 @@ const paces: readonly ((place: number) => number)[] = [
 for (const seed of seeds) {
   Deno.test(`Attack, calm: miners of other paces train as well, SEED=${seed}`, async () => {
     const before = await calm({ seed });
-    for (const [i, slownessOf] of paces.slice(isWholeTable ? 0 : -1).entries()) {
+    for (const [i, slownessOf] of paces.slice(isWhole ? 0 : -1).entries()) {
       const after = await runAttack({ seed, slownessOf });
       assertTrained(after);
       const change = after.trueLoss / before.trueLoss - 1;

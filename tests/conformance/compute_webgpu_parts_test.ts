@@ -2,7 +2,8 @@
 
 import { defaultOptimizer } from "../../core/train/optimizer_names.ts";
 import { hardwareKernels, softwareKernels } from "../../gpu/webgpu/ops.ts";
-import { computeSuite } from "./compute_suite.ts";
+import { isWhole } from "../support/whole.ts";
+import { aFew, computeSuite } from "./compute_suite.ts";
 import { openWith, skip } from "./webgpu_stages.ts";
 
 const partBytes = 2 ** 14; // 64 rows of 64: every matrix but those of attention comes in parts
@@ -11,7 +12,7 @@ for (const settings of [softwareKernels, hardwareKernels]) {
   const isSoftware = settings === softwareKernels;
   const family = isSoftware ? "" : ", kernels for real GPUs";
   // A whole model has the tensors of a head and a tail. Parts are the same for both families: one case shows that they meet.
-  const only = isSoftware ? ["whole model", "receives and sends"] : ["4:1 heads"];
+  const only = !isSoftware ? ["4:1 heads"] : isWhole ? aFew : ["whole model", "receives and sends"];
   const open = openWith({ partBytes, settings });
   computeSuite(`webgpu, vectors in parts${family}`, open, { skip, optimizers: [defaultOptimizer], only });
 }

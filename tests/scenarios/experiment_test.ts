@@ -125,9 +125,9 @@ Deno.test("Experiment: gaps and their standard error are those of its runs", asy
 });
 
 Deno.test("Experiment: the task that needs depth is learned through wires, and its rows are told apart", async () => {
-  const words = "experiment depth --steps 20 --seeds 1 --rows zero,tail --threads 1 --json --set".split(" ");
+  const words = "experiment depth --steps 30 --seeds 1 --rows zero,tail --threads 1 --json --set".split(" ");
   const host = new FakeHost();
-  const small = "train.sequencesPerMicrobatch=4,validate.heldOutSequences=32";
+  const small = "train.sequencesPerMicrobatch=4";
   assertEquals(await main([...words, small], host, commandTable), 0, host.written.stderr);
   const { experiment, rows } = JSON.parse(host.written.stdout.trimEnd().split("\n").at(-1)!);
   assertEquals([experiment, rows.map(({ name }: { name: string }) => name)], ["depth", ["none", "zero", "tail alone"]]);

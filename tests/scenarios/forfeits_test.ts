@@ -20,6 +20,7 @@ import {
   replaysWith,
   rounds,
   show,
+  showAll,
   train,
 } from "../support/swarm/shown_rounds.ts";
 
@@ -84,10 +85,7 @@ Deno.test("Forfeits: who lets its tasks pass until it is put to rest is still to
   assertEquals([hub.state.members.get(idle)?.stage, hub.state.roundUnits.has(idle)], [null, true]);
   for (let round = 0; round < 2; round++) {
     finishTraining(hub, [honest]);
-    for (const { step } of hub.state.audit.awaited.get(honest) ?? []) {
-      show(hub, honest, step);
-      check(hub, honest, fine);
-    }
+    showAll(hub, honest);
     merge(hub, [honest]);
   }
   assertEquals([paidRounds(hub, idle), paidRounds(hub, honest)], [[], [0, 1]]);
@@ -126,17 +124,11 @@ Deno.test("Forfeits: that it also owes a confirmation when it leaves the second 
   hub.join(cheat);
   hub.load(cheat);
   finishTraining(hub, nodes);
-  for (const node of nodes) {
-    for (const { step } of hub.state.audit.awaited.get(node) ?? []) {
-      show(hub, node, step);
-      check(hub, node, fine);
-    }
-  }
+  for (const node of nodes) showAll(hub, node);
   merge(hub, nodes);
   rounds(hub, nodes, 2);
-  const again = train(hub, nodes);
-  show(hub, honest, again);
-  check(hub, honest, fine);
+  train(hub, nodes);
+  showAll(hub, honest);
   merge(hub, nodes);
   assertEquals(leave(), [], "with parameters to show");
 });

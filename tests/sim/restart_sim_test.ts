@@ -9,7 +9,7 @@ import type { RunRecord } from "../../core/protocol/record.ts";
 import type { HubJournal, StateJournal } from "../../cli/hub/journal/hub_journal.ts";
 import { hashOf } from "../../net/blobs/blob_hash.ts";
 import { LocalSwarm } from "../support/swarm/local_swarm.ts";
-import { config, openJournal, patience, present, withJournal } from "../support/swarm/restarts.ts";
+import { config, openJournal, patience, reopen, withJournal } from "../support/swarm/restarts.ts";
 import { tinyConfig } from "../support/tiny_model.ts";
 
 class Crash extends Error {}
@@ -55,11 +55,8 @@ function runWithCrash(options: { at: number; isDurable: boolean }): Promise<Loca
     await swarm.runUntil(() => end !== null, patience);
     first.close();
     if (end === "finished") return null;
-    const replayed: RunRecord[] = [];
-    const { journal, recovered } = openJournal(path, (effects) => {
-      for (const effect of effects) if (effect.type === "record") replayed.push(effect.record);
-    });
-    swarm.restart({ journal, recovered: present(recovered) });
+    const { journal, recovered, replayed } = reopen(path);
+    swarm.restart({ journal, recovered: recovered });
     swarm.records.all.splice(0, swarm.records.all.length, ...replayed);
     await swarm.runThrough(patience);
     journal.close();
@@ -115,15 +112,12 @@ function runWithStop(at: number): Promise<LocalSwarm | null> {
     if (finished) return null;
     assertEquals(reason, "interrupted");
     const { step } = swarm.orchestrator.state;
-    const replayed: RunRecord[] = [];
-    const { journal, recovered } = openJournal(path, (effects) => {
-      for (const effect of effects) if (effect.type === "record") replayed.push(effect.record);
-    });
-    assertEquals(present(recovered).state.step, step, "goes on at the very step");
+    const { journal, recovered, replayed } = reopen(path);
+    assertEquals(recovered.state.step, step, "goes on at the very step");
     const savedWires = new Map(swarm.orchestrator.segments.all.map((bytes) => [hashOf(bytes), bytes]));
-    const lost = heldSegments(present(recovered).state).filter(({ hash }) => !savedWires.has(hash));
+    const lost = heldSegments(recovered.state).filter(({ hash }) => !savedWires.has(hash));
     assertEquals(lost, [], "what a stopped process holds is all that its state names");
-    swarm.restart({ journal, recovered: present(recovered), savedWires });
+    swarm.restart({ journal, recovered: recovered, savedWires });
     swarm.records.all.splice(0, swarm.records.all.length, ...replayed);
     await swarm.runThrough(patience);
     journal.close();

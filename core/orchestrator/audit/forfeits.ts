@@ -33,7 +33,7 @@ export function forfeit(
   const endedRound = reports.findLast(({ isLast }) => isLast)?.round ?? -1;
   const from = Math.max(fromRound ?? 0, firstNotDue({ newestRound, endedRound }));
   const lost = reports.filter(({ round, units }) => round >= from && units.has(node));
-  const first = lost.length > 0 ? Math.min(...lost.map(({ round }) => round)) : hasOpen ? state.round : null;
+  const first = lost[0]?.round ?? (hasOpen ? state.round : null);
   if (first !== null) notify(state, node, { type: "notice", about: "forfeit", fromRound: first });
   if (lost.length === 0) return;
   for (const { units } of lost) units.set(node, 0); // and not nothing: a validator that returns gets the reports again

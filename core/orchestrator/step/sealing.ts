@@ -81,8 +81,7 @@ function awaitSeal(
   const before = hasComeBackOften(state, member) ? work.asked.get(node) : undefined;
   const lookMs = before?.lookMs ?? nowMs + patienceMs(state, member);
   const deadlineMs = before?.deadlineMs ?? nowMs + state.config.limits.leaseMs;
-  const root = rootDelivered(state, member);
-  work.asked.set(node, { request, root, lookMs, deadlineMs });
+  work.asked.set(node, { request, root: rootDelivered(state, member), lookMs, deadlineMs });
   setAlarm(state, { type: "seal", node, atMs: lookMs });
 }
 

@@ -10,6 +10,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { orchestrator } from "../../../core/orchestrator/machine.ts";
+import { isWhole, seedsWanted, seedWanted } from "../whole.ts";
 import { type Aftermath, type Attack, calm, rounds, runAttack, stages } from "./attack_world.ts";
 
 export interface Row extends Attack {
@@ -25,11 +26,9 @@ export interface Row extends Attack {
   readonly also?: (after: Aftermath) => void;
 }
 
-const [most, only] = [Deno.env.get("SEEDS"), Deno.env.get("SEED")];
-export const isWholeTable = most !== undefined || only !== undefined;
-export const seeds = only === undefined
-  ? Array.from({ length: Math.min(4, Number(most ?? 1)) }, (_, i) => i + 1)
-  : [Number(only)];
+export const seeds = seedWanted === undefined
+  ? Array.from({ length: Math.min(4, Number(seedsWanted ?? 1)) }, (_, i) => i + 1)
+  : [Number(seedWanted)];
 
 /** The same rows, in runs whose replicas reduce each other's payloads, as in large stages. */
 export const reducedByReplicas = (rows: readonly Row[]): Row[] => rows.map((row) => ({ reducers: "replicas", ...row }));
@@ -37,7 +36,7 @@ export const reducedByReplicas = (rows: readonly Row[]): Row[] => rows.map((row)
 /** Every row as a test of the calling file. `rows` makes them anew for each seed, as an attacker remembers what it has done. */
 export function testAttacks(area: string, rows: () => readonly Row[]): void {
   for (const [i, row] of rows().entries()) {
-    if (!isWholeTable && row.isQuick !== true) continue;
+    if (!isWhole && row.isQuick !== true) continue;
     for (const seed of seeds) {
       const replay = seed === 1 ? "" : `, SEED=${seed}`;
       Deno.test(`Attack, ${area}: ${row.name}${replay}`, () => checkRow({ ...rows()[i]!, seed }));
@@ -47,7 +46,7 @@ export function testAttacks(area: string, rows: () => readonly Row[]): void {
 
 /** A test that runs when all rows do. */
 export function wholeTableTest(name: string, run: () => Promise<void>): void {
-  if (isWholeTable) Deno.test(name, run);
+  if (isWhole) Deno.test(name, run);
 }
 
 async function checkRow(row: Row): Promise<void> {

@@ -2,6 +2,7 @@
 
 import { assert } from "@std/assert";
 import type { OrchestratorEffect } from "../../../core/orchestrator/event.ts";
+import type { RunRecord } from "../../../core/protocol/record.ts";
 import { HubJournal, type RecoveredRun } from "../../../cli/hub/journal/hub_journal.ts";
 import { withMemoryFolder } from "../scratch_folder.ts";
 import { tinyConfig } from "../tiny_model.ts";
@@ -27,4 +28,13 @@ export const withJournal = <T>(body: (path: string) => Promise<T>): Promise<T> =
 export function present(recovered: RecoveredRun | null): RecoveredRun {
   assert(recovered !== null, "a journal that was begun has a state");
   return recovered;
+}
+
+/** The next life of a run, and what its journal says again. */
+export function reopen(path: string) {
+  const replayed: RunRecord[] = [];
+  const { journal, recovered } = openJournal(path, (effects) => {
+    for (const effect of effects) if (effect.type === "record") replayed.push(effect.record);
+  });
+  return { journal, recovered: present(recovered), replayed };
 }

@@ -94,3 +94,17 @@ Deno.test("Message schema: removing or twisting any field of any message is refu
     }
   }
 });
+
+Deno.test("Message schemas: a notice is one of three, and of no duty that is not told", () => {
+  const read = (notice: Record<string, unknown>) => readHubMessage({ type: "notice", ...notice }, []).ok;
+  assert(read({ about: "rest", untilRound: 9 }) && read({ about: "forfeit", fromRound: 0 }));
+  assert(read({ about: "withheld", duty: "committing", round: 3 }));
+  const wrong = [
+    { about: "rest", untilRound: -1 },
+    { about: "rest", round: 9 },
+    { about: "forfeit" },
+    { about: "withheld", duty: "tasks", round: 3 },
+    { about: "praise", round: 3 },
+  ];
+  for (const notice of wrong) assertEquals(read(notice), false, JSON.stringify(notice));
+});
