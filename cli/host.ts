@@ -9,7 +9,7 @@
 import { askKeyboard, type KeyboardListener, keyboardVariable, openKeyboard } from "./output/keyboard.ts";
 import type { Environment, System } from "./paths.ts";
 import { confine } from "./rights/confinement.ts";
-import { handedOver, type HeldRights } from "./rights/rights.ts";
+import { handedOver, type HeldRights, heldWith } from "./rights/rights.ts";
 
 export type Stream = "stdout" | "stderr";
 export type Interrupt = "SIGINT" | "SIGTERM" | "SIGHUP";
@@ -79,7 +79,7 @@ export function denoHost(): Host {
       });
       hasKeyboard = askKeyboard();
       const variables = Object.fromEntries(hasKeyboard ? [...values, [keyboardVariable, "yes"]] : values);
-      return confine({ held, words, variables });
+      return confine({ held: heldWith(Object.keys(Deno.env.toObject()), held), words, variables });
     },
     readSensors: null,
   };

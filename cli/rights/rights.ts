@@ -75,3 +75,14 @@ export const handedOver: readonly string[] = [
 export function isWhole({ read, write, net, run, env, sys }: HeldRights): boolean {
   return [read, write, net, run, env, sys].every((scope) => scope === "any" || scope.length === 0);
 }
+
+/**
+ * The rights in an environment whose variables have these names. A program that inherits variables of the dynamic loader (such as
+ * LD_LIBRARY_PATH, which NVIDIA's containers set so that the driver is found) is started by Deno only where any program may be:
+ * a command that may start some may then start any.
+ */
+export function heldWith(names: readonly string[], held: HeldRights): HeldRights {
+  const startsPrograms = held.run === "any" || held.run.length > 0;
+  const isForLoader = (name: string) => /^(LD|DYLD)_/.test(name);
+  return startsPrograms && names.some(isForLoader) ? { ...held, run: "any" } : held;
+}

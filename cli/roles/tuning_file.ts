@@ -22,13 +22,16 @@ const settings = v.variant("family", [
   v.object({
     ...{ family: v.literal("shared"), lanesX: lanes, lanesY: lanes },
     ...{ depth: fours, rows: fours, columnVectors: vectors },
+    sums: v.optional(v.picklist(["vectors", "scalars"])),
   }),
 ]);
+
+const choice = v.pipe(v.array(settings), v.minLength(1), v.maxLength(8));
 
 const shape = v.object({
   runtime: v.string(),
   generation: v.number(),
-  gemms: v.record(v.string(), v.object({ forward: settings, inputGradient: settings, weightGradient: settings })),
+  gemms: v.record(v.string(), v.object({ forward: choice, inputGradient: choice, weightGradient: choice })),
 });
 
 const current = () => ({ runtime: Deno.version.deno, generation: gemmGeneration });

@@ -1,8 +1,8 @@
 /**
  * How fast something that repeats is, by the clock and per CPU second.
  *
- * Owns: the clock and the batches, which grow until one takes a good part of the budget, so that a device's wait for its queue
- * barely counts. The best batch by the clock, and the best per CPU second, are the result. What is repeated, and what counts as
+ * Owns: the clock and the batches, which grow until one takes a good part of the budget, twofold at least, so that a
+ * device's wait for its queue barely counts. The best batch by the clock, and the best per CPU second, are the result. What is repeated, and what counts as
  * a unit (a FLOP, a byte, a dispatch), is the caller's.
  */
 
@@ -40,7 +40,7 @@ export async function measureBatches(repeated: Repeated, budgetMs: number): Prom
       ...(isFastest ? { perSecond, measuredMs: lastMs } : best),
       perCpuSecond: Math.max(best.perCpuSecond, perCpuSecond),
     };
-    if (lastMs < wantedMs) times = Math.ceil(times * Math.min(8, wantedMs / lastMs));
+    if (lastMs < wantedMs) times = Math.ceil(times * Math.max(2, Math.min(8, wantedMs / lastMs)));
   }
   return best;
 }

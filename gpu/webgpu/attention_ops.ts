@@ -1,5 +1,5 @@
 /**
- * Attention and rotary positions of one layer as dispatches, in place on the fused matrix of q, k and v. Kernels: generate/attention.ts and wgsl/rope.wgsl.
+ * Attention and rotary positions of one layer as dispatches, in place on the fused matrix of q, k and v. Kernels: generate/attention.ts, generate/attention_tiled.ts and wgsl/rope.wgsl.
  */
 
 import { type AttentionSizes, qkvWidth } from "../attention_sizes.ts";
@@ -8,7 +8,13 @@ import {
   attentionKeyValueGradientSource,
   attentionQueryGradientSource,
 } from "./generate/attention.ts";
-import { floatBits, type Kernels } from "./kernel.ts";
+import {
+  tiledForwardSource,
+  tiledKeyValueGradientSource,
+  tiledQueryGradientSource,
+} from "./generate/attention_tiled.ts";
+import { fullDevice } from "./generate/gemm_settings.ts";
+import { type DispatchOptions, floatBits, type Kernels } from "./kernel.ts";
 import type { AttentionGradientTensors, AttentionTensors, BufferRange, Dispatch } from "../stage_ops.ts";
 import rope from "./wgsl/rope.wgsl" with { type: "text" };
 
@@ -29,19 +35,42 @@ export function rotate(
   });
 }
 
+/**
+ * `direct` reads the other side's rows at addresses that are the same in all lanes (software adapters; barriers cost there).
+ * `tiled` brings them through workgroup memory and works on several `together` (real GPUs).
+ */
+export type AttentionSettings =
+  | { readonly family: "direct"; readonly lanes: number } // of a workgroup, a row each
+  | { readonly family: "tiled"; readonly together: number };
+
+const tiledLanes = [128, 64] as const; // more share what a workgroup reads; results do not depend on it
+
+/** Rows of a workgroup: the most of which there are enough to fill a device. */
+function lanesFor(settings: AttentionSettings, { sequences, length, kvHeads }: AttentionSizes): number {
+  if (settings.family === "direct") return settings.lanes;
+  const [most, least] = tiledLanes;
+  return Math.ceil(length / most) * kvHeads * sequences >= fullDevice ? most : least;
+}
+
+type Of = Omit<DispatchOptions, "kernel">;
+
 export interface AttentionKernels {
   readonly kernels: Kernels;
-  readonly lanes: number; // of a workgroup
+  readonly settings: AttentionSettings;
 }
 
 export function attention(
-  { kernels, lanes }: AttentionKernels,
+  { kernels, settings }: AttentionKernels,
   sizes: AttentionSizes,
   tensors: AttentionTensors,
 ): Dispatch {
   const { sequences, length, heads, headWidth } = sizes;
+  const lanes = lanesFor(settings, sizes);
+  const source = settings.family === "direct"
+    ? attentionForwardSource({ headWidth, lanes })
+    : tiledForwardSource({ headWidth, lanes, together: settings.together });
   return kernels.dispatch({
-    kernel: { label: "attention", source: attentionForwardSource({ headWidth, lanes }) },
+    kernel: { label: "attention", source },
     bindings: [tensors.qkv, tensors.output, tensors.logSumExp],
     constants: shapeWords(sizes),
     workgroups: [Math.ceil(length / lanes), heads, sequences],
@@ -49,26 +78,40 @@ export function attention(
 }
 
 export function attentionBackward(
-  { kernels, lanes }: AttentionKernels,
+  { kernels, settings }: AttentionKernels,
   sizes: AttentionSizes,
   tensors: AttentionGradientTensors,
 ): Dispatch[] {
   const { sequences, length, heads, kvHeads, headWidth } = sizes;
   const { qkv, output, logSumExp, outputGradient, delta, qkvGradient } = tensors;
-  const tiles = Math.ceil(length / lanes);
+  const lanes = lanesFor(settings, sizes);
+  const groups = Math.ceil(length / lanes);
   const constants = shapeWords(sizes);
+  const ofQueries: Of = {
+    bindings: [qkv, output, outputGradient, logSumExp, delta, qkvGradient],
+    constants,
+    workgroups: [groups, heads, sequences],
+  };
+  const ofKeys: Of = {
+    bindings: [qkv, outputGradient, logSumExp, delta, qkvGradient],
+    constants,
+    workgroups: [groups, kvHeads, sequences],
+  };
+  const dispatch = (label: string, source: string, options: Of) =>
+    kernels.dispatch({ kernel: { label: `attention ${label}`, source }, ...options });
+  if (settings.family === "direct") {
+    return [
+      dispatch("dq", attentionQueryGradientSource({ headWidth, lanes }), ofQueries),
+      dispatch("dkv", attentionKeyValueGradientSource({ headWidth, lanes }), ofKeys),
+    ];
+  }
+  const tiled = { headWidth, lanes, together: settings.together };
   return [
-    kernels.dispatch({
-      kernel: { label: "attention dq", source: attentionQueryGradientSource({ headWidth, lanes }) },
-      bindings: [qkv, output, outputGradient, logSumExp, delta, qkvGradient],
-      constants,
-      workgroups: [tiles, heads, sequences],
-    }),
-    kernels.dispatch({
-      kernel: { label: "attention dkv", source: attentionKeyValueGradientSource({ headWidth, lanes }) },
-      bindings: [qkv, outputGradient, logSumExp, delta, qkvGradient],
-      constants,
-      workgroups: [tiles, kvHeads, sequences],
+    dispatch("dq", tiledQueryGradientSource(tiled), ofQueries),
+    dispatch("dk", tiledKeyValueGradientSource({ ...tiled, side: "key" }), ofKeys),
+    dispatch("dv", tiledKeyValueGradientSource({ ...tiled, side: "value" }), {
+      ...ofKeys,
+      bindings: [qkv, outputGradient, logSumExp, qkvGradient],
     }),
   ];
 }

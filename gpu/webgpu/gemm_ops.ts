@@ -5,7 +5,7 @@
 import { assert } from "../../core/assert.ts";
 import type { BufferRange } from "../stage_ops.ts";
 import { gemmSource } from "./generate/gemm.ts";
-import { type GemmChoice, type GemmKind, gemmTile } from "./generate/gemm_settings.ts";
+import { type GemmChoice, type GemmKind, gemmTile, settingsFor } from "./generate/gemm_settings.ts";
 import type { GpuDispatch, Kernels } from "./kernel.ts";
 
 export interface GemmOptions {
@@ -34,7 +34,7 @@ export function gemm(
     `Cannot multiply as columns ${columns}, depth ${depth} must divide by 4`,
   );
   assert(kind !== "weightGradient" || rows % 4 === 0, `Cannot multiply as rows ${rows} must divide by 4`);
-  const settings = choice[kind];
+  const settings = settingsFor(choice[kind], { rows, columns });
   const tile = gemmTile(settings);
   return kernels.dispatch({
     kernel: { label: `gemm ${kind}`, source: gemmSource(kind, settings) },

@@ -3,7 +3,7 @@
  * layers/ puts them in sequence. The contract is in stage_ops.ts.
  */
 
-import { attention, attentionBackward, rotate } from "./attention_ops.ts";
+import { attention, attentionBackward, type AttentionSettings, rotate } from "./attention_ops.ts";
 import type { AttentionSizes } from "../attention_sizes.ts";
 import { gemm, type GemmOptions } from "./gemm_ops.ts";
 import { type GemmChoice, type GemmKind, hardwareGemm, softwareGemm } from "./generate/gemm_settings.ts";
@@ -41,14 +41,18 @@ import swigluBackward from "./wgsl/swiglu_backward.wgsl" with { type: "text" };
 /** Tuning for the adapter. Results are deterministic for one setting; only the GEMM's do not depend on it at all. */
 export interface KernelSettings {
   readonly gemm: GemmChoice;
-  readonly attentionLanes: number;
+  readonly attention: AttentionSettings;
   readonly rows: "perLane" | "perWorkgroup";
 }
 
-export const softwareKernels: KernelSettings = { gemm: softwareGemm, attentionLanes: 8, rows: "perLane" };
+export const softwareKernels: KernelSettings = {
+  gemm: softwareGemm,
+  attention: { family: "direct", lanes: 8 },
+  rows: "perLane",
+};
 export const hardwareKernels: KernelSettings = {
   gemm: hardwareGemm,
-  attentionLanes: 64,
+  attention: { family: "tiled", together: 4 },
   rows: "perWorkgroup",
 };
 
@@ -245,11 +249,11 @@ export class Ops implements StageOps {
   }
 
   attention(sizes: AttentionSizes, tensors: AttentionTensors): Dispatch {
-    return attention({ kernels: this.kernels, lanes: this.settings.attentionLanes }, sizes, tensors);
+    return attention({ kernels: this.kernels, settings: this.settings.attention }, sizes, tensors);
   }
 
   attentionBackward(sizes: AttentionSizes, tensors: AttentionGradientTensors): Dispatch[] {
-    return attentionBackward({ kernels: this.kernels, lanes: this.settings.attentionLanes }, sizes, tensors);
+    return attentionBackward({ kernels: this.kernels, settings: this.settings.attention }, sizes, tensors);
   }
 
   bfloat16Encode(count: number, tensors: { values: BufferRange; bytes: BufferRange }): Dispatch {

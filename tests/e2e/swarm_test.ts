@@ -39,6 +39,14 @@ Deno.test("Swarm: every role as a process trains, validates, keeps checkpoints a
   });
 });
 
+Deno.test("Swarm: starts its roles where the dynamic loader has variables, as in NVIDIA's containers", async () => {
+  await withScratchFolder(async (folder) => {
+    const words = ["swarm", ...toy, "--steps", "1", "--data", folder];
+    const { code, stderr } = await iota(words, { LD_LIBRARY_PATH: folder });
+    assertEquals(code, 0, stderr);
+  });
+});
+
 Deno.test("Swarm: without --json it prints lines for people, and ends well", async () => {
   await withScratchFolder(async (folder) => {
     const words = toy.filter((word) => word !== "--json");

@@ -11,12 +11,21 @@ import { OwnDevice } from "./own_device.ts";
 
 const scale = 1e9; // FLOP in a GFLOP
 
+export interface FlopsPlan<Fields extends object> {
+  readonly tasks: readonly (LabelledTask & { readonly fields: Fields })[];
+  readonly budgetMs: number; // of all runs of one number
+}
+
+/** A GPU needs larger shapes to be full, and longer runs: each ends with a wait of some 11 ms (gpu/webgpu/buffers.ts). */
+export const hardwareBudgets = 4; // of a software driver's
+
 /** A whole benchmark of kernels: a row in GFLOP for each task, named by `fields` in the summary. */
 export async function benchFlops<Fields extends object>(
   context: CommandContext,
-  { tasks, budgetMs }: { tasks: readonly (LabelledTask & { readonly fields: Fields })[]; budgetMs: number },
+  planFor: (adapter: { readonly isSoftware: boolean }) => FlopsPlan<Fields>,
 ): Promise<number> {
-  await inArena(context, async ({ measure, facts, limits }) => {
+  await inArena(context, async ({ worker, measure, facts, limits }) => {
+    const { tasks, budgetMs } = planFor(worker.adapter);
     const limitOf = (of: AdapterSpeed) => of.multiplyAdds;
     const ours = (worker: ComputeWorker) => new OwnDevice(worker);
     const figures = await measure(tasks, { title: "GFLOP", scale, limitOf, budgetMs, ours });

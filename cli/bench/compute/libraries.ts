@@ -30,7 +30,7 @@ const starts: Readonly<Record<string, LibraryStart>> = {
   "jax-js": ofNpm("jax-js"),
   tfjs: ofNpm("tfjs"),
   "onnxruntime-web": ofNpm("onnxruntime-web"),
-  pytorch: { command: (backend) => backend === "cpu" ? ["python3", "pytorch.py"] : null },
+  pytorch: { command: (backend) => ["python3", "pytorch.py", backend === "cpu" ? "cpu" : "gpu"] },
 };
 export const libraryNames = Object.keys(starts);
 

@@ -49,7 +49,7 @@ export async function runTune(context: CommandContext): Promise<number> {
       );
       return row;
     });
-    const file = await keepTuning(context.dataFolder(), { adapter, gemm: choiceOf(tuning) });
+    const file = await keepTuning(context.dataFolder(), { adapter, gemm: choiceOf(tuning, { isSoftware }) });
     output.line("");
     output.line(`Kept in ${file}: every later run from this data folder uses it`);
     output.summary({ device, adapter, isSoftware, size, isTimedByDevice: tuning.isOnDevice, file, rows });
@@ -84,5 +84,6 @@ function settingsText(settings: GemmSettings): string {
   const { family, rows, columnVectors } = settings;
   const outputs = `${rows} x ${4 * columnVectors} outputs a lane`;
   if (family === "direct") return `${settings.lanes} lanes, ${outputs}, no tiles`;
-  return `${settings.lanesX} x ${settings.lanesY} lanes, ${outputs}, tiles ${settings.depth} deep`;
+  return `${settings.lanesX} x ${settings.lanesY} lanes, ${outputs}, tiles ${settings.depth} deep` +
+    (settings.sums === "scalars" ? ", scalar sums" : "");
 }

@@ -7,49 +7,17 @@
  * Only the head width is baked (it decides how many registers there are); all other sizes come from a uniform.
  */
 
+import { attentionShape, dot, each, entry, strides } from "./attention_text.ts";
+
 export interface AttentionSettings {
   readonly headWidth: number; // multiple of 4
   readonly lanes: number; // rows per workgroup
 }
 
-const shape = `struct Shape {
-  length: u32, // T
-  heads: u32,
-  kvHeads: u32,
-  group: u32, // query heads per key/value head
-  groupReciprocal: u32, // ceil(2^16 / group): (head * this) >> 16 is head / group, and Mesa sees that it is uniform
-  scale: f32, // 1 / sqrt(headWidth)
-}
-`;
-
-const range = (count: number) => Array.from({ length: count }, (_, i) => i);
-
-/** A line for each vector of a head. */
-const each = (vectors: number, line: (i: number) => string) => range(vectors).map(line).join("\n");
-
-/** Sum of products over a head: four independent chains, then one fixed addition order. */
-function dot(name: string, vectors: number, pair: (i: number) => readonly [string, string]): string {
-  const chain = range(vectors).reduce((sum, i) => `fma(${pair(i)[0]}, ${pair(i)[1]}, ${sum})`, "vec4f()");
-  return `let ${name}4 = ${chain};
-let ${name} = (${name}4.x + ${name}4.y) + (${name}4.z + ${name}4.w);`;
-}
-
-/** What all three kernels know about their place; `head` counts query heads. Strides are in vectors of four floats. */
-const strides = (vectors: number) =>
-  `  let qkvStride = (shape.heads + 2u * shape.kvHeads) * ${vectors}u;
-  let outStride = shape.heads * ${vectors}u;
-  let keys = shape.heads * ${vectors}u;
-  let values = (shape.heads + shape.kvHeads) * ${vectors}u;
-  let sequence = workgroup.z * shape.length;`;
-
-const entry = (lanes: number) =>
-  `@compute @workgroup_size(${lanes})
-fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) lane: u32) {`;
-
 /** Bindings: qkv, output, logSumExp, shape. Workgroups: (T / lanes, heads, B). */
 export function attentionForwardSource({ headWidth, lanes }: AttentionSettings): string {
   const vectors = headWidth / 4;
-  return `${shape}
+  return `${attentionShape}
 @group(0) @binding(0) var<storage, read> qkv: array<vec4f>; // (B, T, heads + 2 kvHeads, headWidth)
 @group(0) @binding(1) var<storage, read_write> output: array<vec4f>; // (B, T, heads, headWidth)
 @group(0) @binding(2) var<storage, read_write> logSumExp: array<f32>; // (B, heads, T)
@@ -94,7 +62,7 @@ ${each(vectors, (i) => `output[outAt + ${i}u] = o${i} / total;`)}
  */
 export function attentionQueryGradientSource({ headWidth, lanes }: AttentionSettings): string {
   const vectors = headWidth / 4;
-  return `${shape}
+  return `${attentionShape}
 @group(0) @binding(0) var<storage, read> qkv: array<vec4f>; // (B, T, heads + 2 kvHeads, headWidth)
 @group(0) @binding(1) var<storage, read> output: array<vec4f>; // (B, T, heads, headWidth)
 @group(0) @binding(2) var<storage, read> outputGradient: array<vec4f>; // (B, T, heads, headWidth)
@@ -146,7 +114,7 @@ ${each(vectors, (i) => `qkvGradient[at + ${i}u] = d${i};`)}
  */
 export function attentionKeyValueGradientSource({ headWidth, lanes }: AttentionSettings): string {
   const vectors = headWidth / 4;
-  return `${shape}
+  return `${attentionShape}
 @group(0) @binding(0) var<storage, read> qkv: array<vec4f>; // (B, T, heads + 2 kvHeads, headWidth)
 @group(0) @binding(1) var<storage, read> outputGradient: array<vec4f>; // (B, T, heads, headWidth)
 @group(0) @binding(2) var<storage, read> logSumExp: array<f32>; // (B, heads, T)

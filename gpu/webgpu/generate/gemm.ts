@@ -14,7 +14,7 @@ import type { GemmKind, GemmSettings } from "./gemm_settings.ts";
 import { sharedSource } from "./gemm_shared.ts";
 
 /** A change of what any setting compiles to: what was measured before no longer counts (../tuning/tuned.ts). */
-export const gemmGeneration = 1;
+export const gemmGeneration = 2;
 
 /** Bindings: a, b, c, [residual for `forward`], shape. */
 export function gemmSource(kind: GemmKind, settings: GemmSettings): string {

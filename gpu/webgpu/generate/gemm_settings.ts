@@ -1,5 +1,7 @@
 /** How a matrix product is cut into workgroups and lanes. Every setting gives the same bits: see gemm.ts. */
 
+import { present } from "../../../core/assert.ts";
+
 /**
  * `forward`: y = x Wᵀ (+ residual); `inputGradient`: dx = dy W; `weightGradient`: dW (+)= dyᵀ x. W is stored (out, in).
  */
@@ -27,12 +29,14 @@ export interface SharedGemm {
   readonly depth: number; // of the tiles of a and b, a multiple of 4
   readonly rows: number; // of a lane, a multiple of 4
   readonly columnVectors: number; // of a lane
+  /** How a lane holds its outputs: an H200 adds to scalars faster, if its compiler leaves them apart. @default "vectors" */
+  readonly sums?: "vectors" | "scalars" | undefined;
 }
 
-/** One setting for each product. */
-export type GemmChoice = Readonly<Record<GemmKind, GemmSettings>>;
+/** For each product, settings from the largest tile to the smallest: see `settingsFor`. */
+export type GemmChoice = Readonly<Record<GemmKind, readonly GemmSettings[]>>;
 
-export const sameForAll = (settings: GemmSettings): GemmChoice => ({
+export const sameForAll = (...settings: readonly GemmSettings[]): GemmChoice => ({
   forward: settings,
   inputGradient: settings,
   weightGradient: settings,
@@ -42,15 +46,38 @@ const eightRows: GemmSettings = { family: "direct", lanes: 8, rows: 8, columnVec
 const sixteenRows: GemmSettings = { ...eightRows, rows: 16 };
 
 /** Measured on llvmpipe (tests/bench/LOG.md). */
-export const softwareGemm: GemmChoice = { forward: eightRows, inputGradient: sixteenRows, weightGradient: sixteenRows };
-
-const smallTiles: GemmSettings = {
-  ...{ family: "shared", lanesX: 8, lanesY: 8, depth: 16 },
-  ...{ rows: 4, columnVectors: 1 },
+export const softwareGemm: GemmChoice = {
+  forward: [eightRows],
+  inputGradient: [sixteenRows],
+  weightGradient: [sixteenRows],
 };
 
-/** Works everywhere; what is fastest differs from GPU to GPU (../tuning). */
-export const hardwareGemm: GemmChoice = sameForAll(smallTiles);
+const largeTiles: GemmSettings = {
+  ...{ family: "shared", lanesX: 16, lanesY: 16, depth: 8 },
+  ...{ rows: 8, columnVectors: 2 },
+};
+const middleTiles: GemmSettings = {
+  ...{ family: "shared", lanesX: 16, lanesY: 16, depth: 16 },
+  ...{ rows: 4, columnVectors: 1 },
+};
+const smallTiles: GemmSettings = { ...middleTiles, lanesX: 8, lanesY: 8 };
+
+/** Measured on an H200 (tests/bench/LOG.md). They work everywhere; what is fastest differs from GPU to GPU (../tuning). */
+export const hardwareGemm: GemmChoice = sameForAll(largeTiles, middleTiles, smallTiles);
+
+export const fullDevice = 256; // workgroups: two for each processor of the largest GPUs
+
+/** The largest tile whose workgroups fill a device, otherwise the smallest: a larger one does more with each value it reads. */
+export function settingsFor(
+  choice: readonly GemmSettings[],
+  { rows, columns }: { rows: number; columns: number },
+): GemmSettings {
+  const found = choice.find((settings) => {
+    const tile = gemmTile(settings);
+    return Math.ceil(rows / tile.rows) * Math.ceil(columns / tile.columns) >= fullDevice;
+  }) ?? choice.at(-1);
+  return present(found, "each product has a setting");
+}
 
 export interface GemmTile {
   readonly rows: number; // outputs per workgroup
@@ -64,9 +91,15 @@ export function gemmTile(settings: GemmSettings): GemmTile {
     : { rows: settings.lanesY * rows, columns: settings.lanesX * columnVectors * 4 };
 }
 
+/** Vectors that a line of a tile has more than it needs (gemm_shared.ts). */
+export const linePadding = 1;
+
 /** What a workgroup takes of an adapter's limits. */
 export function gemmNeeds(settings: GemmSettings): { invocations: number; workgroupBytes: number } {
   if (settings.family === "direct") return { invocations: settings.lanes, workgroupBytes: 0 };
   const { rows, columns } = gemmTile(settings);
-  return { invocations: settings.lanesX * settings.lanesY, workgroupBytes: 4 * settings.depth * (rows + columns) };
+  return {
+    invocations: settings.lanesX * settings.lanesY,
+    workgroupBytes: 4 * settings.depth * (rows + columns + 8 * linePadding),
+  };
 }

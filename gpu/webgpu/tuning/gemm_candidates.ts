@@ -1,9 +1,12 @@
 /** Which settings of a matrix product are worth measuring on an adapter. */
 
+import { present } from "../../../core/assert.ts";
 import {
+  type GemmChoice,
   type GemmKind,
   gemmNeeds,
   type GemmSettings,
+  gemmTile,
   hardwareGemm,
   type SharedGemm,
   softwareGemm,
@@ -16,9 +19,29 @@ export interface GemmRoom {
 
 /** The default comes first. Barriers cost too much on software adapters, so tiles are left out there. */
 export function gemmCandidates(kind: GemmKind, room: GemmRoom): GemmSettings[] {
-  const first = (room.isSoftware ? softwareGemm : hardwareGemm)[kind];
-  const others = (room.isSoftware ? softwareCandidates() : hardwareCandidates()).filter((each) => !isSame(each, first));
-  return [first, ...others].filter((each) => fits(each, room));
+  const [first] = standardChoice(room)[kind];
+  const others = room.isSoftware ? softwareCandidates() : hardwareCandidates();
+  return [present(first, "each product has a setting"), ...others.filter((each) => !isSame(each, first))]
+    .filter((each) => fits(each, room));
+}
+
+const standardChoice = ({ isSoftware }: Pick<GemmRoom, "isSoftware">) => isSoftware ? softwareGemm : hardwareGemm;
+
+/** The fastest for products that fill the device; smaller ones keep the defaults with smaller tiles. */
+export function choiceWith(
+  best: Readonly<Record<GemmKind, GemmSettings>>,
+  room: Pick<GemmRoom, "isSoftware">,
+): GemmChoice {
+  const outputs = (settings: GemmSettings) => gemmTile(settings).rows * gemmTile(settings).columns;
+  const chosen = (kind: GemmKind) => [
+    best[kind],
+    ...standardChoice(room)[kind].filter((settings) => outputs(settings) < outputs(best[kind])),
+  ];
+  return {
+    forward: chosen("forward"),
+    inputGradient: chosen("inputGradient"),
+    weightGradient: chosen("weightGradient"),
+  };
 }
 
 /** Within the adapter's limits. */
@@ -28,8 +51,8 @@ export function fits(settings: GemmSettings, { limits }: GemmRoom): boolean {
     workgroupBytes <= limits.maxComputeWorkgroupStorageSize;
 }
 
-const isSame = (a: GemmSettings, b: GemmSettings): boolean =>
-  JSON.stringify(Object.entries(a).sort()) === JSON.stringify(Object.entries(b).sort());
+const isSame = (a: GemmSettings, b: GemmSettings | undefined): boolean =>
+  JSON.stringify(Object.entries(a).sort()) === JSON.stringify(Object.entries(b ?? {}).sort());
 
 /** What eight-lane registers can hold, and a little more. */
 const softwareCandidates = (): GemmSettings[] =>
@@ -49,5 +72,7 @@ function hardwareCandidates(): GemmSettings[] {
   const direct = [[32, 4], [32, 8], [64, 8]].map(([lanes = 32, rows = 4]): GemmSettings => ({
     ...{ family: "direct", lanes, rows, columnVectors: 1 },
   }));
-  return [...shared, ...direct];
+  const scalars = shared.filter(({ rows, columnVectors }) => rows * columnVectors >= 8)
+    .map((settings): SharedGemm => ({ ...settings, sums: "scalars" }));
+  return [...shared, ...scalars, ...direct];
 }

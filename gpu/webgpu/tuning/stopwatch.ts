@@ -6,7 +6,7 @@
  */
 
 import type { GpuDevice } from "../device.ts";
-import { encodeInto, type GpuDispatch } from "../kernel.ts";
+import { encodeInto, encodeProgram, type GpuDispatch } from "../kernel.ts";
 
 export class Stopwatch {
   readonly #gpu: GpuDevice;
@@ -21,10 +21,11 @@ export class Stopwatch {
     return this.#stamps !== null;
   }
 
-  /** Of one repetition. */
+  /** Of one repetition. As many run before, untimed: a GPU that was idle takes a tenth of a second to reach its clock. */
   async milliseconds(program: readonly GpuDispatch[], times: number): Promise<number> {
     const { device } = this.#gpu;
     const encoder = device.createCommandEncoder();
+    if (this.#stamps !== null) encodeProgram(encoder, Array.from({ length: times }, () => program).flat());
     const pass = encoder.beginComputePass(this.#stamps === null ? {} : { timestampWrites: this.#stamps.writes });
     for (let i = 0; i < times; i++) encodeInto(pass, program);
     pass.end();

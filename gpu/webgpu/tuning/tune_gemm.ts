@@ -9,7 +9,7 @@ import type { LinearSizes } from "../../stage_ops.ts";
 import type { GpuDevice } from "../device.ts";
 import { type GemmChoice, type GemmKind, gemmKinds, type GemmSettings } from "../generate/gemm_settings.ts";
 import { type Fastest, fastestExact } from "./fastest_exact.ts";
-import { gemmCandidates } from "./gemm_candidates.ts";
+import { choiceWith, gemmCandidates } from "./gemm_candidates.ts";
 import { openProducts, type Product } from "./gemm_products.ts";
 import { Stopwatch } from "./stopwatch.ts";
 
@@ -26,12 +26,15 @@ export interface GemmTuning {
   readonly isOnDevice: boolean; // timed by the device's own timestamps
 }
 
-export const choiceOf = ({ products }: GemmTuning): GemmChoice =>
-  Object.fromEntries(products.map(({ kind, best }) => [kind, best])) as GemmChoice;
+/** What a device is to compute with from now on. */
+export function choiceOf({ products }: GemmTuning, { isSoftware }: { isSoftware: boolean }): GemmChoice {
+  const best = Object.fromEntries(products.map(({ kind, best }) => [kind, best]));
+  return choiceWith(best as Record<GemmKind, GemmSettings>, { isSoftware });
+}
 
 const oddShape: LinearSizes = { rows: 84, inWidth: 76, outWidth: 108 }; // fills no tile
 const runs = 3;
-const shortestMs = 4; // of a run, so that the timer's grain does not count
+const shortestMs = 10; // of a run, so that the timer's grain does not count
 
 export async function tuneGemm(gpu: GpuDevice, { shapes }: TuneRequest): Promise<GemmTuning> {
   const room = { isSoftware: gpu.adapter.isSoftware, limits: gpu.device.limits };

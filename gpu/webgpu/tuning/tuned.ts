@@ -16,6 +16,7 @@ export function tunedKernels({ adapter, device }: GpuDevice, tuned: TunedGemms):
   const standard = kernelsFor(adapter);
   const gemm = Object.hasOwn(tuned, adapter.name) ? tuned[adapter.name] : undefined;
   const room = { isSoftware: adapter.isSoftware, limits: device.limits };
-  const isUsable = gemm !== undefined && gemmKinds.every((kind) => fits(gemm[kind], room));
+  const isUsable = gemm !== undefined &&
+    gemmKinds.every((kind) => gemm[kind].length > 0 && gemm[kind].every((settings) => fits(settings, room)));
   return isUsable ? { ...standard, gemm } : standard;
 }

@@ -1,6 +1,7 @@
 """
-PyTorch as `iota bench` measures it beside ours, on one thread of the processor: JSON lines in and out, as main.ts has them
-for the libraries of npm. The model, its tokens and its step are those of ours in eager mode.
+PyTorch as `iota bench` measures it beside ours: `pytorch.py cpu`, on one thread of the processor, or `pytorch.py gpu`, float32
+without TF32, as ours computes. JSON lines in and out, as main.ts has them for the libraries of npm. The model, its tokens and its
+step are those of ours in eager mode.
 """
 
 import json
@@ -24,6 +25,19 @@ except ImportError:
     sys.exit(0)
 
 torch.set_num_threads(1)
+is_on_gpu = sys.argv[1:] == ["gpu"]
+if is_on_gpu:
+    if not torch.cuda.is_available():
+        answer({"missing": "finds no GPU of its own (CUDA or ROCm)"})
+        sys.exit(0)
+    torch.set_default_device("cuda")
+    torch.backends.cuda.matmul.allow_tf32 = False
+
+
+def settle():
+    """Returns when everything that was started is done."""
+    if is_on_gpu:
+        torch.cuda.synchronize()
 
 
 def values(*shape):
@@ -135,21 +149,23 @@ def measure(units, once, budget_ms):
     end, wanted = time.perf_counter() + budget_ms / 1000, budget_ms / 1000 / BATCHES_IN_BUDGET
     per_second = per_cpu_second = last = 0.0
     times = 1
+    settle()
     while per_second == 0 or time.perf_counter() + last < end:
         start, cpu = time.perf_counter(), cpu_seconds()
         for _ in range(times):
             once()
+        settle()
         last, used = time.perf_counter() - start, cpu_seconds() - cpu
         per_second = max(per_second, times * units / last)
         per_cpu_second = max(per_cpu_second, times * units / max(1e-6, used))
         if last < wanted:
-            times = -int(-times * min(8, wanted / last) // 1)
+            times = -int(-times * max(2, min(8, wanted / last)) // 1)
     return {"perSecond": per_second, "perCpuSecond": per_cpu_second}
 
 
 prepared = {"gemm": gemm, "attention": attention, "step": step}
 known = (None, None)
-answer({"version": f"{torch.__version__}, one thread"})
+answer({"version": f"{torch.__version__}, {'eager float32' if is_on_gpu else 'one thread'}"})
 for line in sys.stdin:
     request = json.loads(line)
     try:

@@ -8,6 +8,7 @@ import {
   type GemmSettings,
   hardwareGemm,
   sameForAll,
+  settingsFor,
   softwareGemm,
 } from "../../../gpu/webgpu/generate/gemm_settings.ts";
 import { Ops, softwareKernels } from "../../../gpu/webgpu/ops.ts";
@@ -134,12 +135,21 @@ for (const [family, settings] of Object.entries({ direct: softwareGemm, shared: 
   });
 }
 
+Deno.test("Gemm: a product takes the largest tile that fills a device, and the smallest where none does", () => {
+  const [large, middle, small] = hardwareGemm.forward;
+  const of = (rows: number, columns: number) => settingsFor(hardwareGemm.forward, { rows, columns });
+  assertEquals([of(4096, 4096), of(2048, 2048)], [large, large]); // 1024 and 256 workgroups of 128 x 128
+  assertEquals([of(2048, 1920), of(1024, 1024)], [middle, middle]); // 240 of them; 256 of 64 x 64
+  assertEquals([of(1024, 960), of(4, 4)], [small, small]);
+});
+
 gpuTest("Gemm: every tile and family gives the same bits", async (support) => {
   const tiles: GemmSettings[] = [
-    hardwareGemm.forward,
+    ...hardwareGemm.forward,
     { family: "direct", lanes: 8, rows: 4, columnVectors: 1 },
     { family: "shared", lanesX: 8, lanesY: 8, depth: 8, rows: 4, columnVectors: 1 },
     { family: "shared", lanesX: 16, lanesY: 4, depth: 8, rows: 8, columnVectors: 2 },
+    { family: "shared", lanesX: 16, lanesY: 4, depth: 8, rows: 8, columnVectors: 2, sums: "scalars" },
   ];
   for (const test of cases) {
     const first = await computed(support, test, softwareGemm);

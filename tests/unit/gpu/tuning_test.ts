@@ -2,7 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { fastestExact } from "../../../gpu/webgpu/tuning/fastest_exact.ts";
-import { gemmCandidates } from "../../../gpu/webgpu/tuning/gemm_candidates.ts";
+import { choiceWith, gemmCandidates } from "../../../gpu/webgpu/tuning/gemm_candidates.ts";
 import { openProducts } from "../../../gpu/webgpu/tuning/gemm_products.ts";
 import { choiceOf, tuneGemm } from "../../../gpu/webgpu/tuning/tune_gemm.ts";
 import { tunedKernels } from "../../../gpu/webgpu/tuning/tuned.ts";
@@ -60,7 +60,7 @@ const limits = { maxComputeInvocationsPerWorkgroup: 256, maxComputeWorkgroupStor
 Deno.test("Tuning: only settings within an adapter's limits are candidates, the default first", () => {
   for (const kind of gemmKinds) {
     const all = gemmCandidates(kind, { isSoftware: false, limits });
-    assertEquals(all[0], hardwareGemm[kind]);
+    assertEquals(all[0], hardwareGemm[kind][0]);
     assertEquals(new Set(all.map((each) => JSON.stringify(Object.entries(each).sort()))).size, all.length);
     const small = gemmCandidates(kind, {
       isSoftware: false,
@@ -68,6 +68,15 @@ Deno.test("Tuning: only settings within an adapter's limits are candidates, the 
     });
     assert(small.length > 0 && small.length < all.length);
   }
+});
+
+Deno.test("Tuning: what is fastest for products that fill a device leaves smaller ones their smaller tiles", () => {
+  const [, middle, small] = hardwareGemm.forward as [GemmSettings, GemmSettings, GemmSettings];
+  const best = { forward: middle, inputGradient: small, weightGradient: hardwareGemm.weightGradient[0]! };
+  const choice = choiceWith(best, { isSoftware: false });
+  assertEquals(choice.forward, [middle, small]);
+  assertEquals(choice.inputGradient, [small]);
+  assertEquals(choice.weightGradient, hardwareGemm.weightGradient);
 });
 
 gpuTest("Tuning: what was kept is used on its adapter, unless it exceeds the adapter's limits", async ({ gpu }) => {
@@ -78,7 +87,8 @@ gpuTest("Tuning: what was kept is used on its adapter, unless it exceeds the ada
   assertEquals(tunedKernels(gpu, { [name]: gemm }), { ...standard, gemm });
   assertEquals(tunedKernels(gpu, { other: gemm }), standard);
   const huge: GemmSettings = { family: "direct", lanes: 65_536, rows: 4, columnVectors: 1 };
-  assertEquals(tunedKernels(gpu, { [name]: { ...gemm, inputGradient: huge } }), standard);
+  assertEquals(tunedKernels(gpu, { [name]: { ...gemm, inputGradient: [huge] } }), standard);
+  assertEquals(tunedKernels(gpu, { [name]: { ...gemm, inputGradient: [] } }), standard);
 });
 
 gpuTest("Tuning: tiles of other sizes have the bits of the plain product", async ({ gpu }) => {
@@ -90,7 +100,8 @@ gpuTest("Tuning: tiles of other sizes have the bits of the plain product", async
 
 gpuTest("Tuning: a search ends with a setting for each product, and says how long it takes", async ({ gpu }) => {
   const tuning = await tuneGemm(gpu, { shapes: [{ rows: 16, inWidth: 32, outWidth: 16 }] });
-  assertEquals(Object.keys(choiceOf(tuning)), [...gemmKinds]);
+  const choice = choiceOf(tuning, gpu.adapter);
+  for (const { kind, best } of tuning.products) assertEquals(choice[kind][0], best);
   for (const { defaultMs, bestMs, wrong } of tuning.products) {
     assert(bestMs > 0 && bestMs <= defaultMs);
     assertEquals(wrong, 0);
