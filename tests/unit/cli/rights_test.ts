@@ -1,3 +1,7 @@
+/**
+ * How rights depend on the environment. What a command declares, and that it holds nothing more, is tests/e2e/rights_test.ts.
+ */
+
 import { assertEquals } from "@std/assert";
 import { type HeldRights, heldWith } from "../../../cli/rights/rights.ts";
 
