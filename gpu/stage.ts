@@ -7,7 +7,9 @@
  */
 
 import { assert, present } from "../core/assert.ts";
+import { type Wire, withIds } from "../core/codec/wire.ts";
 import { parameterTable, type StageSpec } from "../core/model/spec.ts";
+import { stageWires } from "../core/model/stage_wires.ts";
 import type { OptimizerState } from "../core/train/optimizer.ts";
 import type { OptimizerName } from "../core/train/optimizer_names.ts";
 import type { AdapterDescription, PassOptions, StageCompute, StageVector } from "./compute.ts";
@@ -60,6 +62,7 @@ class DeviceStage implements StageCompute {
   readonly #update: Update | null; // null: it takes no steps
   readonly #norm: GradientNorm;
   readonly #uploads: StageUploads;
+  readonly #output: Wire | null; // null at the tail
   #steps = 0;
   #isClosed = false;
 
@@ -79,6 +82,7 @@ class DeviceStage implements StageCompute {
     const count = spec.wireOut === null ? 0 : Math.min(passes.most, Math.floor(passes.bytes / passBytes));
     this.#passes = new KeptPasses(this.#program, Array.from({ length: count }, build));
     this.#uploads = new StageUploads({ spec, buffers });
+    this.#output = stageWires(spec).output;
     const parts = { table, vectors: this.#stored };
     const own = this.#vectors.optimizer;
     this.#update = own === null ? null : device.buildUpdate(own, parts);
@@ -154,7 +158,7 @@ class DeviceStage implements StageCompute {
     const { value } = pass.wireOut!;
     this.#uploads.input(input, pass);
     const [content] = await this.#runAndRead([pass.trunk, value.encode], [value.staged]);
-    return value.fromStaged(content!);
+    return withIds(present(this.#output, "checked above"), value.fromStaged(content!), this.#uploads.ids(input));
   }
 
   async backward(input: StageInput, gradient: Uint8Array, { name }: PassOptions = {}): Promise<Uint8Array | null> {

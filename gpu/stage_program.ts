@@ -5,7 +5,7 @@
  */
 
 import { present } from "../core/assert.ts";
-import type { Wire } from "../core/codec/wire.ts";
+import { type Wire, withoutIds } from "../core/codec/wire.ts";
 import { stageWires } from "../core/model/stage_wires.ts";
 import { ropeTable } from "./attention_sizes.ts";
 import type { WireBuffers, WireTransfer } from "./codecs/codec.ts";
@@ -13,8 +13,9 @@ import { gpuCodecs } from "./codecs/codecs.ts";
 import { buildAttentionHalf, buildFfnHalf } from "./layers/block.ts";
 import { type BlockEnd, type BlockStart, plainEnd, plainStart } from "./layers/block_ends.ts";
 import { type ContextOptions, type Hold, type LayerContext, layerContext, type Piece } from "./layers/context.ts";
-import { buildEmbed, type Embed } from "./layers/embed.ts";
+import { buildEmbed, type Embed, type TokenInput } from "./layers/embed.ts";
 import { buildHead, type Head } from "./layers/head.ts";
+import { buildSide, type Side, withSide } from "./layers/side.ts";
 import type { BufferRange, Dispatch } from "./stage_ops.ts";
 
 /** A wire at a boundary and dL/d(wire), on their way on or off the device. */
@@ -24,7 +25,7 @@ export interface WirePort {
 }
 
 export interface StageProgram {
-  readonly embed: Embed | null; // head only
+  readonly tokens: TokenInput | null; // of the head, and of stages that keep something of each token
   readonly wireIn: WirePort | null; // not at the head
   readonly wireOut: WirePort | null; // not at the tail
   readonly head: Head | null; // tail only
@@ -39,8 +40,10 @@ export function buildStageProgram(options: ContextOptions): StageProgram {
   const context = layerContext(options);
   buffers.upload(context.ropeTable, ropeTable(context.attention, spec.model.ropeBase));
   const embed = spec.wireIn === null ? buildEmbed(context) : null;
-  const blocks = buildBlocks(context, { embed, recomputes: options.recomputes });
-  const pieces: Piece[] = embed === null ? blocks.pieces : [embed, ...blocks.pieces];
+  const side = buildSide(context);
+  const blocks = buildBlocks(context, { embed, side, recomputes: options.recomputes });
+  const ahead: Piece[] = [embed, side].filter((piece) => piece !== null);
+  const pieces = [...ahead, ...blocks.pieces];
   const { input, inputGradient, output, outputGradient } = stageWires(spec);
   const wireIn = portOf(context, { wire: input, gradient: inputGradient, buffers: blocks.wireIn, label: "wire in" });
   const wireOut = portOf(context, {
@@ -50,7 +53,7 @@ export function buildStageProgram(options: ContextOptions): StageProgram {
     label: "wire out",
   });
   return {
-    embed,
+    tokens: embed ?? side,
     wireIn,
     wireOut,
     head: spec.wireOut === null ? buildHead(context, { input: blocks.output }) : null,
@@ -74,7 +77,7 @@ function portOf(context: LayerContext, { wire, gradient, buffers, label }: PortO
   if (wire === null || gradient === null || buffers === null) return null;
   const { transfers } = gpuCodecs[wire.codec];
   return {
-    value: transfers.forward(context, { wire, values: buffers.value, label }),
+    value: transfers.forward(context, { wire: withoutIds(wire), values: buffers.value, label }),
     gradient: transfers.gradient(context, { wire: gradient, values: buffers.gradient, label: `${label} gradient` }),
   };
 }
@@ -88,11 +91,12 @@ interface Blocks {
 
 interface BlocksOptions {
   readonly embed: Embed | null;
+  readonly side: Side | null;
   readonly recomputes: boolean;
 }
 
 /** The first block starts with embedded or received values; the last one ends with a sender, or plainly before the head. */
-function buildBlocks(context: LayerContext, { embed, recomputes }: BlocksOptions): Blocks {
+function buildBlocks(context: LayerContext, { embed, side, recomputes }: BlocksOptions): Blocks {
   const { spec: { wireIn, wireOut, firstLayer, layerCount }, buffers, rows, width } = context;
   const layers = Array.from({ length: layerCount }, (_, i): BlockTensors => {
     const layer = firstLayer + i;
@@ -102,9 +106,12 @@ function buildBlocks(context: LayerContext, { embed, recomputes }: BlocksOptions
   });
   const first = present(layers[0], "a stage has a layer");
   const last = present(layers.at(-1), "a stage has a layer");
-  const receiver = wireIn === null
+  const plainReceiver = wireIn === null
     ? null
     : gpuCodecs[wireIn.codec].buildReceiver(context, { wireWidth: wireIn.width, ...first });
+  const receiver = plainReceiver === null || side === null
+    ? plainReceiver
+    : withSide(context, plainReceiver, { side, hold: first.hold });
   const sender = wireOut === null
     ? null
     : gpuCodecs[wireOut.codec].buildSender(context, { wireWidth: wireOut.width, ...last });

@@ -5,9 +5,10 @@
  * bytes have passed the shell's own checks before they get here.
  */
 
-import { assert } from "../core/assert.ts";
-import { wireBytes } from "../core/codec/wire.ts";
+import { assert, present } from "../core/assert.ts";
+import { valuesOfWire, type Wire, wireBytes, wireIds } from "../core/codec/wire.ts";
 import type { StageSpec } from "../core/model/spec.ts";
+import { type StageWires, stageWires } from "../core/model/stage_wires.ts";
 import type { StageInput } from "./compute.ts";
 import type { WireTransfer } from "./codecs/codec.ts";
 import type { BufferRange, DeviceBuffers } from "./stage_ops.ts";
@@ -17,25 +18,38 @@ import { tokenIndex } from "./token_index.ts";
 export class StageUploads {
   readonly #spec: StageSpec;
   readonly #buffers: DeviceBuffers;
+  readonly #wires: StageWires;
 
   constructor(options: { spec: StageSpec; buffers: DeviceBuffers }) {
     this.#spec = options.spec;
     this.#buffers = options.buffers;
+    this.#wires = stageWires(options.spec);
   }
 
-  input(input: StageInput, { embed, wireIn }: StageProgram): void {
-    if (input.type === "tokens") {
-      assert(embed !== null, `Stage ${this.#spec.index} reads a wire, not tokens`);
-      this.#ids("tokens", embed.tokens, input.tokens);
-    } else {
-      assert(wireIn !== null, "The head stage reads tokens, not a wire");
-      this.#wire("the wire", wireIn.value, input.wire);
+  input(input: StageInput, { tokens, wireIn }: StageProgram): void {
+    const { input: wire } = this.#wires;
+    assert(input.type !== "tokens" || wire === null, `Stage ${this.#spec.index} reads a wire, not tokens`);
+    if (input.type === "wire") {
+      assert(wireIn !== null && wire !== null, "The head stage reads tokens, not a wire");
+      checkLength("the wire", wire, input.wire);
+      this.#wire("the wire", wireIn.value, valuesOfWire(wire, input.wire));
     }
+    const ids = this.ids(input);
+    if (tokens !== null) this.#ids("tokens", tokens.tokens, present(ids, "a stage that looks tokens up is given ids"));
   }
 
-  /** For a backward: the head's embedding gradient needs its tokens sorted. */
-  index(input: StageInput, { embed }: StageProgram): void {
-    if (input.type === "tokens" && embed !== null) this.#buffers.upload(embed.index, tokenIndex(input.tokens));
+  /** For a backward: gradients of tables need their tokens sorted. */
+  index(input: StageInput, { tokens }: StageProgram): void {
+    if (tokens === null) return;
+    const ids = present(this.ids(input), "a stage that looks tokens up is given ids");
+    this.#buffers.upload(tokens.index, tokenIndex(ids));
+  }
+
+  /** Of the tokens of a task; null where they do not cross with the wire. */
+  ids(input: StageInput): Uint32Array | null {
+    if (input.type === "tokens") return input.tokens;
+    const { input: wire } = this.#wires;
+    return wire === null ? null : wireIds(wire, input.wire);
   }
 
   targets(range: BufferRange, targets: Uint32Array): void {
@@ -47,11 +61,7 @@ export class StageUploads {
   }
 
   #wire(what: string, { wire, staged, toStaged }: WireTransfer, bytes: Uint8Array): void {
-    const expected = wireBytes(wire);
-    assert(
-      bytes.length === expected,
-      `Cannot decode ${what} as it must have ${expected} bytes: current value is ${bytes.length}`,
-    );
+    checkLength(what, wire, bytes);
     this.#buffers.upload(staged, toStaged(bytes));
   }
 
@@ -66,4 +76,12 @@ export class StageUploads {
     assert(largest < vocabSize, `Cannot use ${what} as ids must be below ${vocabSize}: current value is ${largest}`);
     this.#buffers.upload(range, ids);
   }
+}
+
+function checkLength(what: string, wire: Wire, bytes: Uint8Array): void {
+  const expected = wireBytes(wire);
+  assert(
+    bytes.length === expected,
+    `Cannot decode ${what} as it must have ${expected} bytes: current value is ${bytes.length}`,
+  );
 }

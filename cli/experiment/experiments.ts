@@ -56,6 +56,13 @@ const back = (bits: number): Row => {
   };
 };
 
+/** The same with so many values of each token beside the wire, of which at `tiny` and `small` 2 bytes are ids. */
+const beside = ({ name, settings, ...other }: Row, sideWidth = 32): Row => ({
+  ...other,
+  name: `${name} + side`,
+  settings: (width) => ({ ...settings(width), "pipeline.sideWidth": sideWidth }),
+});
+
 const none = row("none", { "pipeline.codec": "none" });
 const zero: Row = { ...none, name: "zero", wires: "zero" };
 /** The zero of codecs whose receivers know the tokens: a model of the tail's one layer. */
@@ -87,6 +94,9 @@ const swarm = (name: string, { codec = "q5block", share, stepsPerRound }: {
   name,
   settings: (width) => ({ ...wire(codec, [share, ""]).settings(width), "train.stepsPerRound": stepsPerRound }),
 });
+
+/** Its stages run in one process, with nothing lost between them. */
+const oneProcess = row("one process", { "swarm.replicas": 1, "pipeline.codec": "none" });
 
 /** Equal tokens: larger steps are fewer. `slowness`: larger models compute longer. */
 const line = (
@@ -125,6 +135,10 @@ export const experiments: Readonly<Record<string, Experiment>> = {
       wire("q5block", [1 / 16, "d/16"]), // 1/43
       wire("iota", [1 / 32, "d/32"]),
       wire("q4block", [3 / 32, "3d/32"]), // 1/37
+      beside(none),
+      beside(zero),
+      beside(wire("q5block", [1 / 16, "d/16"])), // 1/32
+      beside(wire("q5block", [3 / 16, "3d/16"])),
     ],
   },
   narrow: {
@@ -141,6 +155,9 @@ export const experiments: Readonly<Record<string, Experiment>> = {
       wire("resbm", [1 / 64, "d/64"]),
       wire("q4block", [3 / 64, "3d/64"]),
       wire("q6block", [1 / 32, "d/32"]),
+      beside(none),
+      beside(zero),
+      beside(wire("q5block", [1 / 32, "d/32"])), // 8 bytes forward: 1/128 of float32
     ],
   },
   depth: {
@@ -160,6 +177,10 @@ export const experiments: Readonly<Record<string, Experiment>> = {
       wire("q5block", [3 / 16, "3d/16"]),
       wire("q4block", [1 / 8, "d/8"]),
       wire("q5block", [1 / 16, "d/16"]),
+      beside(none),
+      beside(zero),
+      beside(wire("q5block", [1 / 16, "d/16"])),
+      beside(wire("q4block", [1 / 8, "d/8"])),
     ],
     batches: composedPermutations,
   },
@@ -198,13 +219,17 @@ export const experiments: Readonly<Record<string, Experiment>> = {
     doc: "two replicas of every stage against one plain process on the same tokens, with the same optimizer",
     settings: { "swarm.replicas": 2, "train.optimizer": "muon", "outer.payload": "int8" },
     rows: [
-      row("one process", { "swarm.replicas": 1, "pipeline.codec": "none" }),
+      oneProcess,
       swarm("q5block 3d/16, every step", { share: 3 / 16, stepsPerRound: 1 }),
       swarm("q5block 3d/16, every 20", { share: 3 / 16, stepsPerRound: 20 }),
       row("none, every 20", { "pipeline.codec": "none", "train.stepsPerRound": 20 }),
       swarm("q5block d/16, every step", { share: 1 / 16, stepsPerRound: 1 }),
       swarm("q5block 3d/32, every step", { share: 3 / 32, stepsPerRound: 1 }), // the wire of `small`
       swarm("q4block 3d/64, every step", { codec: "q4block", share: 3 / 64, stepsPerRound: 1 }), // 1/73 at d 256
+      beside(oneProcess), // the control of the rows below it
+      beside(swarm("q5block d/16, every step", { share: 1 / 16, stepsPerRound: 1 })), // 1/32 at d 128
+      beside(swarm("q5block 3d/32, every step", { share: 3 / 32, stepsPerRound: 1 })),
+      beside(swarm("q5block d/32, every step", { share: 1 / 32, stepsPerRound: 1 })), // 1/64 at d 256
     ],
   },
   links: {

@@ -6,7 +6,7 @@
  */
 
 import { type CodesSpec, scaledCodes } from "../../core/codec/scaled_codes.ts";
-import { decodeWire, encodeWire, type Wire, wireBytes } from "../../core/codec/wire.ts";
+import { decodeWire, encodeWire, type Wire, wireBytes, wireIds } from "../../core/codec/wire.ts";
 import { stageWires } from "../../core/model/stage_wires.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
 import { changedStages, type Passes } from "./changed_stages.ts";
@@ -43,5 +43,6 @@ export function codedBytes(wire: Wire, codes: CodesSpec | null): number {
 function rounded(wire: Wire, { bytes, codes }: { bytes: Uint8Array; codes: CodesSpec | null }): Uint8Array {
   if (codes === null) return bytes;
   const format = scaledCodes(codes);
-  return encodeWire(wire, format.decode(format.encode(decodeWire(wire, bytes), wire), wire));
+  const values = format.decode(format.encode(decodeWire(wire, bytes), wire), wire);
+  return encodeWire(wire, values, wireIds(wire, bytes));
 }

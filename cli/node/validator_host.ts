@@ -6,12 +6,13 @@
 
 import { present } from "../../core/assert.ts";
 import { decodeWire, type Wire, wireRounding } from "../../core/codec/wire.ts";
+import { haveSameIds } from "../../core/codec/wire_apart.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import { fault, type Parsed } from "../../core/fault.ts";
 import type { Direction } from "../../core/ids.ts";
 import { type StageSpec, stageSpecs } from "../../core/model/spec.ts";
 import { stageWires, taskOutput } from "../../core/model/stage_wires.ts";
-import { type Innovation, innovation } from "../../core/score/innovation.ts";
+import { type Innovation, innovation, worstError } from "../../core/score/innovation.ts";
 import type { ValidatorResult, ValidatorWork } from "../../core/validator/event.ts";
 import type { GradientWork } from "../../core/validator/replay_work.ts";
 import type { StageInput } from "../../gpu/compute.ts";
@@ -116,12 +117,9 @@ export class ValidatorHost {
     const input = accepted(readInput(spec, segments.get(work.input)));
     const claimed = wire === null ? null : accepted(readWire(wire, segments.get(claimOf(work))));
     const { output, losses } = await this.#repeat(stage, { work, input });
-    const compared = wire === null || claimed === null || output === null ? sameWire : innovation({
-      claimed: decodeWire(wire, claimed),
-      repeated: decodeWire(wire, output),
+    const compared = wire === null || claimed === null || output === null ? sameWire : compareWires(wire, {
+      ...{ claimed, repeated: output },
       lazy: lazyOutput(spec, { work, wire, bytes: (ref) => segments.get(ref) }),
-      width: wire.width,
-      rounding: wireRounding(wire),
     });
     return {
       type: "replay",
@@ -191,6 +189,7 @@ async function addGradient(
   return { output: await compute.backward(input, accepted(readWire(wire, second)), named), losses: null };
 }
 
+const otherIds: Innovation = { error: worstError, equalShare: 0, beyondRounding: worstError, rounding: 0 };
 const sameWire: Innovation = { error: 0, equalShare: 1, beyondRounding: 0, rounding: 0 }; // there is none to compare
 
 const claimOf = ({ claimed }: Extract<ValidatorWork, { type: "replay" }>) =>
@@ -213,6 +212,18 @@ function batchOf(
     batch.set(tokens.subarray(sequence * context, (sequence + 1) * context), i * context);
   }
   return batch;
+}
+
+/** Other ids than the input's are an error that nothing explains. */
+function compareWires(
+  wire: Wire,
+  { claimed, repeated, lazy }: { claimed: Uint8Array; repeated: Uint8Array; lazy: Float32Array | null },
+): Innovation {
+  if (!haveSameIds(wire, [claimed, repeated])) return otherIds;
+  return innovation({
+    ...{ claimed: decodeWire(wire, claimed), repeated: decodeWire(wire, repeated), lazy },
+    ...{ width: wire.width, rounding: wireRounding(wire) },
+  });
 }
 
 /** What a stage that only passed its input on would have sent; null if input and output differ in shape. */

@@ -35,9 +35,10 @@ export function describeRun(config: RunConfig): string[] {
 
 /** The codec of most boundaries, and the others by the stage that receives. */
 function codecsText(config: RunConfig): string {
-  const named = ({ codec, width, gradientBits }: WireSpec) =>
+  const named = ({ codec, width, gradientBits, sideWidth }: WireSpec) =>
     `codec ${codec}${codecs[codec].describe(width)}` +
-    (gradientBits === undefined ? "" : ` and gradients in ${gradientBits} bits`);
+    (gradientBits === undefined ? "" : ` and gradients in ${gradientBits} bits`) +
+    (sideWidth === undefined ? "" : `, beside ${sideWidth} values that stages keep of each`);
   const { boundaries: _, ...pipeline } = config.pipeline;
   const usual = named(wireAt({ model: config.model, pipeline }, 1));
   const others = wiresOfRun(config).flatMap((wire, i) =>

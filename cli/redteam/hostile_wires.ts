@@ -1,6 +1,6 @@
 /** Attackers on the wires between stages: values that poison their consumers, and false claims about results. */
 
-import { decodeWire, encodeWire, type Wire } from "../../core/codec/wire.ts";
+import { decodeWire, encodeWire, type Wire, wireIds } from "../../core/codec/wire.ts";
 import { fault } from "../../core/fault.ts";
 import { stageWires } from "../../core/model/stage_wires.ts";
 import { type Hostile, instead } from "./hostile_node.ts";
@@ -51,7 +51,7 @@ export const spoilsGradients = (spoil: Spoil): Hostile => ({
 export function spoiled(wire: Wire, bytes: Uint8Array, spoil: Spoil): Uint8Array {
   const values = decodeWire(wire, bytes);
   spoil(values);
-  return encodeWire(wire, values);
+  return encodeWire(wire, values, wireIds(wire, bytes));
 }
 
 /** A tail that reports these losses. */

@@ -10,12 +10,15 @@ import { type Fault, fault } from "../fault.ts";
 import type { WireDirection, WireFormat, WireRounding, WireShape } from "./codec.ts";
 import type { Codec, GradientBits } from "./codec_names.ts";
 import { codecs } from "./codecs.ts";
+import { areIds, idBytes, readIds, type WireIds, writeIds } from "./wire_ids.ts";
 
 /** What all wires of a run have in common. Plain data: it is sent to workers and stored in snapshots. */
 export interface WireSpec {
   readonly codec: Codec;
   readonly width: number; // values per token, set by the codec
   readonly gradientBits?: GradientBits; // where the run chose others than the codec's own
+  readonly vocabSize?: number; // where the ids of its tokens cross with the values
+  readonly sideWidth?: number; // values that the receiver keeps of each token, whose ids then cross
 }
 
 /** The tensor that crosses a boundary, in one direction: (rows, width). */
@@ -29,18 +32,54 @@ function formatOf({ codec, direction, gradientBits }: Wire): WireFormat {
   return chosen ?? formats[direction];
 }
 
-export function wireBytes(wire: Wire): number {
-  return formatOf(wire).byteLength(wire);
+/** Gradients have none. */
+function idsOf({ vocabSize, rows, direction }: Wire): WireIds | null {
+  return vocabSize === undefined || direction === "gradient" ? null : { vocabSize, rows };
 }
 
-/** `values` (rows, width). */
-export function encodeWire(wire: Wire, values: Float32Array): Uint8Array<ArrayBuffer> {
+export function wireBytes(wire: Wire): number {
+  const ids = idsOf(wire);
+  return formatOf(wire).byteLength(wire) + (ids === null ? 0 : idBytes(ids));
+}
+
+/** The same wire without its tokens' ids: their bytes come after the values'. */
+export function withoutIds({ vocabSize: _, ...wire }: Wire): Wire {
+  return wire;
+}
+
+/** The bytes of the values, which come first. */
+export function valuesOfWire(wire: Wire, bytes: Uint8Array): Uint8Array {
+  return bytes.subarray(0, formatOf(wire).byteLength(wire));
+}
+
+/** Null where they do not cross. */
+export function wireIds(wire: Wire, bytes: Uint8Array): Uint32Array<ArrayBuffer> | null {
+  const ids = idsOf(wire);
+  return ids === null ? null : readIds(bytes.subarray(bytes.length - idBytes(ids)), ids);
+}
+
+/** `values`: of the wire without ids. `ids`: those of the stage's input; not read where they do not cross. */
+export function withIds(wire: Wire, values: Uint8Array, ids: Uint32Array | null): Uint8Array {
+  const form = idsOf(wire);
+  if (form === null) return values;
+  assert(
+    ids?.length === wire.rows,
+    `Cannot encode a wire as there must be ${wire.rows} ids: current value is ${ids?.length}`,
+  );
+  const bytes = new Uint8Array(values.length + idBytes(form));
+  bytes.set(values);
+  writeIds(bytes.subarray(values.length), ids, form);
+  return bytes;
+}
+
+/** `values` (rows, width); `ids` as for `withIds`. */
+export function encodeWire(wire: Wire, values: Float32Array, ids: Uint32Array | null = null): Uint8Array {
   const count = wire.rows * wire.width;
   assert(
     values.length === count,
     `Cannot encode a wire as there must be ${count} values: current value is ${values.length}`,
   );
-  return formatOf(wire).encode(values, wire);
+  return withIds(wire, formatOf(wire).encode(values, wire), ids);
 }
 
 /** (rows, width) */
@@ -50,7 +89,7 @@ export function decodeWire(wire: Wire, bytes: Uint8Array): Float32Array<ArrayBuf
     bytes.length === expected,
     `Cannot decode a wire as it must have ${expected} bytes: current value is ${bytes.length}`,
   );
-  return formatOf(wire).decode(bytes, wire);
+  return formatOf(wire).decode(valuesOfWire(wire, bytes), wire);
 }
 
 /** The fault of a wire that a peer sent (its length, or a non-finite value), or null. */
@@ -62,17 +101,25 @@ export function wireFault(wire: Wire, bytes: Uint8Array): Fault | null {
       `Cannot accept wire as its length must be ${expected} bytes: current value is ${bytes.length}`,
     );
   }
-  if (!formatOf(wire).isFinite(bytes, wire)) {
+  if (!formatOf(wire).isFinite(valuesOfWire(wire, bytes), wire)) {
     return fault("badNumbers", "Cannot accept wire as every value must be finite: it holds NaN or infinity");
   }
+  if (!hasIds(wire, bytes)) {
+    return fault("badNumbers", `Cannot accept wire as its tokens' ids must be below ${wire.vocabSize}: one is not`);
+  }
   return null;
+}
+
+function hasIds(wire: Wire, bytes: Uint8Array): boolean {
+  const ids = idsOf(wire);
+  return ids === null || areIds(bytes.subarray(bytes.length - idBytes(ids)), ids);
 }
 
 export function wireRounding(wire: Wire): WireRounding {
   return formatOf(wire).rounding;
 }
 
-/** How large a wire's values are; both are Infinity if any value is NaN or infinite. */
+/** How large a wire's values are; both are Infinity if any value is NaN or infinite, or an id is of no token. */
 export interface WireScale {
   readonly largest: number; // absolute value
   readonly rms: number; // root mean square
@@ -85,8 +132,8 @@ export interface WireScale {
  */
 export function wireScale(wire: Wire, bytes: Uint8Array): WireScale {
   if (bytes.length !== wireBytes(wire)) return noScale;
-  const { largest, squareSum } = formatOf(wire).sums(bytes, wire);
-  if (!Number.isFinite(squareSum)) return { largest: Infinity, rms: Infinity };
+  const { largest, squareSum } = formatOf(wire).sums(valuesOfWire(wire, bytes), wire);
+  if (!Number.isFinite(squareSum) || !hasIds(wire, bytes)) return { largest: Infinity, rms: Infinity };
   return { largest, rms: Math.sqrt(squareSum / (wire.rows * wire.width)) };
 }
 

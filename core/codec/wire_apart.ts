@@ -3,16 +3,17 @@
  * What the format's rounding may change is no error.
  *
  * By row, since one row among thousands can make a consumer's gradient explode and barely shows in a sum over all. 0: equal; 1:
- * one of the rows is zero, or they have nothing in common; 2: one is the other's negative. Replicas of a stage on different
+ * one of the rows is zero, or they have nothing in common; 2: one is the other's negative, or their tokens' ids differ. Replicas of a stage on different
  * devices stay far below 0.05. Values are finite: non-finite ones are refused on arrival.
  */
 
 import { assert } from "../assert.ts";
-import { decodeWire, type Wire, wireRounding } from "./wire.ts";
+import { decodeWire, type Wire, wireIds, wireRounding } from "./wire.ts";
 
 /** Of wires of (B, T, width). */
 export function wiresApart(wire: Wire, [first, second]: readonly [Uint8Array, Uint8Array]): number {
   assert(first.length === second.length, "Cannot compare wires as they must have one length");
+  if (!haveSameIds(wire, [first, second])) return 2;
   const { width } = wire;
   const { ofRow } = wireRounding(wire);
   const a = decodeWire(wire, first);
@@ -31,6 +32,12 @@ export function wiresApart(wire: Wire, [first, second]: readonly [Uint8Array, Ui
     if (error > 0) worst = Math.max(worst, error / Math.max(ofA, ofB));
   }
   return Math.sqrt(worst);
+}
+
+/** Every stage passes on the ids that it is given, so two results of one task have the same. */
+export function haveSameIds(wire: Wire, [first, second]: readonly [Uint8Array, Uint8Array]): boolean {
+  const others = wireIds(wire, second);
+  return wireIds(wire, first)?.every((id, i) => id === others?.[i]) ?? true;
 }
 
 function largestOf(values: Float32Array, from: number, count: number): number {

@@ -65,6 +65,7 @@ export const mostStepsDefault = 30;
 export const samplingDefaults = { prompt: "The people", tokens: 48 };
 const day = 86_400_000; // ms
 const mebi = 2 ** 20;
+const perToken = { max: 4096, multipleOf: 4, unit: "values per token" } as const;
 
 export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } = {
   "name": {
@@ -92,13 +93,14 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
 
   "pipeline.stages": int({ min: 1, max: 64, unit: "stages" }, "Parts the model is cut into; a miner holds one."),
   "pipeline.codec": choice(codecNames, derived, `What wires carry: ${codecsDoc}.`),
-  "pipeline.bottleneckWidth": int(
-    { min: 4, max: 4096, multipleOf: 4, unit: "values per token" },
-    "Width of the wire with a bottleneck codec.",
-  ),
+  "pipeline.bottleneckWidth": int({ min: 4, ...perToken }, "Width of the wire with a bottleneck codec."),
   "pipeline.gradientBits": int(
     { min: 4, max: 8, unit: "bits", default: defaultGradientBits, omitsDefault: true },
     "Bits of a value of the gradients on wires of codes.",
+  ),
+  "pipeline.sideWidth": int(
+    { min: 0, ...perToken, default: 0, omitsDefault: true },
+    "Kept by later stages, as ids then cross, too; 0: none.",
   ),
   "pipeline.boundaries": {
     kind: "string",

@@ -48,6 +48,11 @@ const shapeRules: readonly Rule[] = [
     holds: ({ pipeline, model }) => pipeline.bottleneckWidth <= model.width,
   },
   {
+    fields: ["pipeline.sideWidth", "model.width"],
+    text: "pipeline.sideWidth must not be larger than model.width",
+    holds: ({ pipeline, model }) => (pipeline.sideWidth ?? 0) <= model.width,
+  },
+  {
     fields: ["pipeline.boundaries", "pipeline.stages"],
     text: (config) => boundariesProblem(config) ?? "",
     holds: (config) => boundariesProblem(config) === null,

@@ -63,7 +63,12 @@ export function wireAt({ model, pipeline }: Pick<ModelPlan, "model" | "pipeline"
   const width = codecs[codec].wireWidth({ model, pipeline: { bottleneckWidth } });
   const { gradientBits = defaultGradientBits } = pipeline;
   const isOwn = gradientBits === defaultGradientBits || codecs[codec].gradientFormats === undefined;
-  return isOwn ? { codec, width } : { codec, width, gradientBits };
+  const { sideWidth = 0 } = pipeline;
+  return {
+    ...{ codec, width },
+    ...(isOwn ? {} : { gradientBits }),
+    ...(sideWidth === 0 ? {} : { vocabSize: model.vocabSize, sideWidth }),
+  };
 }
 
 /** What crosses the run's boundaries, in their order; empty with one stage. */

@@ -12,7 +12,12 @@ export interface LayerSpec {
 
 /** Between them the residual stream crosses as it is, so together they compute the stage's own bits. */
 export function layerSpecs(whole: StageSpec): LayerSpec[] {
-  const inner: WireSpec = { codec: "none", width: whole.model.width };
+  const vocabSize = whole.wireOut?.vocabSize; // the last layer passes on the ids that the first one is given
+  const inner: WireSpec = {
+    codec: "none",
+    width: whole.model.width,
+    ...(vocabSize === undefined ? {} : { vocabSize }),
+  };
   const offsets = new Map(parameterTable(whole).tensors.map(({ name, offset }) => [name, offset]));
   return Array.from({ length: whole.layerCount }, (_, i) => {
     const spec: StageSpec = {

@@ -24,6 +24,7 @@ export interface PipelineShape {
   codec: Codec;
   bottleneckWidth: number; // r, values per token on the wire (bottleneck codecs)
   gradientBits?: GradientBits; // of gradients on wires of codes; left out: 8
+  sideWidth?: number; // k, values that each later stage keeps of every token (side.ts); left out: 0, none
   boundaries?: string; // boundaries with another codec (boundaries.ts); left out: none
 }
 

@@ -14,6 +14,7 @@ import { type StageIndex, stageIndex } from "../ids.ts";
 import { normalFor, type TensorDraft } from "../tensor.ts";
 import { wireAt, wiresOfRun } from "./boundaries.ts";
 import type { ModelPlan, ModelShape } from "./shape.ts";
+import { isSideTable, sideTensors } from "./side.ts";
 
 export interface StageSpec {
   readonly model: ModelShape;
@@ -42,6 +43,9 @@ const alignFloats = 64;
 /** The matrices with a row for each token. */
 export const embeddingName = "model.embed_tokens.weight";
 export const headName = "lm_head.weight";
+
+export const hasRowForEachToken = (name: string): boolean =>
+  name === embeddingName || name === headName || isSideTable(name);
 
 /** `layersOfStages` comes from `splitLayers` (stages.ts). */
 export function stageSpecs(config: ModelPlan, layersOfStages: readonly number[]): StageSpec[] {
@@ -73,7 +77,7 @@ export function parameterTable(stage: StageSpec): ParameterTable {
   if (wireIn === null) {
     tensors.push({ name: embeddingName, shape: [vocabSize, d], initial: { type: "normal", std: 0.02 } });
   } else {
-    tensors.push(...codecs[wireIn.codec].receiver.tensors(boundaryOf(stage, { wire: wireIn, index: stage.index })));
+    tensors.push(...receiverTensors(stage, { wire: wireIn, index: stage.index }));
   }
   for (let layer = stage.firstLayer; layer < stage.firstLayer + stage.layerCount; layer++) {
     tensors.push(...layerTensors(stage, layer));
@@ -91,11 +95,22 @@ export function parameterTable(stage: StageSpec): ParameterTable {
 
 /** What the codecs add at both ends of each boundary of a run. */
 export function boundaryTensors(config: Pick<ModelPlan, "model" | "pipeline">): TensorDraft[][] {
-  return wiresOfRun(config).map(({ codec, width }, i) => {
-    const { sender, receiver } = codecs[codec];
-    const boundary = { index: i + 1, layers: config.model.layers, modelWidth: config.model.width, wireWidth: width };
-    return [...sender.tensors(boundary), ...receiver.tensors(boundary)];
+  return wiresOfRun(config).map((wire, i) => {
+    const boundary = boundaryOf(config, { wire, index: i + 1 });
+    return [...codecs[wire.codec].sender.tensors(boundary), ...receiverTensors(config, { wire, index: i + 1 })];
   });
+}
+
+function receiverTensors(
+  stage: Pick<StageSpec, "model">,
+  { wire, index }: { wire: WireSpec; index: number },
+): TensorDraft[] {
+  const { vocabSize, width: modelWidth } = stage.model;
+  const { sideWidth = 0 } = wire;
+  return [
+    ...codecs[wire.codec].receiver.tensors(boundaryOf(stage, { wire, index })),
+    ...(sideWidth === 0 ? [] : sideTensors(index, { vocabSize, modelWidth, sideWidth })),
+  ];
 }
 
 /** Floats that a codec adds at both ends of the boundary where it adds most. */
@@ -106,7 +121,7 @@ export function boundaryParameters(config: Pick<ModelPlan, "model" | "pipeline">
   return Math.max(0, ...floats);
 }
 
-function boundaryOf({ model }: StageSpec, { wire, index }: { wire: WireSpec; index: number }): Boundary {
+function boundaryOf({ model }: Pick<StageSpec, "model">, { wire, index }: { wire: WireSpec; index: number }): Boundary {
   return { index, layers: model.layers, modelWidth: model.width, wireWidth: wire.width };
 }
 

@@ -14,6 +14,7 @@ import { codecs } from "../codec/codecs.ts";
 import type { WireSpec } from "../codec/wire.ts";
 import { wireAt } from "./boundaries.ts";
 import { modelParameters, type ModelPlan } from "./shape.ts";
+import { sideFlops } from "./side.ts";
 import { parameterTable, type StageSpec, stageSpecs } from "./spec.ts";
 
 /** The part of a stage that decides its cost. */
@@ -42,8 +43,9 @@ function layerFlops({ model }: StageShape): number {
   return matrices + attention;
 }
 
-function endFlops(d: number, { codec, width }: WireSpec, end: "sender" | "receiver"): number {
-  return codecs[codec][end].flops({ modelWidth: d, wireWidth: width });
+function endFlops(d: number, { codec, width, sideWidth = 0 }: WireSpec, end: "sender" | "receiver"): number {
+  const ofCodec = codecs[codec][end].flops({ modelWidth: d, wireWidth: width });
+  return ofCodec + (end === "receiver" && sideWidth > 0 ? sideFlops({ modelWidth: d, sideWidth }) : 0);
 }
 
 /**

@@ -36,7 +36,7 @@ export interface Innovation {
 const slack = 4; // times `rounding`: what an honest device has in its favour before an error is proof
 
 /** The error used when the repetition changes nothing: any difference counts as this. */
-const worstError = 1e6;
+export const worstError = 1e6;
 
 export function innovation({ claimed, repeated, lazy, width, rounding }: InnovationInput): Innovation {
   const { length } = repeated;

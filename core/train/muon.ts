@@ -1,6 +1,6 @@
 /**
  * Muon (Jordan and others 2024, kellerjordan.github.io/posts/muon): the momentum of a matrix's gradient, made nearly orthogonal
- * by five Newton-Schulz rounds, for the matrices inside blocks and boundaries; AdamW for embedding, head and gains.
+ * by five Newton-Schulz rounds, for the matrices inside blocks and boundaries; AdamW for embedding, head, side tables and gains.
  *
  * Owns which tensors are whose, the numbers of the method and how far its step can go. Out of scope: the step itself
  * (`gpu/optimizers/muon.ts` on devices, `gpu/reference/muon.ts`).
@@ -8,7 +8,7 @@
  */
 
 import type { RunConfig } from "../config/config.ts";
-import { boundaryTensors, embeddingName, headName, type ParameterTable, type ParameterTensor } from "../model/spec.ts";
+import { boundaryTensors, hasRowForEachToken, type ParameterTable, type ParameterTensor } from "../model/spec.ts";
 import { longestAdamStep } from "./adam_bound.ts";
 import type { Optimizer, VectorRange } from "./optimizer.ts";
 
@@ -36,7 +36,7 @@ export interface Matrix extends ParameterTensor {
 export function muonMatrices({ tensors }: ParameterTable): Matrix[] {
   return tensors.flatMap((tensor) => {
     const [rows = 0, columns = 0] = tensor.shape;
-    const isHidden = tensor.shape.length === 2 && tensor.name !== embeddingName && tensor.name !== headName;
+    const isHidden = tensor.shape.length === 2 && !hasRowForEachToken(tensor.name);
     return isHidden && rows % 4 === 0 && columns % 4 === 0 ? [{ ...tensor, rows, columns }] : [];
   });
 }
@@ -72,7 +72,8 @@ const largestSingularValue = 1.21;
 /** Of all matrices of the run: blocks have sides of the model's and the head's width, boundaries those of their codecs. */
 function longestSide(config: RunConfig): number {
   const { width, ffnWidth } = config.model;
-  return Math.max(width, ffnWidth, ...boundaryTensors(config).flat().flatMap(({ shape }) => shape));
+  const hidden = boundaryTensors(config).flat().filter(({ name }) => !hasRowForEachToken(name));
+  return Math.max(width, ffnWidth, ...hidden.flatMap(({ shape }) => shape));
 }
 
 export const muon: Optimizer = {

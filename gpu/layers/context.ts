@@ -151,6 +151,7 @@ export interface ProductOptions {
 export interface LinearOptions extends ProductOptions {
   readonly outputGradient: BufferRange;
   readonly inputGradient: BufferRange;
+  readonly accumulate?: boolean; // adds to the input's gradient
 }
 
 /** Where the matrix lies in parts, each makes its columns of the output. */
@@ -166,7 +167,7 @@ export function buildProduct(context: LayerContext, options: ProductOptions): Di
 /** Each part of the matrix adds its share to the input's gradient. */
 export function buildLinear(context: LayerContext, options: LinearOptions): Piece {
   const { ops } = context;
-  const { input, outputGradient, inputGradient } = options;
+  const { input, outputGradient, inputGradient, accumulate = false } = options;
   const parts = linearParts(context, options);
   return {
     forward: buildProduct(context, options),
@@ -175,7 +176,7 @@ export function buildLinear(context: LayerContext, options: LinearOptions): Piec
         ops.linearWeightGradient(sizes, { outputGradient: columnsOf(outputGradient), input, weightGradient })
       ),
       ...parts.map(({ sizes, weight, columnsOf }, i) =>
-        ops.linearInputGradient({ ...sizes, accumulate: i > 0 }, {
+        ops.linearInputGradient({ ...sizes, accumulate: accumulate || i > 0 }, {
           ...{ outputGradient: columnsOf(outputGradient), weight, inputGradient },
         })
       ),

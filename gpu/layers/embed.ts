@@ -6,9 +6,13 @@ import type { LayerContext, Piece } from "./context.ts";
 
 const name = "model.embed_tokens.weight";
 
-export interface Embed extends Piece {
+/** Where a stage that looks tokens up reads their ids. */
+export interface TokenInput {
   readonly tokens: BufferRange; // u32 (rows)
   readonly index: BufferRange; // u32, tokenIndex(tokens); the backward reads it
+}
+
+export interface Embed extends Piece, TokenInput {
   readonly output: BufferRange; // (rows, d)
 }
 

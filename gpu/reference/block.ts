@@ -14,6 +14,7 @@ import type { StageModel } from "./stage_model.ts";
 export interface BlockPass {
   readonly layer: number;
   readonly input: Float64Array; // (N, d), or z (N, w) when receiving
+  readonly expanded: Float64Array; // (N, d), what the receiver makes of the input
   readonly attention: AttentionHalf;
   readonly ffn: FfnHalf;
   readonly output: Float64Array; // (N, d), or z (N, w) when sending
@@ -40,21 +41,35 @@ function endsOf(model: StageModel, layer: number): Ends {
   };
 }
 
-export function blockForward(model: StageModel, layer: number, input: Float64Array): BlockPass {
+/** `side` (N, d): what the receiving stage adds of its own to the stream; null: nothing. */
+export function blockForward(
+  model: StageModel,
+  layer: number,
+  { input, side = null }: { input: Float64Array; side?: Float64Array | null },
+): BlockPass {
   const { receiver, receiving, sender, sending } = endsOf(model, layer);
-  const attention = attentionHalf(model, layer, receiver.expand(receiving, input));
-  const a = receiver.rejoin(receiving, { z: input, x: attention.x, y: attention.out });
+  const expanded = receiver.expand(receiving, input);
+  const attention = attentionHalf(model, layer, plus(expanded, side));
+  const a = plus(receiver.rejoin(receiving, { z: input, x: expanded, y: attention.out }), side);
   const ffn = ffnHalf(model, layer, a);
-  return { layer, input, attention, ffn, output: sender.send(sending, { a, f: ffn.out }) };
+  return { layer, input, expanded, attention, ffn, output: sender.send(sending, { a, f: ffn.out }) };
 }
 
-/** Gradient of the block's input; adds the gradients of its tensors. */
-export function blockBackward(model: StageModel, pass: BlockPass, dOutput: Float64Array): Float64Array {
-  const { layer, input, attention, ffn } = pass;
+const plus = (a: Float64Array, b: Float64Array | null): Float64Array =>
+  b === null ? a : a.map((value, i) => value + b[i]!);
+
+export interface BlockGradients {
+  readonly input: Float64Array; // (N, d), or dz (N, w) when receiving
+  readonly side: Float64Array; // (N, d)
+}
+
+/** Adds the gradients of the block's tensors. */
+export function blockBackward(model: StageModel, pass: BlockPass, dOutput: Float64Array): BlockGradients {
+  const { layer, input, expanded, attention, ffn } = pass;
   const { receiver, receiving, sender, sending } = endsOf(model, layer);
   const { df, da: daResidual } = sender.backward(sending, { a: ffn.a, f: ffn.out, dz: dOutput });
   const daFfn = ffnHalfBackward(model, layer, { saved: ffn, dOut: df });
   const da = daResidual.map((value, i) => value + daFfn[i]!);
   const dx = attentionHalfBackward(model, layer, { saved: attention, dOut: da });
-  return receiver.backward(receiving, { z: input, x: attention.x, dx, da });
+  return { input: receiver.backward(receiving, { z: input, x: expanded, dx, da }), side: plus(dx, da) };
 }

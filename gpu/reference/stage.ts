@@ -7,7 +7,7 @@
  */
 
 import { assert, present } from "../../core/assert.ts";
-import { decodeWire, encodeWire, type Wire, wireBytes } from "../../core/codec/wire.ts";
+import { decodeWire, encodeWire, type Wire, wireBytes, wireIds } from "../../core/codec/wire.ts";
 import type { StageSpec } from "../../core/model/spec.ts";
 import { type StageWires, stageWires } from "../../core/model/stage_wires.ts";
 import { type OptimizerState, stateLength } from "../../core/train/optimizer.ts";
@@ -104,8 +104,9 @@ class ReferenceStage implements StageCompute {
   forward(input: StageInput): Promise<Uint8Array> {
     return this.#run(() => {
       const wire = this.#outgoing("forward", this.#wires.output);
-      const { output } = stageForward(this.#model, this.#passInput(input));
-      return encodeWire(wire, Float32Array.from(output));
+      const passed = this.#passInput(input);
+      const { output } = stageForward(this.#model, passed);
+      return encodeWire(wire, Float32Array.from(output), passed.tokens ?? null);
     });
   }
 
@@ -238,7 +239,8 @@ class ReferenceStage implements StageCompute {
       return input;
     }
     assert(wire !== null, "a stage that takes a wire has an incoming wire");
-    return { type: "values", values: Float64Array.from(this.#decode("wire", wire, input.wire)) };
+    const values = Float64Array.from(this.#decode("wire", wire, input.wire));
+    return { type: "values", values, tokens: wireIds(wire, input.wire) };
   }
 
   #encodeGradient(gradient: Float64Array | null): Uint8Array | null {

@@ -8,13 +8,15 @@
 import { blockBackward, blockForward, type BlockPass } from "./block.ts";
 import { embedding, embeddingBackward } from "./embedding.ts";
 import { linear, linearBackward } from "./linear.ts";
+import { present } from "../../core/assert.ts";
 import { rmsNorm, rmsNormBackward } from "./rms_norm.ts";
+import { sideBackward, sideForward } from "./side.ts";
 import { type StageModel, tensorOf } from "./stage_model.ts";
 
 /** Token ids (B, T) at the head, wire values (B, T, width) elsewhere. */
 export type PassInput =
   | { readonly type: "tokens"; readonly tokens: Uint32Array }
-  | { readonly type: "values"; readonly values: Float64Array };
+  | { readonly type: "values"; readonly values: Float64Array; readonly tokens?: Uint32Array | null }; // their ids, where they cross
 
 export interface StagePass {
   readonly input: PassInput;
@@ -30,17 +32,30 @@ export function stageForward(model: StageModel, input: PassInput): StagePass {
     ? embedding({ tokens: input.tokens, table: tensorOf(model, embeddingName).value }, width)
     : input.values;
   const blocks: BlockPass[] = [];
+  const side = sideOf(model, input);
   for (let layer = firstLayer; layer < firstLayer + layerCount; layer++) {
-    const block = blockForward(model, layer, values);
+    const ofSide = side !== null && layer === firstLayer ? sideForward(side, side.tokens) : null;
+    const block = blockForward(model, layer, { input: values, side: ofSide });
     blocks.push(block);
     values = block.output;
   }
   return { input, blocks, output: values };
 }
 
+/** Null where the stage keeps nothing of a token. */
+function sideOf(model: StageModel, { type, tokens }: PassInput) {
+  const { sideWidth } = model.spec.wireIn ?? {};
+  if (type === "tokens" || sideWidth === undefined) return null;
+  return { model, sideWidth, tokens: present(tokens, "ids cross to a stage that keeps something of each token") };
+}
+
 /** Gradient of the wire values that came in; null when token ids did. */
 export function stageBackward(model: StageModel, pass: StagePass, dOutput: Float64Array): Float64Array | null {
-  const dInput = pass.blocks.reduceRight((gradient, block) => blockBackward(model, block, gradient), dOutput);
+  let dInput = dOutput;
+  let ds = dOutput; // of the first block in the end
+  for (const block of pass.blocks.toReversed()) ({ input: dInput, side: ds } = blockBackward(model, block, dInput));
+  const side = sideOf(model, pass.input);
+  if (side !== null) sideBackward(side, { tokens: side.tokens, ds });
   if (pass.input.type === "values") return dInput;
   const table = tensorOf(model, embeddingName);
   embeddingBackward({ tokens: pass.input.tokens, dx: dInput, dTable: table.gradient }, model.spec.model.width);

@@ -29,7 +29,7 @@ export function taskWork(spec: StageSpec, index = 0): TaskWork {
     return Uint32Array.from({ length: sequences * contextLength }, () => nextUint32(stream) % vocabSize);
   };
   const wireOf = (wire: Wire, label: string, scale: number) =>
-    encodeWire(wire, randomValues(wire.rows * wire.width, { label, index, scale }));
+    encodeWire(wire, randomValues(wire.rows * wire.width, { label, index, scale }), tokensOf("tokens"));
   return {
     input: input === null
       ? { type: "tokens", tokens: tokensOf("tokens") }

@@ -17,6 +17,7 @@ import { skipsLayers } from "../../cli/redteam/hostile_tasks.ts";
 import {
   codesOffByOne,
   everyNthRow,
+  forgesIds,
   onlyLargest,
   sendsPattern,
   shoutsWhenLarge,
@@ -44,6 +45,11 @@ const rows = (): readonly Row[] => [
   {
     name: "a huge finite value in a forward wire",
     miners: [{ stage: 0, hostile: spoilsForward(oneOf(3e38)) }],
+  },
+  {
+    name: "ids of no token in a forward wire",
+    sideWidth: 8,
+    miners: [{ stage: 0, hostile: forgesIds((id, vocabSize) => id + vocabSize) }],
   },
   { name: "a forward wire of huge finite values", miners: [{ stage: 1, hostile: spoilsForward(allOf(3e38)) }] },
   {
@@ -121,6 +127,12 @@ const plausible = (): readonly Row[] => [
     name: "gradients in 4 bits, a middle that skips its layers",
     gradientBits: 4,
     miners: [{ stage: 1, hostile: skipsLayers }],
+  },
+  {
+    name: "ids of other tokens behind honest values",
+    isQuick: true,
+    sideWidth: 8,
+    miners: [{ stage: 1, hostile: forgesIds((id, vocabSize) => (id + 1) % vocabSize) }],
   },
   { name: "a loss of zero", miners: [{ stage: 2, hostile: reportsLoss(0) }] },
   { name: "a loss of minus zero", miners: [{ stage: 2, hostile: reportsLoss(-0) }] },

@@ -23,6 +23,7 @@ interface Shape {
   readonly codec?: Codec;
   readonly boundaries?: string;
   readonly gradientBits?: GradientBits;
+  readonly sideWidth?: number;
   readonly layersOfStages: readonly number[];
   readonly stage: number;
   readonly kvHeads?: number;
@@ -31,12 +32,12 @@ interface Shape {
 }
 
 function specOf(shape: Shape): StageSpec {
-  const { codec = "none", boundaries = "", gradientBits = 8, layersOfStages, stage } = shape;
+  const { codec = "none", boundaries = "", gradientBits = 8, sideWidth = 0, layersOfStages, stage } = shape;
   const { kvHeads = 2, sequences = 2, contextLength = 16 } = shape;
   const layers = layersOfStages.reduce((a, b) => a + b, 0);
   const config = tinyConfig({
     model: { layers, kvHeads, contextLength },
-    pipeline: { codec, boundaries, gradientBits, stages: layersOfStages.length },
+    pipeline: { codec, boundaries, gradientBits, sideWidth, stages: layersOfStages.length },
     train: { sequencesPerMicrobatch: sequences },
   });
   return specAt(specsOf(config, layersOfStages), stage);
@@ -85,6 +86,10 @@ export function computeCases(): ComputeCase[] {
       layersOfStages: [1, 1, 1],
       stage: 1,
     },
+    "head, q5block, side of 8 values": { codec: "q5block", sideWidth: 8, layersOfStages: [1, 1], stage: 0 },
+    "body, q5block, side of 8 values": { codec: "q5block", sideWidth: 8, layersOfStages: [1, 1, 1], stage: 1 },
+    "body, codec none, side of 4 values, 2 layers": { sideWidth: 4, layersOfStages: [1, 2, 1], stage: 1 },
+    "tail, codec resbm, side of 12 values": { codec: "resbm", sideWidth: 12, layersOfStages: [1, 1], stage: 1 },
     "tail, codec resbm, B 3": { codec: "resbm", layersOfStages: [1, 1], stage: 1, sequences: 3 },
     "tail, codec none, 4:1 heads, B 3": { layersOfStages: [1, 1], stage: 1, kvHeads: 1, sequences: 3 },
     "tail, codec iota, B 1": { codec: "iota", layersOfStages: [1, 1], stage: 1, sequences: 1 },
@@ -114,7 +119,8 @@ export function suiteVector(spec: StageSpec, { label, scale }: { label: string; 
 /** A segment of a frame: it starts at an odd offset, and the frame stays the caller's. */
 function randomWire(wire: Wire, { label, scale }: { label: string; scale: number }): Uint8Array {
   const values = noise(label, wire.rows * wire.width, scale);
-  const bytes = encodeWire(wire, Float32Array.from(values));
+  const ids = noise(`${label} ids`, wire.rows, 1).map((value) => Math.floor((value + 1) / 2 * (wire.vocabSize ?? 1)));
+  const bytes = encodeWire(wire, Float32Array.from(values), Uint32Array.from(ids));
   const frame = new Uint8Array(bytes.length + 3);
   frame.set(bytes, 3);
   return frame.subarray(3);

@@ -37,7 +37,7 @@ export function chainForward(chain: readonly StageModel[], { tokens, targets }: 
   for (const model of chain) {
     const pass = stageForward(model, input);
     passes.push(pass);
-    input = { type: "values", values: pass.output };
+    input = { type: "values", values: pass.output, tokens };
   }
   assert(input.type === "values");
   const head = headForward(tail, input.values);

@@ -6,7 +6,7 @@
  */
 
 import { assert, present } from "../../../core/assert.ts";
-import { decodeWire, encodeWire, type Wire } from "../../../core/codec/wire.ts";
+import { decodeWire, encodeWire, type Wire, wireIds } from "../../../core/codec/wire.ts";
 import { microbatchId } from "../../../core/ids.ts";
 import { taskOutput } from "../../../core/model/stage_wires.ts";
 import type { StageInput } from "../../../gpu/compute.ts";
@@ -96,5 +96,6 @@ async function lossOn(path: Path, { inputs, targets }: Batch, cheat: Cheat | nul
 
 function forged({ attack, wire }: Cheat, input: StageInput, output: Uint8Array): Uint8Array {
   if (input.type !== "wire") return output;
-  return encodeWire(wire, attack.forge({ input: decodeWire(wire, input.wire), output: decodeWire(wire, output) }));
+  const values = attack.forge({ input: decodeWire(wire, input.wire), output: decodeWire(wire, output) });
+  return encodeWire(wire, values, wireIds(wire, output));
 }

@@ -131,7 +131,7 @@ async function judgeAll(
         decodeWire(wire, await present(others.get(variant), "every variant is open").forward(input));
       const seen: Seen = { input: valuesOf(wire, input), output, otherOutput, by };
       for (const { name, values } of behaviours) {
-        const claimed = decodeWire(wire, encodeWire(wire, await values(seen)));
+        const claimed = decodeWire(wire, encodeWire(wire, await values(seen), tokens));
         present(judgements.get(name), "every behaviour is judged").push(judge(wire, { claimed, ...seen }));
       }
     }

@@ -58,6 +58,7 @@ export interface Attack {
   readonly gradients?: number; // steps a round whose gradient norm is recomputed, default: 0.25
   readonly trials?: number; // stages a round whose payloads are tried, default: 1
   readonly gradientBits?: GradientBits; // on wires of 5-bit codes; default: wires of codec iota
+  readonly sideWidth?: number; // values that stages keep of each token, whose ids then cross; default: 0
   readonly reducers?: Reducers; // of payloads, default: the hub, as stages are small
   readonly slownessOf?: (place: number) => number; // of the miner at this place, default: 1, its passes take their usual time
   readonly meddle?: (swarm: LocalSwarm, miners: readonly string[], validators: readonly string[]) => void; // every tick
@@ -93,12 +94,13 @@ function configFor(
     gradients = 0.25,
     reducers = "auto",
     gradientBits,
+    sideWidth = 0,
   }: Attack,
 ): RunConfig {
   return configOf({
     seed,
     model: { width, ...(layers === undefined ? {} : { layers }) },
-    ...(gradientBits === undefined ? {} : { pipeline: { codec: "q5block", gradientBits } }),
+    pipeline: { sideWidth, ...(gradientBits === undefined ? {} : { codec: "q5block" as const, gradientBits }) },
     train: { steps: given, stepsPerRound: given / rounds, ...work },
     outer: { learningRate: 0.7, momentum: 0.9, reducers },
     swarm: { replicas, validators: Math.max(2, validators.length) },
@@ -243,14 +245,15 @@ const calmRuns = new Map<string, Promise<Aftermath>>();
 
 /** The same run without hostile nodes; computed once. */
 export function calm(
-  { seed = 1, replicas = 3, width = 32, layers, steps: given, gradientBits }: Attack = {},
+  { seed = 1, replicas = 3, width = 32, layers, steps: given, gradientBits, sideWidth = 0 }: Attack = {},
 ): Promise<Aftermath> {
-  const key = `${seed} ${replicas} ${width} ${layers} ${given} ${gradientBits}`;
+  const key = `${seed} ${replicas} ${width} ${layers} ${given} ${gradientBits} ${sideWidth}`;
   const known = calmRuns.get(key) ?? runAttack({
     ...{ seed, replicas },
     width,
     ...(layers === undefined ? {} : { layers }),
     ...(given === undefined ? {} : { steps: given }),
+    sideWidth,
     ...(gradientBits === undefined ? {} : { gradientBits }),
   });
   calmRuns.set(key, known);

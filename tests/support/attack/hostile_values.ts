@@ -1,5 +1,6 @@
 /** Attackers on wires by values that only a test of this model's shapes would choose: rows of zeros, sizes, patterns, moments. */
 
+import { valuesOfWire, wireIds, withIds } from "../../../core/codec/wire.ts";
 import { stageWires } from "../../../core/model/stage_wires.ts";
 import { type Hostile, together } from "../../../cli/redteam/hostile_node.ts";
 import {
@@ -96,3 +97,18 @@ export function nanAtFirst(isOn: () => boolean): Hostile {
     },
   };
 }
+
+/** Honest values, with these ids instead of the tokens'. */
+export const forgesIds = (idOf: (id: number, vocabSize: number) => number): Hostile => ({
+  compute: ({ forward }, spec) => {
+    const { output } = stageWires(spec);
+    if (output === null) return {};
+    return {
+      forward: async (...given) => {
+        const bytes = await forward(...given);
+        const ids = wireIds(output, bytes)?.map((id) => idOf(id, spec.model.vocabSize)) ?? null;
+        return withIds(output, valuesOfWire(output, bytes), ids);
+      },
+    };
+  },
+});

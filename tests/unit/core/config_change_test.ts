@@ -31,7 +31,9 @@ Deno.test("Changes: what may change is a choice for each setting, and a new sett
       ...["name", "seed", "size", "deterministic"],
       ...["vocabSize", "width", "layers", "heads", "kvHeads", "ffnWidth", "contextLength", "ropeBase", "normEpsilon"]
         .map((key) => `model.${key}`),
-      ...["stages", "codec", "bottleneckWidth", "gradientBits", "boundaries"].map((key) => `pipeline.${key}`),
+      ...["stages", "codec", "bottleneckWidth", "gradientBits", "sideWidth", "boundaries"].map((key) =>
+        `pipeline.${key}`
+      ),
       ...["sequencesPerMicrobatch", "microbatchesPerStep", "optimizer", "beta1", "beta2", "epsilon", "weightDecay"]
         .map((key) => `train.${key}`),
       ...["outer.learningRate", "outer.momentum", "outer.payload", "outer.density"],

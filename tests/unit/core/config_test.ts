@@ -28,6 +28,7 @@ function leaves(value: object, prefix = ""): string[] {
 Deno.test("Knobs: every leaf of a configuration has exactly one knob", () => {
   const notOmitted = {
     "pipeline.gradientBits": 4,
+    "pipeline.sideWidth": 8,
     ...{ "train.optimizer": "muon", "train.mergeShare": 0.2, "train.mostStepsPerRound": 50 },
     ...{
       "outer.payload": "sparse",

@@ -31,9 +31,12 @@ function models(config: RunConfig): StageModel[] {
   });
 }
 
-for (const codec of codecNames) {
-  Deno.test(`Model: every tensor's gradient through 3 stages agrees with finite differences, codec ${codec}`, () => {
-    const config = smallConfig(codec);
+const withSides = codecNames.flatMap((codec) => [{ codec, sideWidth: 0 }, { codec, sideWidth: 4 }]);
+
+for (const { codec, sideWidth } of withSides) {
+  const title = `codec ${codec}${sideWidth === 0 ? "" : `, ${sideWidth} values of each token beside`}`;
+  Deno.test(`Model: every tensor's gradient through 3 stages agrees with finite differences, ${title}`, () => {
+    const config = smallConfig(codec, { pipeline: { sideWidth } });
     const chain = models(config);
     const batch = tokensOf(specAt(specsOf(config), 0));
     chainBackward(chain, batch);
@@ -45,8 +48,8 @@ for (const codec of codecNames) {
     }
   });
 
-  Deno.test(`Model: a later token does not change an earlier loss, codec ${codec}`, () => {
-    const config = smallConfig(codec);
+  Deno.test(`Model: a later token does not change an earlier loss, ${title}`, () => {
+    const config = smallConfig(codec, { pipeline: { sideWidth } });
     const chain = models(config);
     const batch = tokensOf(specAt(specsOf(config), 0));
     const before = chainForward(chain, batch).losses;

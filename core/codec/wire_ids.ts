@@ -1,0 +1,42 @@
+/**
+ * The ids of a wire's tokens, which follow its values where later stages keep something of each token (core/model/side.ts): one
+ * for each row, in 2 or 3 little-endian bytes, padded with zeros to whole words.
+ *
+ * Every stage passes on the ids that it was given. Out of scope: the values (wire.ts).
+ */
+
+const wordBytes = 4;
+
+const bytesOfId = (vocabSize: number): number => vocabSize <= 2 ** 16 ? 2 : 3;
+
+export interface WireIds {
+  readonly vocabSize: number;
+  readonly rows: number;
+}
+
+export function idBytes({ vocabSize, rows }: WireIds): number {
+  return Math.ceil(rows * bytesOfId(vocabSize) / wordBytes) * wordBytes;
+}
+
+export function writeIds(bytes: Uint8Array, ids: Uint32Array, { vocabSize }: WireIds): void {
+  const size = bytesOfId(vocabSize);
+  ids.forEach((id, row) => {
+    for (let i = 0; i < size; i++) bytes[row * size + i] = id >>> (8 * i);
+  });
+}
+
+export function readIds(bytes: Uint8Array, { vocabSize, rows }: WireIds): Uint32Array<ArrayBuffer> {
+  const size = bytesOfId(vocabSize);
+  return Uint32Array.from({ length: rows }, (_, row) => {
+    let id = 0;
+    for (let i = 0; i < size; i++) id |= bytes[row * size + i]! << (8 * i);
+    return id;
+  });
+}
+
+/** Every id is of the vocabulary, and the padding is zero, so that equal ids have equal bytes. */
+export function areIds(bytes: Uint8Array, { vocabSize, rows }: WireIds): boolean {
+  const used = rows * bytesOfId(vocabSize);
+  for (let i = used; i < bytes.length; i++) if (bytes[i] !== 0) return false;
+  return readIds(bytes, { vocabSize, rows }).every((id) => id < vocabSize);
+}

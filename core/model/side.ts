@@ -1,0 +1,41 @@
+/**
+ * What a stage that receives a wire may keep of each token besides: a few values from a table of its own, widened to the residual
+ * stream and added to it, so that the wire need not carry what the token's id already tells (as MAPL's anchors,
+ * arXiv 2606.05484, and unlike the frozen table of protocol models, arXiv 2506.01260, learned).
+ *
+ * Owns the names and shapes of its two matrices. The ids cross with the wire's values (core/codec/wire_ids.ts). What it computes is in
+ * gpu/layers/side.ts and gpu/reference/side.ts.
+ */
+
+import type { TensorDraft } from "../tensor.ts";
+
+/** (V, k), of stage `index`. */
+export const sideTableName = (index: number) => `model.boundary.${index}.side_table.weight`;
+/** (d, k) */
+export const sideName = (index: number) => `model.boundary.${index}.side.weight`;
+
+const streamDeviation = 0.02; // of what is added at the start: that of the model's own embedding
+
+export interface SideShape {
+  readonly vocabSize: number; // V
+  readonly modelWidth: number; // d
+  readonly sideWidth: number; // k
+}
+
+export function sideTensors(index: number, { vocabSize, modelWidth, sideWidth }: SideShape): TensorDraft[] {
+  return [
+    { name: sideTableName(index), shape: [vocabSize, sideWidth], initial: { type: "normal", std: 1 } },
+    {
+      name: sideName(index),
+      shape: [modelWidth, sideWidth],
+      initial: { type: "normal", std: streamDeviation / Math.sqrt(sideWidth) },
+    },
+  ];
+}
+
+/** FLOPs per token of one forward: a row of the table, and a product. */
+export const sideFlops = ({ modelWidth, sideWidth }: Pick<SideShape, "modelWidth" | "sideWidth">): number =>
+  sideWidth + 2 * modelWidth * sideWidth;
+
+/** Whether a tensor is such a table. */
+export const isSideTable = (name: string): boolean => /^model\.boundary\.\d+\.side_table\.weight$/.test(name);
