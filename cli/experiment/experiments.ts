@@ -33,6 +33,7 @@ export interface Experiment {
 }
 
 const plain: Settings = {
+  "pipeline.sideWidth": 0,
   "swarm.replicas": 1,
   "train.optimizer": "muon",
   "outer.learningRate": 1,
@@ -57,10 +58,10 @@ const back = (bits: number): Row => {
 };
 
 /** The same with so many values of each token beside the wire, of which at `tiny` and `small` 2 bytes are ids. */
-const beside = ({ name, settings, ...other }: Row, sideWidth = 32): Row => ({
+const beside = ({ name, settings, ...other }: Row, sideWidth = 64): Row => ({
   ...other,
   name: `${name} + side`,
-  settings: (width) => ({ ...settings(width), "pipeline.sideWidth": sideWidth }),
+  settings: (width) => ({ ...settings(width), "pipeline.sideWidth": Math.min(sideWidth, width) }),
 });
 
 const none = row("none", { "pipeline.codec": "none" });
@@ -191,7 +192,12 @@ export const experiments: Readonly<Record<string, Experiment>> = {
   },
   merge: {
     doc: "payloads of a merge, four replicas and codec none, against one replica on the same tokens",
-    settings: { "pipeline.codec": "none", "train.optimizer": "muon", "train.stepsPerRound": 5 },
+    settings: {
+      "pipeline.codec": "none",
+      "train.optimizer": "muon",
+      "train.stepsPerRound": 5,
+      "pipeline.sideWidth": 0,
+    },
     rows: [
       row("one replica", { "swarm.replicas": 1 }),
       payload("float32", { "outer.payload": "float32" }),
@@ -204,7 +210,10 @@ export const experiments: Readonly<Record<string, Experiment>> = {
   },
   together: {
     doc: "a wire and sparse merges of four replicas, each alone and both, against neither: whether their gaps add up",
-    settings: { "pipeline.codec": "none", "train.optimizer": "muon", "train.stepsPerRound": 5, "swarm.replicas": 1 },
+    settings: {
+      ...{ "pipeline.codec": "none", "pipeline.sideWidth": 0, "swarm.replicas": 1 },
+      ...{ "train.optimizer": "muon", "train.stepsPerRound": 5 },
+    },
     rows: [
       row("neither", {}),
       wire("q5block", [3 / 16, "3d/16"]),
@@ -217,7 +226,7 @@ export const experiments: Readonly<Record<string, Experiment>> = {
   },
   swarm: {
     doc: "two replicas of every stage against one plain process on the same tokens, with the same optimizer",
-    settings: { "swarm.replicas": 2, "train.optimizer": "muon", "outer.payload": "int8" },
+    settings: { "swarm.replicas": 2, "train.optimizer": "muon", "outer.payload": "int8", "pipeline.sideWidth": 0 },
     rows: [
       oneProcess,
       swarm("q5block 3d/16, every step", { share: 3 / 16, stepsPerRound: 1 }),

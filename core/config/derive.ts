@@ -50,6 +50,10 @@ const derivations: readonly (readonly [KnobPath, (config: RunConfig) => number])
   ["outer.momentum", ({ outer }) => outer.payload === "sparse" ? 0 : outer.momentum],
   ["pipeline.bottleneckWidth", ({ pipeline, model }) => Math.min(pipeline.bottleneckWidth, model.width)],
   [
+    "pipeline.sideWidth", // where the whole stream crosses there is nothing to spare it
+    ({ pipeline, model }) => pipeline.codec === "none" ? 0 : Math.min(pipeline.sideWidth ?? 0, model.width),
+  ],
+  [
     "validate.heldOutSequences",
     ({ train, validate }) =>
       Math.min(
@@ -104,19 +108,21 @@ export function omittedValue(path: KnobPath): KnobValue | null {
 export function assembleConfig(values: ReadonlyMap<KnobPath, KnobValue>): RunConfig {
   const config: Record<string, KnobValue | Record<string, KnobValue>> = {};
   for (const path of knobPaths) {
-    const omitted = omittedValue(path);
-    const value = values.get(path) ?? omitted;
+    const value = values.get(path) ?? omittedValue(path);
     assert(value !== null, `Cannot assemble a configuration as ${path} has no value`);
-    if (value !== omitted) setValue(config, path, value);
+    setValue(config, path, value);
   }
   return config as unknown as RunConfig;
 }
 
+/** Leaves it out where that means the same. */
 function setValue(config: object, path: KnobPath, value: KnobValue): void {
   const target = config as Record<string, KnobValue | Record<string, KnobValue>>;
-  const [group, key] = path.split(".");
+  const [group = "", key] = path.split(".");
+  const isOmitted = value === omittedValue(path);
   if (key === undefined) target[path] = value;
-  else Object.assign(target[group!] ??= {}, { [key]: value });
+  else if (!isOmitted) Object.assign(target[group] ??= {}, { [key]: value });
+  else delete (target[group] as Record<string, KnobValue> | undefined)?.[key];
 }
 
 export function valueAt(config: RunConfig, path: KnobPath): KnobValue {

@@ -100,7 +100,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   ),
   "pipeline.sideWidth": int(
     { min: 0, ...perToken, default: 0, omitsDefault: true },
-    "Kept by later stages, as ids then cross, too; 0: none.",
+    "What later stages keep of each token beside the wire; 0: nothing.",
   ),
   "pipeline.boundaries": {
     kind: "string",

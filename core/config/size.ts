@@ -5,9 +5,9 @@
  * original IOTA published, with more stages where a stage's 16 bytes per parameter (value, gradient, two moments) and its work
  * would not fit 16 GiB. Learning rates fall to 3e-4 at 7B. Warm-up is 1-2 % of the run from 100m up, the run about 20 tokens per
  * parameter. Runs with few rounds average plainly, at measured intervals; long ones take DiLoCo's step and its interval. Codec,
- * optimizer, payload and `tiny`'s rate were measured at `tiny` (tests/bench/LOG.md); larger sizes follow it without a
- * measurement: codes for half as many values again as bfloat16 would take, in half its bytes. `toy` has the plainest of each.
- * `tiny`'s tasks are small, so that a microbatch's way through the stages, which a step over slow links waits for, is short.
+ * optimizer, payload and `tiny`'s rate were measured at `tiny`, codec and sides at `small`, too (tests/bench/LOG.md): the wire, ids
+ * included, has 1/32 and 1/64 of bfloat16's bytes. Larger sizes follow without a measurement, at 1/67 and, from 1b on, about
+ * 1/140. `toy` has the plainest of each. `tiny`'s tasks are small, so that a microbatch's way through the stages, which a step over slow links waits for, is short.
  */
 
 import type { Codec } from "../codec/codec_names.ts";
@@ -26,6 +26,7 @@ export type SizedPath =
   | "pipeline.stages"
   | "pipeline.codec"
   | "pipeline.bottleneckWidth"
+  | "pipeline.sideWidth"
   | "train.sequencesPerMicrobatch"
   | "train.microbatchesPerStep"
   | "train.steps"
@@ -48,7 +49,7 @@ interface PresetParts {
   readonly vocabSize: number;
   readonly contextLength: number;
   readonly ropeBase: number;
-  readonly pipeline: readonly [stages: number, codec: Codec, bottleneckWidth: number];
+  readonly pipeline: readonly [stages: number, codec: Codec, bottleneckWidth: number, sideWidth: number];
   readonly batch: readonly [sequencesPerMicrobatch: number, microbatchesPerStep: number];
   readonly run: readonly [steps: number, stepsPerRound: number, warmupSteps: number];
   readonly inner: readonly [optimizer: OptimizerName, learningRate: number];
@@ -73,6 +74,7 @@ function preset(parts: PresetParts): Preset {
     "pipeline.stages": parts.pipeline[0],
     "pipeline.codec": parts.pipeline[1],
     "pipeline.bottleneckWidth": parts.pipeline[2],
+    "pipeline.sideWidth": parts.pipeline[3],
     "train.sequencesPerMicrobatch": parts.batch[0],
     "train.microbatchesPerStep": parts.batch[1],
     "train.steps": parts.run[0],
@@ -103,7 +105,7 @@ export const presets: Readonly<Record<SizeName, Preset>> = {
     vocabSize: 320, // 256 bytes and a few merges: the smallest that a byte-level tokenizer can use
     contextLength: 16,
     ropeBase: 10_000,
-    pipeline: [3, "iota", 8],
+    pipeline: [3, "iota", 8, 0],
     batch: [2, 4],
     run: [20, 5, 2],
     inner: ["adamw", 5e-3],
@@ -118,7 +120,7 @@ export const presets: Readonly<Record<SizeName, Preset>> = {
     vocabSize: 1024,
     contextLength: 128,
     ropeBase: 10_000,
-    pipeline: [3, "q5block", 24],
+    pipeline: [3, "q5block", 8, 64],
     batch: [2, 8],
     run: [300, measured, 15],
     inner: ["muon", 5.6e-3],
@@ -133,7 +135,7 @@ export const presets: Readonly<Record<SizeName, Preset>> = {
     vocabSize: 4096,
     contextLength: 256,
     ropeBase: 10_000,
-    pipeline: [4, "q5block", 24],
+    pipeline: [4, "q5block", 8, 64],
     batch: [8, 16],
     run: [1000, measured, 50],
     inner: ["muon", 1e-3],
@@ -148,7 +150,7 @@ export const presets: Readonly<Record<SizeName, Preset>> = {
     vocabSize: 16_384,
     contextLength: 1024,
     ropeBase: 10_000,
-    pipeline: [3, "q5block", 40],
+    pipeline: [3, "q5block", 32, 64],
     batch: [8, 32],
     run: [8000, 30, 160],
     inner: ["muon", 6e-4],
@@ -163,7 +165,7 @@ export const presets: Readonly<Record<SizeName, Preset>> = {
     vocabSize: llamaVocab,
     contextLength: 2048,
     ropeBase: 500_000,
-    pipeline: [3, "q5block", 48],
+    pipeline: [3, "q5block", 40, 64],
     batch: [4, 64],
     run: [60_000, 30, 1000],
     inner: ["muon", 4e-4],
@@ -178,7 +180,7 @@ export const presets: Readonly<Record<SizeName, Preset>> = {
     vocabSize: llamaVocab,
     contextLength: 2048,
     ropeBase: 500_000,
-    pipeline: [5, "q5block", 72],
+    pipeline: [5, "q5block", 64, 64],
     batch: [4, 128],
     run: [70_000, 30, 1000],
     inner: ["muon", 3e-4],
@@ -193,7 +195,7 @@ export const presets: Readonly<Record<SizeName, Preset>> = {
     vocabSize: llamaVocab,
     contextLength: 4096,
     ropeBase: 500_000,
-    pipeline: [10, "q5block", 96],
+    pipeline: [10, "q5block", 88, 64],
     batch: [1, 256],
     run: [150_000, 30, 2000],
     inner: ["muon", 3e-4],
@@ -208,7 +210,7 @@ export const presets: Readonly<Record<SizeName, Preset>> = {
     vocabSize: llamaVocab,
     contextLength: 4096,
     ropeBase: 500_000,
-    pipeline: [18, "q5block", 120],
+    pipeline: [18, "q5block", 112, 48],
     batch: [1, 512],
     run: [150_000, 30, 2000],
     inner: ["muon", 2e-4],

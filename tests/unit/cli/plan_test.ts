@@ -31,7 +31,7 @@ Deno.test("Plan: the summary has the verdict and every stage's bytes; a stage's 
   );
   const [head, tail] = stages;
   assertEquals(head.wireBytes, { received: tail.wireBytes.sent, sent: tail.wireBytes.received });
-  assertEquals(head.wireBytes.sent, 8 * 256 * (24 * 5 / 8 + 1));
+  assertEquals(head.wireBytes.sent, 8 * 256 * (8 * 5 / 8 + 1 + 2)); // codes, a scale, an id
 });
 
 Deno.test("Plan: what does not fit is refused with numbers and changes that fit", async () => {

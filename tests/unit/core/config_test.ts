@@ -216,7 +216,7 @@ const brokenRules: readonly [overrides: Record<string, unknown>, text: string][]
   ],
   [{ "limits.frameBytes": 65536 }, "Cannot use limits.frameBytes as limits.frameBytes must be at least"],
   [
-    { "train.sequencesPerMicrobatch": 1024, "model.contextLength": 8192 },
+    { "train.sequencesPerMicrobatch": 1024, "model.contextLength": 65_536 },
     "Cannot use train.sequencesPerMicrobatch as limits.frameBytes",
   ],
   [{ "limits.outboxBytes": 65536 }, "Cannot use limits.outboxBytes as"],

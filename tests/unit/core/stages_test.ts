@@ -96,14 +96,15 @@ Deno.test("Stages: a deep pipeline of the largest model is split in a moment", (
 });
 
 Deno.test("Stages: FLOPs per token are those of the matrices and of attention", () => {
-  const config = configOf({ "pipeline.bottleneckWidth": 16 });
+  const config = configOf({ "pipeline.bottleneckWidth": 16, "pipeline.sideWidth": 32 });
   const [head, body, tail] = stageSpecs(config, [2, 2, 2]) as [StageSpec, StageSpec, StageSpec];
   // q 128x128, k and v 64x128 each, o 128x128, gate and up 384x128, down 128x384; 129 / 2 keys on average.
   const layer = 2 * (128 * 128 + 2 * 64 * 128 + 128 * 128 + 3 * 384 * 128) + 2 * 2 * 128 * 64.5;
   const codec = 2 * 16 * 128;
+  const side = 32 + 2 * 32 * 128; // a row of the table, widened
   assertEquals(stageFlopsPerToken(head), { forward: 2 * layer + 128 + codec, training: 4 * (2 * layer + 128 + codec) });
-  assertEquals(stageFlopsPerToken(body).forward, 2 * layer + 2 * codec);
-  assertEquals(stageFlopsPerToken(tail).forward, 2 * layer + codec + 2 * 128 * 1024);
+  assertEquals(stageFlopsPerToken(body).forward, 2 * layer + 2 * codec + side);
+  assertEquals(stageFlopsPerToken(tail).forward, 2 * layer + codec + side + 2 * 128 * 1024);
   assertEquals(stageFlopsPerToken(tail).training, 3 * stageFlopsPerToken(tail).forward);
 });
 

@@ -3,6 +3,7 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { resolveConfig } from "../../../core/config/parse.ts";
 import { sizeNames } from "../../../core/config/size.ts";
+import { isSideTable } from "../../../core/model/side.ts";
 import { embeddingName, parameterTable, type StageSpec, stageSpecs } from "../../../core/model/spec.ts";
 import { splitLayers } from "../../../core/model/stages.ts";
 import { forwardUnits, taskUnits } from "../../../core/model/task_flops.ts";
@@ -13,11 +14,11 @@ function stagesOf(size: string, overrides: Record<string, unknown> = {}): StageS
   return stageSpecs(result.config, splitLayers(result.config));
 }
 
-/** Multiply-adds per token: every matrix but the embedding once, and two products with the keys that a token sees on average. */
+/** Multiply-adds per token: every matrix but those of which a row is copied once, and two products with the keys that a token sees on average. */
 function productsOf(stage: StageSpec): number {
   const { contextLength, width } = stage.model;
   const matrices = parameterTable(stage).tensors.filter(({ name, shape }) =>
-    shape.length === 2 && name !== embeddingName
+    shape.length === 2 && name !== embeddingName && !isSideTable(name)
   );
   const attention = stage.layerCount * width * (contextLength + 1);
   return matrices.reduce((sum, { shape: [rows, columns] }) => sum + rows! * columns!, attention);
