@@ -130,7 +130,8 @@ Deno.test("Experiment: the task that needs depth is learned through wires, and i
   const small = "train.sequencesPerMicrobatch=4";
   assertEquals(await main([...words, small], host, commandTable), 0, host.written.stderr);
   const { experiment, rows } = JSON.parse(host.written.stdout.trimEnd().split("\n").at(-1)!);
-  assertEquals([experiment, rows.map(({ name }: { name: string }) => name)], ["depth", ["none", "zero", "tail alone"]]);
+  const names = rows.map(({ name }: { name: string }) => name);
+  assertEquals([experiment, names], ["depth", ["none", "zero", "tail alone", "zero + side"]]);
   const [none, zero, tail] = rows;
   assertAlmostEquals(zero.loss, Math.log(16), 0.05, "nothing beats a guess at one of sixteen states");
   assertLess(none.loss, 0.9 * zero.loss);

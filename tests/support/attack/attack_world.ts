@@ -100,7 +100,10 @@ function configFor(
   return configOf({
     seed,
     model: { width, ...(layers === undefined ? {} : { layers }) },
-    pipeline: { sideWidth, ...(gradientBits === undefined ? {} : { codec: "q5block" as const, gradientBits }) },
+    pipeline: {
+      ...(sideWidth === 0 ? {} : { sideWidth }),
+      ...(gradientBits === undefined ? { codec: "iota" } : { codec: "q5block", gradientBits }),
+    },
     train: { steps: given, stepsPerRound: given / rounds, ...work },
     outer: { learningRate: 0.7, momentum: 0.9, reducers },
     swarm: { replicas, validators: Math.max(2, validators.length) },
