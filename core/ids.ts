@@ -38,9 +38,13 @@ export function taskId(parts: TaskParts): TaskId {
 }
 
 /** The parts of a task's name that say what it makes. */
-export function partsOf(task: TaskId): Pick<TaskParts, "stage" | "direction"> {
-  const [, stage, direction] = task.split("."); // taskId puts them there, and net/messages refuses any other text
-  return { stage: stageIndex(Number(stage)), direction: direction as Direction };
+export function partsOf(task: TaskId): Omit<TaskParts, "attempt"> {
+  const [microbatch, stage, direction] = task.split("."); // taskId puts them there, and net/messages refuses any other text
+  return {
+    microbatch: microbatchId(Number(microbatch)),
+    stage: stageIndex(Number(stage)),
+    direction: direction as Direction,
+  };
 }
 
 /** Content address of bytes that live outside machine state. */

@@ -31,10 +31,11 @@ export interface RowResults {
 
 export function rowsOf(results: readonly RowResults[]): ExperimentRow[] {
   const lossOf = ({ ofSeeds }: RowResults) => meanOf(ofSeeds.map(({ loss }) => loss));
-  const control = present(results[0], "an experiment has a control");
-  const zero = results.find(({ row }) => row.wires === "zero");
   return results.map((result) => {
-    const { row: { name }, ofSeeds } = result;
+    const { row: { name, family }, ofSeeds } = result;
+    const relatives = results.filter(({ row }) => row.family === family);
+    const control = present(relatives[0], "a family has a control");
+    const zero = relatives.find(({ row }) => row.wires === "zero");
     const gaps = ofSeeds.map(({ loss }, i) => loss - control.ofSeeds[i]!.loss);
     const { bytesForward, bytesBackward } = ofSeeds[0]!;
     return {

@@ -1,7 +1,7 @@
 /**
  * The experiments by name: what each compares, as settings of runs that are equal otherwise. A new one is an entry here.
  *
- * The first row of each is the control that gaps are measured from. Every row trains with the run's seed, data and number of
+ * The first row of each is the control that gaps are measured from, and the first of a family that of its rows. Every row trains with the run's seed, data and number of
  * tokens.
  */
 
@@ -19,6 +19,8 @@ export interface Row {
   settings(width: number): Settings;
   readonly links?: string; // of every miner, as `iota swarm --links`. @default none: no delay
   readonly slowness?: number; // times that every pass takes as long. @default 1
+  /** Rows of a family are compared with its first one, and with its row of zero wires. @default the family of those without */
+  readonly family?: string;
   /** "zero": they say nothing, and what a codec is worth is measured from this row. @default as the run's codec has them */
   readonly wires?: "zero" | WireCodes;
 }
@@ -48,7 +50,7 @@ const wire = (codec: Codec, [share, text]: readonly [number, string]): Row => ({
   settings: (width) => ({ "pipeline.codec": codec, "pipeline.bottleneckWidth": 4 * Math.ceil(share * width / 4) }),
 });
 
-/** Of the wire `tiny` has, with gradients in so many bits. */
+/** Of a wire of 1/16, with gradients in so many bits. */
 const back = (bits: number): Row => {
   const { name, settings } = wire("q5block", [3 / 16, "3d/16"]);
   return {
@@ -60,6 +62,7 @@ const back = (bits: number): Row => {
 /** The same with so many values of each token beside the wire, of which at `tiny` and `small` 2 bytes are ids. */
 const beside = ({ name, settings, ...other }: Row, sideWidth = 64): Row => ({
   ...other,
+  family: "side",
   name: `${name} + side`,
   settings: (width) => ({ ...settings(width), "pipeline.sideWidth": Math.min(sideWidth, width) }),
 });
@@ -233,7 +236,7 @@ export const experiments: Readonly<Record<string, Experiment>> = {
       swarm("q5block 3d/16, every 20", { share: 3 / 16, stepsPerRound: 20 }),
       row("none, every 20", { "pipeline.codec": "none", "train.stepsPerRound": 20 }),
       swarm("q5block d/16, every step", { share: 1 / 16, stepsPerRound: 1 }),
-      swarm("q5block 3d/32, every step", { share: 3 / 32, stepsPerRound: 1 }), // the wire of `small`
+      swarm("q5block 3d/32, every step", { share: 3 / 32, stepsPerRound: 1 }),
       swarm("q4block 3d/64, every step", { codec: "q4block", share: 3 / 64, stepsPerRound: 1 }), // 1/73 at d 256
       beside(oneProcess), // the control of the rows below it
       beside(swarm("q5block d/16, every step", { share: 1 / 16, stepsPerRound: 1 })), // 1/32 at d 128

@@ -90,15 +90,18 @@ function experimentNamed(name: string | undefined): Experiment {
   );
 }
 
-/** The control, and the rows whose names contain one of the words between commas. */
+/** The control, the rows whose names contain one of the words between commas, and the controls of their families. */
 function withRows(experiment: Experiment, text: string | undefined): Experiment {
   if (text === undefined) return experiment;
   const words = text.split(",").map((word) => word.trim()).filter((word) => word !== "");
-  const [control, ...others] = experiment.rows;
+  const { rows } = experiment;
+  const [control, ...others] = rows;
+  const controlOf = ({ family }: Row) => rows.find((row) => row.family === family);
   const chosen = others.filter(({ name }) => words.some((word) => name.includes(word)));
   const unmet = words.find((word) => !others.some(({ name }) => name.includes(word)));
   if (control !== undefined && unmet === undefined && chosen.length > 0) {
-    return { ...experiment, rows: [control, ...chosen] };
+    const kept = new Set([control, ...chosen, ...chosen.map(controlOf)]);
+    return { ...experiment, rows: rows.filter((row) => kept.has(row)) };
   }
   const names = others.map(({ name }) => name).join("; ");
   throw new UsageError(

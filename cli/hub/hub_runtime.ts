@@ -10,7 +10,7 @@ import { present, unreachable } from "../../core/assert.ts";
 import { noScale, type Wire, type WireScale } from "../../core/codec/wire.ts";
 import { changesBetween } from "../../core/config/change.ts";
 import type { RunConfig } from "../../core/config/config.ts";
-import { type BlobHash, type BlobRef, type NodeId, partsOf } from "../../core/ids.ts";
+import { type BlobHash, type BlobRef, type MicrobatchId, type NodeId, partsOf } from "../../core/ids.ts";
 import { taskOutput } from "../../core/model/stage_wires.ts";
 import type { Attachment, OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
 import { heldSegments } from "../../core/orchestrator/closing.ts";
@@ -51,7 +51,8 @@ export interface HubEdges<Held, Sent> {
   readonly gather?: (callback: () => void) => void;
   readonly segments: Segments<Held>;
   readonly attach: (attachment: Attachment) => Sent;
-  readonly scaleOf: (wire: Wire, content: Held) => WireScale;
+  /** Of a result that a node sent for this microbatch. */
+  readonly scaleOf: (wire: Wire, content: Held, microbatch: MicrobatchId) => WireScale;
   /** How far apart two wires are: see `wiresCompared`. */
   readonly apart: (wire: Wire, contents: readonly [Held, Held]) => number;
   /** Repeats a task; like `work`. */
@@ -219,10 +220,10 @@ export class HubRuntime<Held, Sent> {
   /** The scale of a result's wire; a result has at most one. */
   #scaleOf({ message, segments: [content] }: { message: NodeMessage; segments: readonly Held[] }): WireScale {
     if (message.type !== "taskDone" || content === undefined) return noScale;
-    const { stage, direction } = partsOf(message.task);
+    const { stage, direction, microbatch } = partsOf(message.task);
     const spec = this.state.stages[stage];
     const wire = spec === undefined ? null : taskOutput(spec, direction);
-    return wire === null ? noScale : this.#edges.scaleOf(wire, content);
+    return wire === null ? noScale : this.#edges.scaleOf(wire, content, microbatch);
   }
 
   #left(node: NodeId): void {

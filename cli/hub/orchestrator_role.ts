@@ -9,8 +9,9 @@ import type { SettingChange } from "../../core/config/change.ts";
 import type { Fault } from "../../core/fault.ts";
 import type { NodeId, StageIndex } from "../../core/ids.ts";
 import { secretKeyBytes } from "../../core/chacha.ts";
-import { wireScale } from "../../core/codec/wire.ts";
+import { badScale, wireScale } from "../../core/codec/wire.ts";
 import { wiresApart } from "../../core/codec/wire_apart.ts";
+import { isOfTokens } from "./token_check.ts";
 import { parameterTable } from "../../core/model/spec.ts";
 import type { OrchestratorEvent } from "../../core/orchestrator/event.ts";
 import { orchestrator } from "../../core/orchestrator/machine.ts";
@@ -149,7 +150,8 @@ class OrchestratorRole implements RunningOrchestrator {
       ...(gather === undefined ? {} : { gather }),
       segments,
       attach: (attachment) => attachments.segmentOf(attachment),
-      scaleOf: wireScale,
+      scaleOf: (wire, bytes, microbatch) =>
+        isOfTokens(wire, { bytes, batches, microbatch }) ? wireScale(wire, bytes) : badScale,
       apart: wiresApart,
       referee: (work, contents, done) => this.#work(async () => done(await this.#referee.repeat(work, contents))),
       checkSignatures: (signed, done) => this.#work(async () => done(await this.#checker.check(signed))),

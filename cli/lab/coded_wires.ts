@@ -6,7 +6,7 @@
  */
 
 import { type CodesSpec, scaledCodes } from "../../core/codec/scaled_codes.ts";
-import { decodeWire, encodeWire, type Wire, wireBytes, wireIds } from "../../core/codec/wire.ts";
+import { decodeWire, encodeWire, type Wire, wireBytes, wireIds, withoutIds } from "../../core/codec/wire.ts";
 import { stageWires } from "../../core/model/stage_wires.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
 import { changedStages, type Passes } from "./changed_stages.ts";
@@ -37,7 +37,8 @@ export function codedWires(host: ComputeHost, codes: WireCodes): ComputeHost {
 
 /** Of a wire whose codes are not the run's. */
 export function codedBytes(wire: Wire, codes: CodesSpec | null): number {
-  return codes === null ? wireBytes(wire) : scaledCodes(codes).byteLength(wire);
+  const ofIds = wireBytes(wire) - wireBytes(withoutIds(wire));
+  return codes === null ? wireBytes(wire) : scaledCodes(codes).byteLength(wire) + ofIds;
 }
 
 function rounded(wire: Wire, { bytes, codes }: { bytes: Uint8Array; codes: CodesSpec | null }): Uint8Array {

@@ -133,9 +133,12 @@ export interface WireScale {
 export function wireScale(wire: Wire, bytes: Uint8Array): WireScale {
   if (bytes.length !== wireBytes(wire)) return noScale;
   const { largest, squareSum } = formatOf(wire).sums(valuesOfWire(wire, bytes), wire);
-  if (!Number.isFinite(squareSum) || !hasIds(wire, bytes)) return { largest: Infinity, rms: Infinity };
+  if (!Number.isFinite(squareSum) || !hasIds(wire, bytes)) return badScale;
   return { largest, rms: Math.sqrt(squareSum / (wire.rows * wire.width)) };
 }
+
+/** The scale of a wire that holds something else than finite values, or than its tokens' ids. */
+export const badScale: WireScale = { largest: Infinity, rms: Infinity };
 
 /** The scale of a message without a wire. */
 export const noScale: WireScale = { largest: 0, rms: 0 };

@@ -20,23 +20,24 @@ export function idBytes({ vocabSize, rows }: WireIds): number {
 
 export function writeIds(bytes: Uint8Array, ids: Uint32Array, { vocabSize }: WireIds): void {
   const size = bytesOfId(vocabSize);
-  ids.forEach((id, row) => {
-    for (let i = 0; i < size; i++) bytes[row * size + i] = id >>> (8 * i);
-  });
+  for (let row = 0, at = 0; row < ids.length; row++) {
+    for (let i = 0; i < size; i++) bytes[at++] = ids[row]! >>> (8 * i);
+  }
 }
 
 export function readIds(bytes: Uint8Array, { vocabSize, rows }: WireIds): Uint32Array<ArrayBuffer> {
   const size = bytesOfId(vocabSize);
-  return Uint32Array.from({ length: rows }, (_, row) => {
-    let id = 0;
-    for (let i = 0; i < size; i++) id |= bytes[row * size + i]! << (8 * i);
-    return id;
-  });
+  const ids = new Uint32Array(rows);
+  for (let row = 0, at = 0; row < rows; row++) {
+    for (let i = 0; i < size; i++) ids[row]! |= bytes[at++]! << (8 * i);
+  }
+  return ids;
 }
 
 /** Every id is of the vocabulary, and the padding is zero, so that equal ids have equal bytes. */
 export function areIds(bytes: Uint8Array, { vocabSize, rows }: WireIds): boolean {
   const used = rows * bytesOfId(vocabSize);
   for (let i = used; i < bytes.length; i++) if (bytes[i] !== 0) return false;
-  return readIds(bytes, { vocabSize, rows }).every((id) => id < vocabSize);
+  for (const id of readIds(bytes, { vocabSize, rows })) if (id >= vocabSize) return false;
+  return true;
 }

@@ -9,6 +9,7 @@
 
 import { assert } from "../assert.ts";
 import { wireBytes } from "../codec/wire.ts";
+import { wiresOfRun } from "../model/boundaries.ts";
 import { modelParameters } from "../model/shape.ts";
 import { wiresOfDirection } from "../model/stage_wires.ts";
 import type { RunConfig } from "./config.ts";
@@ -32,13 +33,15 @@ export function deriveConfig({ size, given }: DeriveInput): RunConfig {
   values.set("size", size);
   const config = assembleConfig(values);
   for (const [path, derive] of derivations) {
-    if (!given.has(path)) setValue(config, path, withinLimits(path, derive(config)));
+    if (!given.has(path)) setValue(config, path, withinLimits(path, derive(config, given)));
   }
   return config;
 }
 
 /** In order: a later one may read an earlier one's result. */
-const derivations: readonly (readonly [KnobPath, (config: RunConfig) => number])[] = [
+type Derivation = (config: RunConfig, given: DeriveInput["given"]) => number;
+
+const derivations: readonly (readonly [KnobPath, Derivation])[] = [
   ["model.layers", ({ model, pipeline }) => Math.max(model.layers, pipeline.stages)], // every stage needs one
   ["train.stepsPerRound", ({ train, deterministic }) => {
     const steps = deterministic && isMeasured(train) ? repeatableRound : train.stepsPerRound;
@@ -49,10 +52,7 @@ const derivations: readonly (readonly [KnobPath, (config: RunConfig) => number])
   ["outer.learningRate", ({ outer }) => outer.payload === "sparse" ? sparseRate(outer) : outer.learningRate],
   ["outer.momentum", ({ outer }) => outer.payload === "sparse" ? 0 : outer.momentum],
   ["pipeline.bottleneckWidth", ({ pipeline, model }) => Math.min(pipeline.bottleneckWidth, model.width)],
-  [
-    "pipeline.sideWidth", // where the whole stream crosses there is nothing to spare it
-    ({ pipeline, model }) => pipeline.codec === "none" ? 0 : Math.min(pipeline.sideWidth ?? 0, model.width),
-  ],
+  ["pipeline.sideWidth", usualSide],
   [
     "validate.heldOutSequences",
     ({ train, validate }) =>
@@ -66,6 +66,16 @@ const derivations: readonly (readonly [KnobPath, (config: RunConfig) => number])
   ["limits.outboxBytes", ({ limits }) => Math.max(64 * mebi, 4 * limits.frameBytes)],
   ["limits.blobBytes", ({ model }) => Math.max(64 * mebi, roundUp(8 * modelParameters(model)))], // f32, and room
 ];
+
+/**
+ * Nothing where whole streams cross, or nothing does, and none beside a width that was chosen by itself: such a wire is meant to do
+ * alone, as those of older versions' files are.
+ */
+function usualSide(config: RunConfig, given: DeriveInput["given"]): number {
+  const { model, pipeline } = config;
+  const isNarrow = wiresOfRun(config).some(({ width }) => width < model.width);
+  return isNarrow && !given.has("pipeline.bottleneckWidth") ? Math.min(pipeline.sideWidth ?? 0, model.width) : 0;
+}
 
 /**
  * A residual holds back most of what a round learned and is a momentum of its own, so an outer momentum would count twice. Runs

@@ -2,7 +2,7 @@
  * Rebuilds a stage whose parameters are lost from its neighbours (CheckFree, arXiv 2506.15461): each layer is the mean of the
  * nearest layers before and after it, weighted by the squared gradient norm of the stage they come from.
  *
- * Tensors without a counterpart in the neighbours (embedding, head, the two ends of a compressed boundary) restart from the
+ * Tensors without a counterpart in the neighbours (embedding, head, the two ends of a compressed boundary, sides) restart from the
  * seed. Float64 in a fixed order, rounded once, so it gives the same bits everywhere.
  */
 

@@ -12,6 +12,7 @@ import {
   tiledForwardSource,
   tiledKeyValueGradientSource,
   tiledQueryGradientSource,
+  widestTiled,
 } from "./generate/attention_tiled.ts";
 import { fullDevice } from "./generate/gemm_settings.ts";
 import { type DispatchOptions, floatBits, type Kernels } from "./kernel.ts";
@@ -54,16 +55,21 @@ function lanesFor(settings: AttentionSettings, { sequences, length, kvHeads }: A
 
 type Of = Omit<DispatchOptions, "kernel">;
 
+/** Heads so wide that a workgroup cannot hold tiles of them are read directly. */
+const settingsFor = (settings: AttentionSettings, { headWidth }: AttentionSizes): AttentionSettings =>
+  settings.family === "tiled" && headWidth > widestTiled(settings) ? { family: "direct", lanes: 64 } : settings;
+
 export interface AttentionKernels {
   readonly kernels: Kernels;
   readonly settings: AttentionSettings;
 }
 
 export function attention(
-  { kernels, settings }: AttentionKernels,
+  { kernels, settings: wanted }: AttentionKernels,
   sizes: AttentionSizes,
   tensors: AttentionTensors,
 ): Dispatch {
+  const settings = settingsFor(wanted, sizes);
   const { sequences, length, heads, headWidth } = sizes;
   const lanes = lanesFor(settings, sizes);
   const source = settings.family === "direct"
@@ -78,10 +84,11 @@ export function attention(
 }
 
 export function attentionBackward(
-  { kernels, settings }: AttentionKernels,
+  { kernels, settings: wanted }: AttentionKernels,
   sizes: AttentionSizes,
   tensors: AttentionGradientTensors,
 ): Dispatch[] {
+  const settings = settingsFor(wanted, sizes);
   const { sequences, length, heads, kvHeads, headWidth } = sizes;
   const { qkv, output, logSumExp, outputGradient, delta, qkvGradient } = tensors;
   const lanes = lanesFor(settings, sizes);

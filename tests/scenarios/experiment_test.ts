@@ -107,10 +107,11 @@ Deno.test("Experiment: gaps and their standard error are those of its runs", asy
   const runs = lines.filter(({ type }) => type === "run");
   const { rows, type } = lines.at(-1);
   assertEquals([type, rows.length, runs.length], ["summary", experiments["codecs"]!.rows.length, 2 * rows.length]);
+  const controlOf = (name: string) => name.endsWith(" + side") ? "none + side" : "none";
   for (const row of rows) {
     const [first, second] = [1, 2].map((seed) => {
       const lossOf = (name: string) => runs.find((run) => run.seed === seed && run.name === name).loss;
-      return lossOf(row.name) - lossOf("none");
+      return lossOf(row.name) - lossOf(controlOf(row.name));
     }) as [number, number];
     assertAlmostEquals(row.gap, (first + second) / 2, 1e-12);
     assertAlmostEquals(row.standardError, Math.abs(first - second) / 2, 1e-12);
@@ -119,8 +120,12 @@ Deno.test("Experiment: gaps and their standard error are those of its runs", asy
   assertEquals([rows[0].name, rows[0].gap], ["none", 0]);
   const [none, zero] = rows;
   assertEquals([none.utility, zero.name, zero.utility], [1, "zero", 0]);
-  for (const { loss, utility } of rows) {
-    assertAlmostEquals(utility * (zero.loss - none.loss), zero.loss - loss, 1e-12);
+  const rowOf = (name: string) => rows.find((row: { name: string }) => row.name === name);
+  for (const { name, loss, utility } of rows) {
+    const [control, saysNothing] = name.endsWith(" + side")
+      ? [rowOf("none + side"), rowOf("zero + side")]
+      : [none, zero];
+    assertAlmostEquals(utility * (saysNothing.loss - control.loss), saysNothing.loss - loss, 1e-12);
   }
 });
 
@@ -131,8 +136,9 @@ Deno.test("Experiment: the task that needs depth is learned through wires, and i
   assertEquals(await main([...words, small], host, commandTable), 0, host.written.stderr);
   const { experiment, rows } = JSON.parse(host.written.stdout.trimEnd().split("\n").at(-1)!);
   const names = rows.map(({ name }: { name: string }) => name);
-  assertEquals([experiment, names], ["depth", ["none", "zero", "tail alone", "zero + side"]]);
-  const [none, zero, tail] = rows;
+  assertEquals([experiment, names], ["depth", ["none", "zero", "tail alone", "none + side", "zero + side"]]);
+  const [none, zero, tail, controlOfSides, zeroOfSides] = rows;
+  assertEquals([controlOfSides.gap, controlOfSides.utility, zeroOfSides.utility], [0, 1, 0], "a family's own controls");
   assertAlmostEquals(zero.loss, Math.log(16), 0.05, "nothing beats a guess at one of sixteen states");
   assertLess(none.loss, 0.9 * zero.loss);
   assertEquals([none.bytesForward, tail.bytesForward], [256, 0], "a tail alone has no wire");

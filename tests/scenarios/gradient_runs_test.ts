@@ -8,6 +8,7 @@ import { tinyConfig, type TinyOverrides } from "../support/tiny_model.ts";
 const runs: Readonly<Record<string, TinyOverrides>> = {
   "float32 wires": { pipeline: { codec: "none" } },
   "coarse wires": { pipeline: { codec: "q5block" } },
+  "sides": { pipeline: { codec: "q5block", sideWidth: 8 } },
   "one stage": { pipeline: { stages: 1, codec: "none" } },
 };
 

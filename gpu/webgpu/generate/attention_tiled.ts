@@ -19,7 +19,10 @@ const tileBytes = 16_384; // of both tiles: what every adapter allows a workgrou
 
 /** Rows of the other side in workgroup memory: 32 for heads of 64 and less. */
 const tileRows = ({ headWidth, together }: TiledAttention): number =>
-  Math.max(together, Math.min(32, Math.floor(tileBytes / (2 * 4 * headWidth) / together) * together));
+  Math.min(32, Math.floor(tileBytes / (2 * 4 * headWidth) / together) * together);
+
+/** Of a head: beyond it, a workgroup has no room for rows that are worked on together. */
+export const widestTiled = ({ together }: { readonly together: number }): number => tileBytes / (2 * 4 * together);
 
 /** Two tiles, of what is read at `left` and `right` of each of the other side's rows. */
 const tiles = (of: TiledAttention) =>

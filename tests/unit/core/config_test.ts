@@ -289,6 +289,21 @@ Deno.test("Configuration: the output is a TOML file that gives the same configur
   }
 });
 
+Deno.test("Configuration: sides are beside the size's own wire, not beside whole streams or a width that is given", () => {
+  const sideWith = (overrides: Record<string, unknown>) =>
+    resolved(resolveConfig({ size: "tiny", overrides })).config.pipeline.sideWidth ?? 0;
+  assertEquals(sideWith({}), 64);
+  assertEquals(sideWith({ "model.width": 32 }), 32);
+  for (const key of ["pipeline.codec", "pipeline.boundaries"]) {
+    assertEquals(sideWith({ [key]: key === "pipeline.codec" ? "none" : "1=none 2=none" }), 0, key);
+  }
+  assertEquals(sideWith({ "pipeline.stages": 1 }), 0);
+  assertEquals(sideWith({ "pipeline.bottleneckWidth": 24 }), 0, "as in files that know no sides");
+  assertEquals(sideWith({ "pipeline.bottleneckWidth": 24, "pipeline.sideWidth": 8 }), 8);
+  const { config } = resolved(resolveConfig({ size: "tiny", overrides: { "pipeline.sideWidth": 0 } }));
+  assertEquals(resolved(resolveConfig({ file: config as unknown as Record<string, unknown> })).config, config);
+});
+
 Deno.test("Configuration: a value at its limits is taken, one step beyond is not", () => {
   for (const path of knobPaths) {
     const knob = knobAt(path);

@@ -41,6 +41,17 @@ Deno.test("Wire ids: they follow the values, in 2 bytes up to 65,536 tokens and 
   }
 });
 
+Deno.test("Wire ids: their bytes never change", () => {
+  const shapes = { codec: "q5block", direction: "forward", rows: 3, width: 8, sideWidth: 4 } as const;
+  const bytesWith = (vocabSize: number, ids: number[]) => {
+    const wire: Wire = { ...shapes, vocabSize };
+    const bytes = encodeWire(wire, new Float32Array(24), Uint32Array.from(ids));
+    return bytes.subarray(wireBytes(withoutIds(wire))).toHex();
+  };
+  assertEquals(bytesWith(65_536, [1, 0x0203, 0xffff]), "01000302ffff0000");
+  assertEquals(bytesWith(65_600, [1, 0x0203, 0x1003f]), "0100000302003f0001000000");
+});
+
 Deno.test("Wire ids: an id of no token and set padding are a fault and make the scale infinite", () => {
   for (const wire of wires) {
     const bytes = encodeWire(wire, values, idsOf(wire));

@@ -33,9 +33,10 @@ async function pairOf(spec: StageSpec): Promise<[whole: StageCompute, layered: S
   return [whole, layered];
 }
 
-for (const codec of codecNames) {
-  Deno.test(`Layered stage: head, body and tail with codec ${codec} have the whole stage's bits`, async () => {
-    const config = tinyConfig({ model, pipeline: { codec, stages: 3 } });
+for (const { codec, sideWidth } of codecNames.flatMap((codec) => [0, 8].map((sideWidth) => ({ codec, sideWidth })))) {
+  const title = `codec ${codec}${sideWidth === 0 ? "" : " and sides"}`;
+  Deno.test(`Layered stage: head, body and tail with ${title} have the whole stage's bits`, async () => {
+    const config = tinyConfig({ model, pipeline: { codec, sideWidth, stages: 3 } });
     for (const spec of stageSpecs(config, layersOfStages)) {
       const [whole, layered] = await pairOf(spec);
       for (const index of [0, 1]) {
