@@ -13,7 +13,7 @@ import { gpuCodecs } from "./codecs/codecs.ts";
 import { buildAttentionHalf, buildFfnHalf } from "./layers/block.ts";
 import { type BlockEnd, type BlockStart, plainEnd, plainStart } from "./layers/block_ends.ts";
 import { type ContextOptions, type Hold, type LayerContext, layerContext, type Piece } from "./layers/context.ts";
-import { buildEmbed, type Embed, type TokenInput } from "./layers/embed.ts";
+import { buildEmbed, type Lookup } from "./layers/embed.ts";
 import { buildHead, type Head } from "./layers/head.ts";
 import { buildSide, type Side, withSide } from "./layers/side.ts";
 import type { BufferRange, Dispatch } from "./stage_ops.ts";
@@ -25,7 +25,7 @@ export interface WirePort {
 }
 
 export interface StageProgram {
-  readonly tokens: TokenInput | null; // of the head, and of stages that keep something of each token
+  readonly tokens: Lookup | null; // of the head, and of stages that keep something of each token
   readonly wireIn: WirePort | null; // not at the head
   readonly wireOut: WirePort | null; // not at the tail
   readonly head: Head | null; // tail only
@@ -90,7 +90,7 @@ interface Blocks {
 }
 
 interface BlocksOptions {
-  readonly embed: Embed | null;
+  readonly embed: Lookup | null;
   readonly side: Side | null;
   readonly recomputes: boolean;
 }

@@ -34,15 +34,12 @@ export class StageUploads {
       checkLength("the wire", wire, input.wire);
       this.#wire("the wire", wireIn.value, valuesOfWire(wire, input.wire));
     }
-    const ids = this.ids(input);
-    if (tokens !== null) this.#ids("tokens", tokens.tokens, present(ids, "a stage that looks tokens up is given ids"));
+    if (tokens !== null) this.#ids("tokens", tokens.tokens, this.#given(input));
   }
 
   /** For a backward: gradients of tables need their tokens sorted. */
   index(input: StageInput, { tokens }: StageProgram): void {
-    if (tokens === null) return;
-    const ids = present(this.ids(input), "a stage that looks tokens up is given ids");
-    this.#buffers.upload(tokens.index, tokenIndex(ids));
+    if (tokens !== null) this.#buffers.upload(tokens.index, tokenIndex(this.#given(input)));
   }
 
   /** Of the tokens of a task; null where they do not cross with the wire. */
@@ -50,6 +47,10 @@ export class StageUploads {
     if (input.type === "tokens") return input.tokens;
     const { input: wire } = this.#wires;
     return wire === null ? null : wireIds(wire, input.wire);
+  }
+
+  #given(input: StageInput): Uint32Array {
+    return present(this.ids(input), "a stage that looks tokens up is given ids");
   }
 
   targets(range: BufferRange, targets: Uint32Array): void {

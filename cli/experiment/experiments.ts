@@ -1,8 +1,8 @@
 /**
  * The experiments by name: what each compares, as settings of runs that are equal otherwise. A new one is an entry here.
  *
- * The first row of each is the control that gaps are measured from, and the first of a family that of its rows. Every row trains with the run's seed, data and number of
- * tokens.
+ * The first row of each is the control that gaps are measured from, and the first of a family that of its rows. Every row trains
+ * with the run's seed, data and number of tokens. Rows have no sides unless they are `beside`: each names its wire.
  */
 
 import type { Codec } from "../../core/codec/codec_names.ts";
@@ -35,7 +35,6 @@ export interface Experiment {
 }
 
 const plain: Settings = {
-  "pipeline.sideWidth": 0,
   "swarm.replicas": 1,
   "train.optimizer": "muon",
   "outer.learningRate": 1,
@@ -195,12 +194,7 @@ export const experiments: Readonly<Record<string, Experiment>> = {
   },
   merge: {
     doc: "payloads of a merge, four replicas and codec none, against one replica on the same tokens",
-    settings: {
-      "pipeline.codec": "none",
-      "train.optimizer": "muon",
-      "train.stepsPerRound": 5,
-      "pipeline.sideWidth": 0,
-    },
+    settings: { "pipeline.codec": "none", "train.optimizer": "muon", "train.stepsPerRound": 5 },
     rows: [
       row("one replica", { "swarm.replicas": 1 }),
       payload("float32", { "outer.payload": "float32" }),
@@ -213,10 +207,7 @@ export const experiments: Readonly<Record<string, Experiment>> = {
   },
   together: {
     doc: "a wire and sparse merges of four replicas, each alone and both, against neither: whether their gaps add up",
-    settings: {
-      ...{ "pipeline.codec": "none", "pipeline.sideWidth": 0, "swarm.replicas": 1 },
-      ...{ "train.optimizer": "muon", "train.stepsPerRound": 5 },
-    },
+    settings: { "pipeline.codec": "none", "train.optimizer": "muon", "train.stepsPerRound": 5, "swarm.replicas": 1 },
     rows: [
       row("neither", {}),
       wire("q5block", [3 / 16, "3d/16"]),
@@ -229,7 +220,7 @@ export const experiments: Readonly<Record<string, Experiment>> = {
   },
   swarm: {
     doc: "two replicas of every stage against one plain process on the same tokens, with the same optimizer",
-    settings: { "swarm.replicas": 2, "train.optimizer": "muon", "outer.payload": "int8", "pipeline.sideWidth": 0 },
+    settings: { "swarm.replicas": 2, "train.optimizer": "muon", "outer.payload": "int8" },
     rows: [
       oneProcess,
       swarm("q5block 3d/16, every step", { share: 3 / 16, stepsPerRound: 1 }),

@@ -3,10 +3,11 @@
  *
  * Every receiver reads the same values for every token, whatever was sent, and no gradient comes back over a boundary: the tail
  * learns what can be known without the input, and no stage before it learns. A codec is worth what it does better. Nothing is
- * computed whose result nobody reads; ids of tokens cross as ever, where stages keep something of each. The values are ones, because a stage that reads zeros cannot even learn how frequent each
- * token is.
+ * computed whose result nobody reads; ids of tokens cross as ever, where stages keep something of each. The values are ones,
+ * because a stage that reads zeros cannot even learn how frequent each token is.
  */
 
+import { present } from "../../core/assert.ts";
 import { encodeWire, type Wire, wireIds } from "../../core/codec/wire.ts";
 import { stageWires } from "../../core/model/stage_wires.ts";
 import type { StageInput } from "../../gpu/compute.ts";
@@ -20,9 +21,9 @@ export function zeroWires(host: ComputeHost): ComputeHost {
   return changedStages(host, (stage): Passes => {
     const { input, inputGradient, output } = stageWires(stage.spec);
     const idsOf = (given: StageInput) =>
-      given.type === "tokens" || input === null
-        ? (given.type === "tokens" ? given.tokens : null)
-        : wireIds(input, given.wire);
+      given.type === "tokens"
+        ? given.tokens
+        : wireIds(present(input, "a wire is given to a stage that reads one"), given.wire);
     const received = (given: StageInput): StageInput =>
       input === null ? given : { type: "wire", wire: constant(input, wireValue, idsOf(given)) };
     const ofTail: Passes = {

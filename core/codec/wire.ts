@@ -55,8 +55,10 @@ export function valuesOfWire(wire: Wire, bytes: Uint8Array): Uint8Array {
 /** Null where they do not cross. */
 export function wireIds(wire: Wire, bytes: Uint8Array): Uint32Array<ArrayBuffer> | null {
   const ids = idsOf(wire);
-  return ids === null ? null : readIds(bytes.subarray(bytes.length - idBytes(ids)), ids);
+  return ids === null ? null : readIds(idsPart(bytes, ids), ids);
 }
+
+const idsPart = (bytes: Uint8Array, ids: WireIds): Uint8Array => bytes.subarray(bytes.length - idBytes(ids));
 
 /** `values`: of the wire without ids. `ids`: those of the stage's input; not read where they do not cross. */
 export function withIds(wire: Wire, values: Uint8Array, ids: Uint32Array | null): Uint8Array {
@@ -112,7 +114,7 @@ export function wireFault(wire: Wire, bytes: Uint8Array): Fault | null {
 
 function hasIds(wire: Wire, bytes: Uint8Array): boolean {
   const ids = idsOf(wire);
-  return ids === null || areIds(bytes.subarray(bytes.length - idBytes(ids)), ids);
+  return ids === null || areIds(idsPart(bytes, ids), ids);
 }
 
 export function wireRounding(wire: Wire): WireRounding {

@@ -3,8 +3,8 @@
  * What the format's rounding may change is no error.
  *
  * By row, since one row among thousands can make a consumer's gradient explode and barely shows in a sum over all. 0: equal; 1:
- * one of the rows is zero, or they have nothing in common; 2: one is the other's negative, or their tokens' ids differ. Replicas of a stage on different
- * devices stay far below 0.05. Values are finite: non-finite ones are refused on arrival.
+ * one of the rows is zero, or they have nothing in common; 2: one is the other's negative, or their tokens' ids differ. Replicas of
+ * a stage on different devices stay far below 0.05. Values are finite: non-finite ones are refused on arrival.
  */
 
 import { assert } from "../assert.ts";

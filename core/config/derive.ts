@@ -38,9 +38,9 @@ export function deriveConfig({ size, given }: DeriveInput): RunConfig {
   return config;
 }
 
-/** In order: a later one may read an earlier one's result. */
 type Derivation = (config: RunConfig, given: DeriveInput["given"]) => number;
 
+/** In order: a later one may read an earlier one's result. */
 const derivations: readonly (readonly [KnobPath, Derivation])[] = [
   ["model.layers", ({ model, pipeline }) => Math.max(model.layers, pipeline.stages)], // every stage needs one
   ["train.stepsPerRound", ({ train, deterministic }) => {
@@ -68,8 +68,8 @@ const derivations: readonly (readonly [KnobPath, Derivation])[] = [
 ];
 
 /**
- * Nothing where whole streams cross, or nothing does, and none beside a width that was chosen by itself: such a wire is meant to do
- * alone, as those of older versions' files are.
+ * None where whole streams cross, or no wire does, and none where only the wire's width is given: in files of versions that knew no
+ * sides it always is, and the wire was to do alone.
  */
 function usualSide(config: RunConfig, given: DeriveInput["given"]): number {
   const { model, pipeline } = config;

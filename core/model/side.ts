@@ -3,8 +3,8 @@
  * stream and added to it, so that the wire need not carry what the token's id already tells (as MAPL's anchors,
  * arXiv 2606.05484, and unlike the frozen table of protocol models, arXiv 2506.01260, learned).
  *
- * Owns the names and shapes of its two matrices. The ids cross with the wire's values (core/codec/wire_ids.ts). What it computes is in
- * gpu/layers/side.ts and gpu/reference/side.ts.
+ * Owns the names and shapes of its two matrices. The ids cross with the wire's values (core/codec/wire_ids.ts). What it computes
+ * is in gpu/layers/side.ts and gpu/reference/side.ts.
  */
 
 import type { TensorDraft } from "../tensor.ts";

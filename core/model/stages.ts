@@ -76,7 +76,7 @@ function evenSplit({ costs, layers }: Pick<SplitProblem, "costs" | "layers">): n
 
 const mostParameters = 0.95e9; // of a stage: 16 bytes each with AdamW, and 2 GiB of a 16 GiB device for the work
 
-/** Without a codec's, a side's and the padding: a hundredth at most. */
+/** Without a codec's, a side's and the padding: beside `mostParameters` a hundredth at most. */
 function stageParameters(
   { model, pipeline: { stages } }: ModelPlan,
   { stage, count }: { stage: number; count: number },

@@ -1,27 +1,29 @@
-/** Token embedding: the head stage's way in. */
+/** Rows of tables by token id: the head stage's way in, and what later stages keep of each token (side.ts). */
 
+import { embeddingName } from "../../core/model/spec.ts";
 import type { BufferRange } from "../stage_ops.ts";
 import { tokenIndexLength } from "../token_index.ts";
 import type { LayerContext, Piece } from "./context.ts";
 
-const name = "model.embed_tokens.weight";
-
-/** Where a stage that looks tokens up reads their ids. */
-export interface TokenInput {
+export interface Lookup extends Piece {
   readonly tokens: BufferRange; // u32 (rows)
   readonly index: BufferRange; // u32, tokenIndex(tokens); the backward reads it
+  readonly output: BufferRange; // (rows, the table's width)
 }
 
-export interface Embed extends Piece, TokenInput {
-  readonly output: BufferRange; // (rows, d)
+export interface LookupOptions {
+  readonly table: string; // (V, width), its tensor's name
+  readonly width: number;
+  readonly label: string; // of the output
+  readonly outputGradient: BufferRange; // (rows, width)
 }
 
-export function buildEmbed(context: LayerContext): Embed {
-  const { ops, buffers, rows, width, residualGradient } = context;
+export function buildLookup(context: LayerContext, { table, width, label, outputGradient }: LookupOptions): Lookup {
+  const { ops, buffers, rows } = context;
   const tokens = buffers.scratch("tokens", rows);
   const index = buffers.scratch("token index", tokenIndexLength(rows));
-  const output = buffers.storage("embedded tokens", rows * width);
-  const parts = context.matrixParts(name).map(({ firstRow: firstId, rows: ids, weight, gradient }) => ({
+  const output = buffers.storage(label, rows * width);
+  const parts = context.matrixParts(table).map(({ firstRow: firstId, rows: ids, weight, gradient }) => ({
     ...{ sizes: { rows, width, firstId, ids }, weight, gradient },
   }));
   return {
@@ -30,7 +32,13 @@ export function buildEmbed(context: LayerContext): Embed {
     output,
     forward: parts.map(({ sizes, weight: embedding }) => ops.embed(sizes, { tokens, embedding, output })),
     backward: parts.map(({ sizes, gradient: embeddingGradient }) =>
-      ops.embedBackward(sizes, { index, outputGradient: residualGradient, embeddingGradient })
+      ops.embedBackward(sizes, { index, outputGradient, embeddingGradient })
     ),
   };
 }
+
+export const buildEmbed = (context: LayerContext): Lookup =>
+  buildLookup(context, {
+    ...{ table: embeddingName, width: context.width, label: "embedded tokens" },
+    outputGradient: context.residualGradient,
+  });

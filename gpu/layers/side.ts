@@ -11,35 +11,22 @@ import { present } from "../../core/assert.ts";
 import { sideName, sideTableName } from "../../core/model/side.ts";
 import type { Receiver } from "../codecs/codec.ts";
 import type { BufferRange } from "../stage_ops.ts";
-import { tokenIndexLength } from "../token_index.ts";
-import { buildLinear, buildProduct, type Hold, type LayerContext, type Piece } from "./context.ts";
-import type { TokenInput } from "./embed.ts";
+import { buildLinear, buildProduct, type Hold, type LayerContext } from "./context.ts";
+import { buildLookup, type Lookup } from "./embed.ts";
 
-export interface Side extends Piece, TokenInput {
-  readonly values: BufferRange; // (rows, k)
-  readonly gradient: BufferRange; // (rows, k)
+/** Rows of k values. */
+export interface Side extends Lookup {
+  readonly outputGradient: BufferRange; // (rows, k)
 }
 
 /** Null where the stage keeps nothing of a token. */
 export function buildSide(context: LayerContext): Side | null {
-  const { ops, buffers, rows, spec } = context;
-  const { sideWidth } = spec.wireIn ?? {};
-  if (sideWidth === undefined) return null;
-  const tokens = buffers.scratch("tokens", rows);
-  const index = buffers.scratch("token index", tokenIndexLength(rows));
-  const values = buffers.storage("side values", rows * sideWidth);
-  const sideGradient = buffers.scratch("side gradient", rows * sideWidth);
-  const parts = context.matrixParts(sideTableName(spec.index)).map(({ firstRow: firstId, rows: ids, ...part }) => ({
-    ...part,
-    sizes: { rows, width: sideWidth, firstId, ids },
-  }));
-  return {
-    ...{ tokens, index, values, gradient: sideGradient },
-    forward: parts.map(({ sizes, weight: embedding }) => ops.embed(sizes, { tokens, embedding, output: values })),
-    backward: parts.map(({ sizes, gradient: embeddingGradient }) =>
-      ops.embedBackward(sizes, { index, outputGradient: sideGradient, embeddingGradient })
-    ),
-  };
+  const { buffers, rows, spec: { index, wireIn } } = context;
+  const width = wireIn?.sideWidth;
+  if (width === undefined) return null;
+  const outputGradient = buffers.scratch("side gradient", rows * width);
+  const lookup = buildLookup(context, { table: sideTableName(index), width, label: "side values", outputGradient });
+  return { ...lookup, outputGradient };
 }
 
 /**
@@ -54,8 +41,8 @@ export function withSide(
   const { rows, width, spec, residualGradient } = context;
   const sideWidth = present(spec.wireIn?.sideWidth, "a stage with a side has its width");
   const linear = {
-    ...{ names: [sideName(spec.index)] as const, inWidth: sideWidth, outWidth: width, input: side.values },
-    inputGradient: side.gradient,
+    ...{ names: [sideName(spec.index)] as const, inWidth: sideWidth, outWidth: width, input: side.output },
+    inputGradient: side.outputGradient,
   };
   const joined = hold("input with side", rows * width);
   const isApart = receiver.residual === undefined;

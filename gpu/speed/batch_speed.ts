@@ -2,8 +2,8 @@
  * How fast something that repeats is, by the clock and per CPU second.
  *
  * Owns: the clock and the batches, which grow until one takes a good part of the budget, twofold at least, so that a
- * device's wait for its queue barely counts. The best batch by the clock, and the best per CPU second, are the result. What is repeated, and what counts as
- * a unit (a FLOP, a byte, a dispatch), is the caller's.
+ * device's wait for its queue barely counts. The best batch by the clock, and the best per CPU second, are the result.
+ * What is repeated, and what counts as a unit (a FLOP, a byte, a dispatch), is the caller's.
  */
 
 import process from "node:process";

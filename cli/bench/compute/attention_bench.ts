@@ -7,7 +7,7 @@
 
 import type { AttentionPass } from "../../../gpu/speed/attention_speed.ts";
 import type { CommandContext } from "../../command.ts";
-import { benchFlops, hardwareBudgets } from "./flops_bench.ts";
+import { benchFlops } from "./flops_bench.ts";
 
 const softwareShapes = [
   { sequences: 8, length: 128, heads: 4, headWidth: 32 }, // the model of 0.92 M parameters
@@ -22,15 +22,15 @@ const hardwareShapes = [
 const passes: readonly AttentionPass[] = ["forward", "backward"];
 
 export async function runAttentionBench(context: CommandContext): Promise<number> {
-  const ofPassMs = 1000 * (context.options.number("seconds") ?? 3) / 2;
-  return await benchFlops(context, ({ isSoftware }) => ({
-    tasks: (isSoftware ? softwareShapes : hardwareShapes).flatMap((sizes) =>
-      passes.map((pass) => {
-        const shape = `${sizes.sequences}x${sizes.length}x${sizes.heads}x${sizes.headWidth}`; // B, T, heads, head width
-        const task = { type: "attention", pass, ...sizes, kvHeads: sizes.heads } as const;
-        return { fields: { shape, pass }, label: `${shape} ${pass}`, task };
-      })
-    ),
-    budgetMs: ofPassMs * (isSoftware ? 1 : hardwareBudgets),
-  }));
+  return await benchFlops(context, {
+    budgetMs: 1000 * (context.options.number("seconds") ?? 3) / 2, // of each pass
+    tasksOn: ({ isSoftware }) =>
+      (isSoftware ? softwareShapes : hardwareShapes).flatMap((sizes) =>
+        passes.map((pass) => {
+          const shape = `${sizes.sequences}x${sizes.length}x${sizes.heads}x${sizes.headWidth}`; // B, T, heads, head width
+          const task = { type: "attention", pass, ...sizes, kvHeads: sizes.heads } as const;
+          return { fields: { shape, pass }, label: `${shape} ${pass}`, task };
+        })
+      ),
+  });
 }

@@ -12,20 +12,21 @@ import { OwnDevice } from "./own_device.ts";
 const scale = 1e9; // FLOP in a GFLOP
 
 export interface FlopsPlan<Fields extends object> {
-  readonly tasks: readonly (LabelledTask & { readonly fields: Fields })[];
-  readonly budgetMs: number; // of all runs of one number
+  /** A GPU needs larger shapes to be full. */
+  tasksOn(adapter: { readonly isSoftware: boolean }): readonly (LabelledTask & { readonly fields: Fields })[];
+  readonly budgetMs: number; // of all runs of one number; of a GPU's four times as much
 }
 
-/** A GPU needs larger shapes to be full, and longer runs: each ends with a wait of some 11 ms (gpu/webgpu/buffers.ts). */
-export const hardwareBudgets = 4; // of a software driver's
+const hardwareBudgets = 4; // a run ends with a wait of some 11 ms (gpu/webgpu/buffers.ts)
 
 /** A whole benchmark of kernels: a row in GFLOP for each task, named by `fields` in the summary. */
 export async function benchFlops<Fields extends object>(
   context: CommandContext,
-  planFor: (adapter: { readonly isSoftware: boolean }) => FlopsPlan<Fields>,
+  plan: FlopsPlan<Fields>,
 ): Promise<number> {
-  await inArena(context, async ({ worker, measure, facts, limits }) => {
-    const { tasks, budgetMs } = planFor(worker.adapter);
+  await inArena(context, async ({ worker: { adapter }, measure, facts, limits }) => {
+    const tasks = plan.tasksOn(adapter);
+    const budgetMs = plan.budgetMs * (adapter.isSoftware ? 1 : hardwareBudgets);
     const limitOf = (of: AdapterSpeed) => of.multiplyAdds;
     const ours = (worker: ComputeWorker) => new OwnDevice(worker);
     const figures = await measure(tasks, { title: "GFLOP", scale, limitOf, budgetMs, ours });

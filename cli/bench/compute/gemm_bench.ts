@@ -7,7 +7,7 @@
 
 import type { GemmKind } from "../../../gpu/speed/gemm_speed.ts";
 import type { CommandContext } from "../../command.ts";
-import { benchFlops, hardwareBudgets } from "./flops_bench.ts";
+import { benchFlops } from "./flops_bench.ts";
 import { gemmForms } from "./task.ts";
 
 const softwareShapes = [
@@ -26,15 +26,15 @@ const hardwareShapes = [
 ];
 
 export async function runGemmBench(context: CommandContext): Promise<number> {
-  const ofFormMs = 1000 * (context.options.number("seconds") ?? 3) / 3;
-  return await benchFlops(context, ({ isSoftware }) => ({
-    tasks: (isSoftware ? softwareShapes : hardwareShapes).flatMap((sizes) =>
-      (Object.keys(gemmForms) as GemmKind[]).map((kind) => {
-        const shape = `${sizes.rows}x${sizes.inWidth}x${sizes.outWidth}`; // rows, inputs, outputs
-        const named = { fields: { shape, kind: gemmForms[kind] }, label: `${shape} ${gemmForms[kind]}` };
-        return { ...named, task: { type: "gemm", kind, ...sizes } as const };
-      })
-    ),
-    budgetMs: ofFormMs * (isSoftware ? 1 : hardwareBudgets),
-  }));
+  return await benchFlops(context, {
+    budgetMs: 1000 * (context.options.number("seconds") ?? 3) / 3, // of each form
+    tasksOn: ({ isSoftware }) =>
+      (isSoftware ? softwareShapes : hardwareShapes).flatMap((sizes) =>
+        (Object.keys(gemmForms) as GemmKind[]).map((kind) => {
+          const shape = `${sizes.rows}x${sizes.inWidth}x${sizes.outWidth}`; // rows, inputs, outputs
+          const named = { fields: { shape, kind: gemmForms[kind] }, label: `${shape} ${gemmForms[kind]}` };
+          return { ...named, task: { type: "gemm", kind, ...sizes } as const };
+        })
+      ),
+  });
 }

@@ -1,6 +1,6 @@
 /**
- * Where a slice of a stage's vector holds matrices with a row for each token (embedding, head, side tables). Their gradients concentrate on
- * the rows of frequent tokens, so a sparse payload keeps twice as many of their values.
+ * Where a slice of a stage's vector holds matrices with a row for each token (embedding, head, side tables). Their gradients
+ * concentrate on the rows of frequent tokens, so a sparse payload keeps twice as many of their values.
  */
 
 import { hasRowForEachToken, type ParameterTable } from "../../model/spec.ts";

@@ -7,34 +7,13 @@
  * Only the head width is baked (it decides how many registers there are); all other sizes come from a uniform.
  */
 
-import { attentionShape, dot, each, entry, strides } from "./attention_text.ts";
+import { attentionShape, dot, entry, forwardText, queryGradientText, type RowsOfLanes } from "./attention_text.ts";
+import { each } from "./unrolled.ts";
 
-export interface AttentionSettings {
-  readonly headWidth: number; // multiple of 4
-  readonly lanes: number; // rows per workgroup
-}
-
-/** Bindings: qkv, output, logSumExp, shape. Workgroups: (T / lanes, heads, B). */
-export function attentionForwardSource({ headWidth, lanes }: AttentionSettings): string {
-  const vectors = headWidth / 4;
-  return `${attentionShape}
-@group(0) @binding(0) var<storage, read> qkv: array<vec4f>; // (B, T, heads + 2 kvHeads, headWidth)
-@group(0) @binding(1) var<storage, read_write> output: array<vec4f>; // (B, T, heads, headWidth)
-@group(0) @binding(2) var<storage, read_write> logSumExp: array<f32>; // (B, heads, T)
-@group(0) @binding(3) var<uniform> shape: Shape;
-
-${entry(lanes)}
-${strides(vectors)}
-  let head = workgroup.y;
-  let kvHead = (head * shape.groupReciprocal) >> 16u;
-  let row = workgroup.x * ${lanes}u + lane;
-  let safeRow = min(row, shape.length - 1u);
-  let at = (sequence + safeRow) * qkvStride + head * ${vectors}u;
-${each(vectors, (i) => `let q${i} = qkv[at + ${i}u] * shape.scale;\nvar o${i} = vec4f();`)}
-  var peak = -3.0e38;
-  var total = 0.0;
-  let end = min((workgroup.x + 1u) * ${lanes}u, shape.length);
-  for (var other = 0u; other < end; other++) {
+export function attentionForwardSource(of: RowsOfLanes): string {
+  const vectors = of.headWidth / 4;
+  return forwardText(of, {
+    walk: `  for (var other = 0u; other < end; other++) {
     let key = (sequence + other) * qkvStride + keys + kvHead * ${vectors}u;
     let value = (sequence + other) * qkvStride + values + kvHead * ${vectors}u;
 ${dot("product", vectors, (i) => [`q${i}`, `qkv[key + ${i}u]`])}
@@ -45,51 +24,14 @@ ${dot("product", vectors, (i) => [`q${i}`, `qkv[key + ${i}u]`])}
     peak = newPeak;
     total = fma(total, kept, weight);
 ${each(vectors, (i) => `o${i} = fma(vec4f(weight), qkv[value + ${i}u], o${i} * kept);`)}
-  }
-  if (row >= shape.length) {
-    return;
-  }
-  let outAt = (sequence + row) * outStride + head * ${vectors}u;
-${each(vectors, (i) => `output[outAt + ${i}u] = o${i} / total;`)}
-  logSumExp[(workgroup.z * shape.heads + head) * shape.length + row] = peak + log(total);
-}
-`;
+  }`,
+  });
 }
 
-/**
- * Gradient towards q, and `delta` = sum(output * outputGradient) of each row for the other backward kernel, which runs after.
- * Bindings: qkv, output, outputGradient, logSumExp, delta, qkvGradient, shape. Workgroups: (T / lanes, heads, B).
- */
-export function attentionQueryGradientSource({ headWidth, lanes }: AttentionSettings): string {
-  const vectors = headWidth / 4;
-  return `${attentionShape}
-@group(0) @binding(0) var<storage, read> qkv: array<vec4f>; // (B, T, heads + 2 kvHeads, headWidth)
-@group(0) @binding(1) var<storage, read> output: array<vec4f>; // (B, T, heads, headWidth)
-@group(0) @binding(2) var<storage, read> outputGradient: array<vec4f>; // (B, T, heads, headWidth)
-@group(0) @binding(3) var<storage, read> logSumExp: array<f32>; // (B, heads, T)
-@group(0) @binding(4) var<storage, read_write> delta: array<f32>; // (B, heads, T)
-@group(0) @binding(5) var<storage, read_write> qkvGradient: array<vec4f>; // as qkv; writes the q columns
-@group(0) @binding(6) var<uniform> shape: Shape;
-
-${entry(lanes)}
-${strides(vectors)}
-  let head = workgroup.y;
-  let kvHead = (head * shape.groupReciprocal) >> 16u;
-  let row = workgroup.x * ${lanes}u + lane;
-  let safeRow = min(row, shape.length - 1u);
-  let at = (sequence + safeRow) * qkvStride + head * ${vectors}u;
-  let outAt = (sequence + safeRow) * outStride + head * ${vectors}u;
-  let rowAt = (workgroup.z * shape.heads + head) * shape.length + safeRow;
-${
-    each(vectors, (i) =>
-      `let q${i} = qkv[at + ${i}u] * shape.scale;
-let g${i} = outputGradient[outAt + ${i}u];
-var d${i} = vec4f();`)
-  }
-${dot("rowDelta", vectors, (i) => [`g${i}`, `output[outAt + ${i}u]`])}
-  let normalizer = logSumExp[rowAt];
-  let end = min((workgroup.x + 1u) * ${lanes}u, shape.length);
-  for (var other = 0u; other < end; other++) {
+export function attentionQueryGradientSource(of: RowsOfLanes): string {
+  const vectors = of.headWidth / 4;
+  return queryGradientText(of, {
+    walk: `  for (var other = 0u; other < end; other++) {
     let key = (sequence + other) * qkvStride + keys + kvHead * ${vectors}u;
     let value = (sequence + other) * qkvStride + values + kvHead * ${vectors}u;
 ${each(vectors, (i) => `let k${i} = qkv[key + ${i}u];`)}
@@ -98,21 +40,16 @@ ${dot("weightGradient", vectors, (i) => [`g${i}`, `qkv[value + ${i}u]`])}
     let weight = select(0.0, exp(product - normalizer), other <= row);
     let scoreGradient = weight * (weightGradient - rowDelta) * shape.scale;
 ${each(vectors, (i) => `d${i} = fma(vec4f(scoreGradient), k${i}, d${i});`)}
-  }
-  if (row >= shape.length) {
-    return;
-  }
-  delta[rowAt] = rowDelta;
-${each(vectors, (i) => `qkvGradient[at + ${i}u] = d${i};`)}
-}
-`;
+  }`,
+  });
 }
 
 /**
  * Gradients towards k and v, summed over the query heads of the group.
  * Bindings: qkv, outputGradient, logSumExp, delta, qkvGradient, shape. Workgroups: (T / lanes, kvHeads, B).
  */
-export function attentionKeyValueGradientSource({ headWidth, lanes }: AttentionSettings): string {
+export function attentionKeyValueGradientSource(of: RowsOfLanes): string {
+  const { headWidth, lanes } = of;
   const vectors = headWidth / 4;
   return `${attentionShape}
 @group(0) @binding(0) var<storage, read> qkv: array<vec4f>; // (B, T, heads + 2 kvHeads, headWidth)
@@ -122,11 +59,8 @@ export function attentionKeyValueGradientSource({ headWidth, lanes }: AttentionS
 @group(0) @binding(4) var<storage, read_write> qkvGradient: array<vec4f>; // as qkv; writes the k and v columns
 @group(0) @binding(5) var<uniform> shape: Shape;
 
-${entry(lanes)}
-${strides(vectors)}
+${entry(of)}
   let kvHead = workgroup.y;
-  let row = workgroup.x * ${lanes}u + lane;
-  let safeRow = min(row, shape.length - 1u);
   let key = (sequence + safeRow) * qkvStride + keys + kvHead * ${vectors}u;
   let value = (sequence + safeRow) * qkvStride + values + kvHead * ${vectors}u;
 ${

@@ -1,4 +1,22 @@
-/** What the texts of all attention kernels have in common. */
+/**
+ * What the texts of both families of attention kernels have in common: bindings, a lane's place, and all of a query row's kernels
+ * but the walk over the other side's rows.
+ *
+ * In all of them `row` is the lane's row in its sequence, `own` where it begins in qkv, `outAt` where it begins in the output.
+ */
+
+import { each, range } from "./unrolled.ts";
+
+export interface RowsOfLanes {
+  readonly headWidth: number; // multiple of 4
+  readonly lanes: number; // rows per workgroup
+}
+
+/** What differs between the families. */
+export interface Walk {
+  readonly memory?: string; // declarations of workgroup memory
+  readonly walk: string; // the loop over the rows before `end`
+}
 
 export const attentionShape = `struct Shape {
   length: u32, // T
@@ -10,11 +28,6 @@ export const attentionShape = `struct Shape {
 }
 `;
 
-export const range = (count: number) => Array.from({ length: count }, (_, i) => i);
-
-/** A line for each vector of a head. */
-export const each = (vectors: number, line: (i: number) => string) => range(vectors).map(line).join("\n");
-
 /** Sum of products over a head: four independent chains, then one fixed addition order. */
 export function dot(name: string, vectors: number, pair: (i: number) => readonly [string, string]): string {
   const chain = range(vectors).reduce((sum, i) => `fma(${pair(i)[0]}, ${pair(i)[1]}, ${sum})`, "vec4f()");
@@ -22,14 +35,93 @@ export function dot(name: string, vectors: number, pair: (i: number) => readonly
 let ${name} = (${name}4.x + ${name}4.y) + (${name}4.z + ${name}4.w);`;
 }
 
-/** What all kernels know about their place; `head` counts query heads. Strides are in vectors of four floats. */
-export const strides = (vectors: number) =>
-  `  let qkvStride = (shape.heads + 2u * shape.kvHeads) * ${vectors}u;
-  let outStride = shape.heads * ${vectors}u;
-  let keys = shape.heads * ${vectors}u;
-  let values = (shape.heads + shape.kvHeads) * ${vectors}u;
-  let sequence = workgroup.z * shape.length;`;
-
-export const entry = (lanes: number) =>
+/** The start of every kernel. Strides are in vectors of four floats; `head` counts query heads. */
+export const entry = ({ headWidth, lanes }: RowsOfLanes) =>
   `@compute @workgroup_size(${lanes})
-fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) lane: u32) {`;
+fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) lane: u32) {
+  let qkvStride = (shape.heads + 2u * shape.kvHeads) * ${headWidth / 4}u;
+  let outStride = shape.heads * ${headWidth / 4}u;
+  let keys = shape.heads * ${headWidth / 4}u;
+  let values = (shape.heads + shape.kvHeads) * ${headWidth / 4}u;
+  let sequence = workgroup.z * shape.length;
+  let row = workgroup.x * ${lanes}u + lane;
+  let safeRow = min(row, shape.length - 1u);`;
+
+/** The place of a query row. */
+const queryPlace = ({ headWidth, lanes }: RowsOfLanes) =>
+  `  let head = workgroup.y;
+  let kvHead = (head * shape.groupReciprocal) >> 16u;
+  let own = (sequence + safeRow) * qkvStride + head * ${headWidth / 4}u;
+  let end = min((workgroup.x + 1u) * ${lanes}u, shape.length);`;
+
+/** Where it is written; apart, as what is held through the walk costs registers. */
+const outputPlace = ({ headWidth }: RowsOfLanes) =>
+  `  let outAt = (sequence + safeRow) * outStride + head * ${headWidth / 4}u;
+  let rowAt = (workgroup.z * shape.heads + head) * shape.length + safeRow;`;
+
+/**
+ * The walk reads q0, … and updates o0, …, `peak` and `total`. Bindings: qkv, output, logSumExp, shape. Workgroups:
+ * (T / lanes, heads, B).
+ */
+export function forwardText(of: RowsOfLanes, { memory = "", walk }: Walk): string {
+  const vectors = of.headWidth / 4;
+  return `${attentionShape}
+@group(0) @binding(0) var<storage, read> qkv: array<vec4f>; // (B, T, heads + 2 kvHeads, headWidth)
+@group(0) @binding(1) var<storage, read_write> output: array<vec4f>; // (B, T, heads, headWidth)
+@group(0) @binding(2) var<storage, read_write> logSumExp: array<f32>; // (B, heads, T)
+@group(0) @binding(3) var<uniform> shape: Shape;
+${memory}
+
+${entry(of)}
+${queryPlace(of)}
+${each(vectors, (i) => `let q${i} = qkv[own + ${i}u] * shape.scale;\nvar o${i} = vec4f();`)}
+  var peak = -3.0e38;
+  var total = 0.0;
+${walk}
+  if (row >= shape.length) {
+    return;
+  }
+${outputPlace(of)}
+${each(vectors, (i) => `output[outAt + ${i}u] = o${i} / total;`)}
+  logSumExp[rowAt] = peak + log(total);
+}
+`;
+}
+
+/**
+ * Gradient towards q, and `delta` = sum(output * outputGradient) of each row for the other backward kernels, which run after. The
+ * walk reads q0, …, g0, …, `normalizer` and `rowDelta`, and updates d0, …. Bindings: qkv, output, outputGradient, logSumExp, delta,
+ * qkvGradient, shape. Workgroups: (T / lanes, heads, B).
+ */
+export function queryGradientText(of: RowsOfLanes, { memory = "", walk }: Walk): string {
+  const vectors = of.headWidth / 4;
+  return `${attentionShape}
+@group(0) @binding(0) var<storage, read> qkv: array<vec4f>; // (B, T, heads + 2 kvHeads, headWidth)
+@group(0) @binding(1) var<storage, read> output: array<vec4f>; // (B, T, heads, headWidth)
+@group(0) @binding(2) var<storage, read> outputGradient: array<vec4f>; // (B, T, heads, headWidth)
+@group(0) @binding(3) var<storage, read> logSumExp: array<f32>; // (B, heads, T)
+@group(0) @binding(4) var<storage, read_write> delta: array<f32>; // (B, heads, T)
+@group(0) @binding(5) var<storage, read_write> qkvGradient: array<vec4f>; // as qkv; writes the q columns
+@group(0) @binding(6) var<uniform> shape: Shape;
+${memory}
+
+${entry(of)}
+${queryPlace(of)}
+${outputPlace(of)}
+${
+    each(vectors, (i) =>
+      `let q${i} = qkv[own + ${i}u] * shape.scale;
+let g${i} = outputGradient[outAt + ${i}u];
+var d${i} = vec4f();`)
+  }
+${dot("rowDelta", vectors, (i) => [`g${i}`, `output[outAt + ${i}u]`])}
+  let normalizer = logSumExp[rowAt];
+${walk}
+  if (row >= shape.length) {
+    return;
+  }
+  delta[rowAt] = rowDelta;
+${each(vectors, (i) => `qkvGradient[own + ${i}u] = d${i};`)}
+}
+`;
+}

@@ -7,11 +7,10 @@
  * attention.ts's in the last bits.
  */
 
-import { attentionShape, dot, each, entry, range, strides } from "./attention_text.ts";
+import { attentionShape, dot, entry, forwardText, queryGradientText, type RowsOfLanes } from "./attention_text.ts";
+import { each, range } from "./unrolled.ts";
 
-export interface TiledAttention {
-  readonly headWidth: number; // multiple of 4
-  readonly lanes: number; // rows per workgroup
+export interface TiledAttention extends RowsOfLanes {
   readonly together: number; // rows of the other side worked on at once; divides a tile's
 }
 
@@ -54,141 +53,68 @@ const throughTile = (of: TiledAttention, body: string) =>
 ${body}
     }`;
 
-const rowText = (lanes: number) =>
-  `  let row = workgroup.x * ${lanes}u + lane;
-  let safeRow = min(row, shape.length - 1u);`;
+/** A query row's walk over tiles of keys and values; `body` is what is done with the rows at `at`, `together` of them. */
+function throughKeys(of: TiledAttention, body: string): { memory: string; walk: string } {
+  const vectors = of.headWidth / 4;
+  return {
+    memory: tiles(of),
+    walk: `  for (var first = 0u; first < end; first += ${tileRows(of)}u) {
+${
+      bring(of, {
+        left: `qkv[other * qkvStride + keys + kvHead * ${vectors}u + i]`,
+        right: `qkv[other * qkvStride + values + kvHead * ${vectors}u + i]`,
+      })
+    }
+${throughTile(of, body)}
+  }`,
+  };
+}
 
-/** Bindings and workgroups as those of attention.ts. */
 export function tiledForwardSource(of: TiledAttention): string {
-  const { headWidth, lanes, together } = of;
-  const vectors = headWidth / 4;
-  const others = range(together);
-  return `${attentionShape}
-@group(0) @binding(0) var<storage, read> qkv: array<vec4f>; // (B, T, heads + 2 kvHeads, headWidth)
-@group(0) @binding(1) var<storage, read_write> output: array<vec4f>; // (B, T, heads, headWidth)
-@group(0) @binding(2) var<storage, read_write> logSumExp: array<f32>; // (B, heads, T)
-@group(0) @binding(3) var<uniform> shape: Shape;
-${tiles(of)}
-
-${entry(lanes)}
-${strides(vectors)}
-  let head = workgroup.y;
-  let kvHead = head / shape.group;
-${rowText(lanes)}
-  let own = (sequence + safeRow) * qkvStride + head * ${vectors}u;
-${each(vectors, (i) => `let q${i} = qkv[own + ${i}u] * shape.scale;\nvar o${i} = vec4f();`)}
-  var peak = -3.0e38;
-  var total = 0.0;
-  let end = min((workgroup.x + 1u) * ${lanes}u, shape.length);
-  for (var first = 0u; first < end; first += ${tileRows(of)}u) {
-${
-    bring(of, {
-      left: `qkv[other * qkvStride + keys + kvHead * ${vectors}u + i]`,
-      right: `qkv[other * qkvStride + values + kvHead * ${vectors}u + i]`,
-    })
-  }
-${
-    throughTile(
+  const vectors = of.headWidth / 4;
+  const others = range(of.together);
+  const scores = others.map((j) =>
+    `${dot(`product${j}_`, vectors, (i) => [`q${i}`, `left[at + ${j}u][${i}]`])}
+let score${j} = select(-3.0e38, product${j}_, first + at + ${j}u <= row);`
+  );
+  const weighted = (i: number) =>
+    others.reduce((sum, j) => `fma(vec4f(weight${j}), right[at + ${j}u][${i}], ${sum})`, `o${i} * kept`);
+  return forwardText(
+    of,
+    throughKeys(
       of,
-      `${
-        others.map((j) =>
-          `${dot(`product${j}`, vectors, (i) => [`q${i}`, `left[at + ${j}u][${i}]`])}
-let score${j} = select(-3.0e38, product${j}, first + at + ${j}u <= row);`
-        ).join("\n")
-      }
+      `${scores.join("\n")}
 let newPeak = ${others.reduce((most, j) => `max(${most}, score${j})`, "peak")};
 let kept = exp(peak - newPeak);
 ${others.map((j) => `let weight${j} = exp(score${j} - newPeak);`).join("\n")}
 peak = newPeak;
 total = fma(total, kept, ${others.map((j) => `weight${j}`).join(" + ")});
-${
-        each(vectors, (i) =>
-          `o${i} = ${
-            others.reduce((sum, j) => `fma(vec4f(weight${j}), right[at + ${j}u][${i}], ${sum})`, `o${i} * kept`)
-          };`)
-      }`,
-    )
-  }
-  }
-  if (row >= shape.length) {
-    return;
-  }
-  let outAt = (sequence + row) * outStride + head * ${vectors}u;
-${each(vectors, (i) => `output[outAt + ${i}u] = o${i} / total;`)}
-  logSumExp[(workgroup.z * shape.heads + head) * shape.length + row] = peak + log(total);
-}
-`;
+${each(vectors, (i) => `o${i} = ${weighted(i)};`)}`,
+    ),
+  );
 }
 
-/** Bindings and workgroups as those of attention.ts: writes `delta`, too. */
 export function tiledQueryGradientSource(of: TiledAttention): string {
-  const { headWidth, lanes, together } = of;
-  const vectors = headWidth / 4;
-  const others = range(together);
-  return `${attentionShape}
-@group(0) @binding(0) var<storage, read> qkv: array<vec4f>; // (B, T, heads + 2 kvHeads, headWidth)
-@group(0) @binding(1) var<storage, read> output: array<vec4f>; // (B, T, heads, headWidth)
-@group(0) @binding(2) var<storage, read> outputGradient: array<vec4f>; // (B, T, heads, headWidth)
-@group(0) @binding(3) var<storage, read> logSumExp: array<f32>; // (B, heads, T)
-@group(0) @binding(4) var<storage, read_write> delta: array<f32>; // (B, heads, T)
-@group(0) @binding(5) var<storage, read_write> qkvGradient: array<vec4f>; // as qkv; writes the q columns
-@group(0) @binding(6) var<uniform> shape: Shape;
-${tiles(of)}
-
-${entry(lanes)}
-${strides(vectors)}
-  let head = workgroup.y;
-  let kvHead = head / shape.group;
-${rowText(lanes)}
-  let own = (sequence + safeRow) * qkvStride + head * ${vectors}u;
-  let outAt = (sequence + safeRow) * outStride + head * ${vectors}u;
-  let rowAt = (workgroup.z * shape.heads + head) * shape.length + safeRow;
-${
-    each(vectors, (i) =>
-      `let q${i} = qkv[own + ${i}u] * shape.scale;
-let g${i} = outputGradient[outAt + ${i}u];
-var d${i} = vec4f();`)
-  }
-${dot("rowDelta", vectors, (i) => [`g${i}`, `output[outAt + ${i}u]`])}
-  let normalizer = logSumExp[rowAt];
-  let end = min((workgroup.x + 1u) * ${lanes}u, shape.length);
-  for (var first = 0u; first < end; first += ${tileRows(of)}u) {
-${
-    bring(of, {
-      left: `qkv[other * qkvStride + keys + kvHead * ${vectors}u + i]`,
-      right: `qkv[other * qkvStride + values + kvHead * ${vectors}u + i]`,
-    })
-  }
-${
-    throughTile(
-      of,
-      `${
-        others.map((j) =>
-          `${dot(`product${j}`, vectors, (i) => [`q${i}`, `left[at + ${j}u][${i}]`])}
-${dot(`weightGradient${j}`, vectors, (i) => [`g${i}`, `right[at + ${j}u][${i}]`])}
-let weight${j} = select(0.0, exp(product${j} - normalizer), first + at + ${j}u <= row);
-let scoreGradient${j} = weight${j} * (weightGradient${j} - rowDelta) * shape.scale;`
-        ).join("\n")
-      }
-${
-        each(vectors, (i) =>
-          `d${i} = ${
-            others.reduce((sum, j) => `fma(vec4f(scoreGradient${j}), left[at + ${j}u][${i}], ${sum})`, `d${i}`)
-          };`)
-      }`,
-    )
-  }
-  }
-  if (row >= shape.length) {
-    return;
-  }
-  delta[rowAt] = rowDelta;
-${each(vectors, (i) => `qkvGradient[own + ${i}u] = d${i};`)}
-}
-`;
+  const vectors = of.headWidth / 4;
+  const others = range(of.together);
+  const factors = others.map((j) =>
+    `${dot(`product${j}_`, vectors, (i) => [`q${i}`, `left[at + ${j}u][${i}]`])}
+${dot(`weightGradient${j}_`, vectors, (i) => [`g${i}`, `right[at + ${j}u][${i}]`])}
+let weight${j} = select(0.0, exp(product${j}_ - normalizer), first + at + ${j}u <= row);
+let scoreGradient${j} = weight${j} * (weightGradient${j}_ - rowDelta) * shape.scale;`
+  );
+  const added = (i: number) =>
+    others.reduce((sum, j) => `fma(vec4f(scoreGradient${j}), left[at + ${j}u][${i}], ${sum})`, `d${i}`);
+  return queryGradientText(
+    of,
+    throughKeys(of, `${factors.join("\n")}\n${each(vectors, (i) => `d${i} = ${added(i)};`)}`),
+  );
 }
 
-/** The gradient of k, or of v, summed over the query heads of the group. Bindings and workgroups as those of attention.ts. */
+/**
+ * The gradient of k, or of v, summed over the query heads of the group. Bindings as in attention.ts, for v without delta; workgroups
+ * as there.
+ */
 export function tiledKeyValueGradientSource(of: TiledAttention & { readonly side: "key" | "value" }): string {
   const { headWidth, lanes, together, side } = of;
   const vectors = headWidth / 4;
@@ -205,10 +131,8 @@ ${isKey ? "@group(0) @binding(3) var<storage, read> delta: array<f32>; // (B, he
 @group(0) @binding(${isKey ? 5 : 4}) var<uniform> shape: Shape;
 ${tiles(of)}
 
-${entry(lanes)}
-${strides(vectors)}
+${entry(of)}
   let kvHead = workgroup.y;
-${rowText(lanes)}
   let key = (sequence + safeRow) * qkvStride + keys + kvHead * ${vectors}u;
   let value = (sequence + safeRow) * qkvStride + values + kvHead * ${vectors}u;
 ${
@@ -232,12 +156,12 @@ ${
         others.map((j) =>
           `let other${j} = first + at + ${j}u;
 let otherAt${j} = rowsAt + min(other${j}, shape.length - 1u);
-${dot(`product${j}`, vectors, (i) => [`left[at + ${j}u][${i}]`, `k${i}`])}
-let weight${j} = select(0.0, exp(product${j} - logSumExp[otherAt${j}]), row <= other${j} && other${j} < shape.length);
+${dot(`product${j}_`, vectors, (i) => [`left[at + ${j}u][${i}]`, `k${i}`])}
+let weight${j} = select(0.0, exp(product${j}_ - logSumExp[otherAt${j}]), row <= other${j} && other${j} < shape.length);
 ${
             isKey
-              ? `${dot(`weightGradient${j}`, vectors, (i) => [`right[at + ${j}u][${i}]`, `v${i}`])}
-let factor${j} = weight${j} * (weightGradient${j} - delta[otherAt${j}]) * shape.scale;`
+              ? `${dot(`weightGradient${j}_`, vectors, (i) => [`right[at + ${j}u][${i}]`, `v${i}`])}
+let factor${j} = weight${j} * (weightGradient${j}_ - delta[otherAt${j}]) * shape.scale;`
               : `let factor${j} = weight${j};`
           }`
         ).join("\n")

@@ -1,7 +1,8 @@
 /** Matrix products that keep everything in registers: see gemm.ts, whose rules hold here. */
 
 import { type DirectGemm as Direct, type GemmKind, gemmTile } from "./gemm_settings.ts";
-import { each, header, skipUpper, store } from "./gemm_text.ts";
+import { header, skipUpper, store } from "./gemm_text.ts";
+import { each } from "./unrolled.ts";
 
 export function directSource(kind: GemmKind, settings: Direct): string {
   const { lanes, rows, columnVectors } = settings;

@@ -13,7 +13,8 @@
  */
 
 import { type GemmKind, gemmTile, linePadding, type SharedGemm as Shared } from "./gemm_settings.ts";
-import { each, header, range, skipUpper, store } from "./gemm_text.ts";
+import { header, skipUpper, store } from "./gemm_text.ts";
+import { each, range } from "./unrolled.ts";
 
 export function sharedSource(kind: GemmKind, settings: Shared): string {
   const { lanesX, lanesY, depth, rows, columnVectors } = settings;

@@ -2,9 +2,6 @@
 
 import type { GemmKind } from "./gemm_settings.ts";
 
-export const range = (count: number) => Array.from({ length: count }, (_, i) => i);
-export const each = (count: number, line: (i: number) => string) => range(count).map(line).join("\n");
-
 export function header(kind: GemmKind): string {
   const layout = {
     forward: ["(rows, depth)", "(columns, depth)"],

@@ -19,10 +19,9 @@ export interface GemmRoom {
 
 /** The default comes first. Barriers cost too much on software adapters, so tiles are left out there. */
 export function gemmCandidates(kind: GemmKind, room: GemmRoom): GemmSettings[] {
-  const [first] = standardChoice(room)[kind];
-  const others = room.isSoftware ? softwareCandidates() : hardwareCandidates();
-  return [present(first, "each product has a setting"), ...others.filter((each) => !isSame(each, first))]
-    .filter((each) => fits(each, room));
+  const first = present(standardChoice(room)[kind][0], "each product has a setting");
+  const others = (room.isSoftware ? softwareCandidates() : hardwareCandidates()).filter((each) => !isSame(each, first));
+  return [first, ...others].filter((each) => fits(each, room));
 }
 
 const standardChoice = ({ isSoftware }: Pick<GemmRoom, "isSoftware">) => isSoftware ? softwareGemm : hardwareGemm;
@@ -51,8 +50,8 @@ export function fits(settings: GemmSettings, { limits }: GemmRoom): boolean {
     workgroupBytes <= limits.maxComputeWorkgroupStorageSize;
 }
 
-const isSame = (a: GemmSettings, b: GemmSettings | undefined): boolean =>
-  JSON.stringify(Object.entries(a).sort()) === JSON.stringify(Object.entries(b ?? {}).sort());
+const isSame = (a: GemmSettings, b: GemmSettings): boolean =>
+  JSON.stringify(Object.entries(a).sort()) === JSON.stringify(Object.entries(b).sort());
 
 /** What eight-lane registers can hold, and a little more. */
 const softwareCandidates = (): GemmSettings[] =>
