@@ -8,6 +8,7 @@
  */
 
 import { assert } from "../assert.ts";
+import { defaultGradientBits } from "../codec/codec_names.ts";
 import { wireBytes } from "../codec/wire.ts";
 import { wiresOfRun } from "../model/boundaries.ts";
 import { modelParameters } from "../model/shape.ts";
@@ -52,7 +53,14 @@ const derivations: readonly (readonly [KnobPath, Derivation])[] = [
   ["outer.learningRate", ({ outer }) => outer.payload === "sparse" ? sparseRate(outer) : outer.learningRate],
   ["outer.momentum", ({ outer }) => outer.payload === "sparse" ? 0 : outer.momentum],
   ["pipeline.bottleneckWidth", ({ pipeline, model }) => Math.min(pipeline.bottleneckWidth, model.width)],
-  ["pipeline.sideWidth", usualSide],
+  ["pipeline.sideWidth", (config, given) => {
+    const { model, pipeline } = config;
+    return hasUsualWires(config, given) ? Math.min(pipeline.sideWidth ?? 0, model.width) : 0;
+  }],
+  ["pipeline.gradientBits", (config, given) => {
+    const { gradientBits = defaultGradientBits } = config.pipeline;
+    return hasUsualWires(config, given) ? gradientBits : defaultGradientBits;
+  }],
   [
     "validate.heldOutSequences",
     ({ train, validate }) =>
@@ -68,13 +76,12 @@ const derivations: readonly (readonly [KnobPath, Derivation])[] = [
 ];
 
 /**
- * None where whole streams cross, or no wire does, and none where only the wire's width is given: in files of versions that knew no
- * sides it always is, and the wire was to do alone.
+ * Sides and bits of gradients go with the size's wires. So there are no sides where whole streams cross, or no wire does, and none
+ * where only the wire's width is given: in files of versions that knew neither it always is, and the wire was to do alone.
  */
-function usualSide(config: RunConfig, given: DeriveInput["given"]): number {
-  const { model, pipeline } = config;
-  const isNarrow = wiresOfRun(config).some(({ width }) => width < model.width);
-  return isNarrow && !given.has("pipeline.bottleneckWidth") ? Math.min(pipeline.sideWidth ?? 0, model.width) : 0;
+function hasUsualWires(config: RunConfig, given: DeriveInput["given"]): boolean {
+  const isNarrow = wiresOfRun(config).some(({ width }) => width < config.model.width);
+  return isNarrow && !given.has("pipeline.bottleneckWidth");
 }
 
 /**

@@ -5,13 +5,13 @@
  * original IOTA published, with more stages where a stage's 16 bytes per parameter (value, gradient, two moments) and its work
  * would not fit 16 GiB. Learning rates fall to 3e-4 at 7B. Warm-up is 1-2 % of the run from 100m up, the run about 20 tokens per
  * parameter. Runs with few rounds average plainly, at measured intervals; long ones take DiLoCo's step and its interval. Codec,
- * optimizer, payload and `tiny`'s rate were measured at `tiny`, codec and sides also at `small`, there in PyTorch alone
- * (tests/bench/LOG.md): forward, ids included, the wire has 1/32 and 1/64 of bfloat16's bytes. Larger sizes follow without a
- * measurement, at 1/67 and, from 1b on, about 1/140. `toy` has the plainest of each. `tiny`'s tasks are small, so that a
- * microbatch's way through the stages, which a step over slow links waits for, is short.
+ * optimizer, payload and `tiny`'s rate were measured at `tiny`, codec and sides also at `small` (tests/bench/LOG.md): both ways,
+ * ids included, the wire has 1/32 and 1/64 of bfloat16's bytes. Larger sizes follow without a measurement, at 1/67 and, from 1b
+ * on, about 1/140 forward. `toy` has the plainest of each. `tiny`'s tasks are small, so that a microbatch's way through the
+ * stages, which a step over slow links waits for, is short.
  */
 
-import type { Codec } from "../codec/codec_names.ts";
+import { type Codec, defaultGradientBits } from "../codec/codec_names.ts";
 import type { PayloadCodecName } from "../merge/payload/payload_codec_names.ts";
 import type { OptimizerName } from "../train/optimizer_names.ts";
 import type { KnobPath, KnobValueAt } from "./knob.ts";
@@ -27,6 +27,7 @@ export type SizedPath =
   | "pipeline.stages"
   | "pipeline.codec"
   | "pipeline.bottleneckWidth"
+  | "pipeline.gradientBits"
   | "pipeline.sideWidth"
   | "train.sequencesPerMicrobatch"
   | "train.microbatchesPerStep"
@@ -75,6 +76,7 @@ function preset(parts: PresetParts): Preset {
     "pipeline.stages": parts.pipeline[0],
     "pipeline.codec": parts.pipeline[1],
     "pipeline.bottleneckWidth": parts.pipeline[2],
+    "pipeline.gradientBits": parts.pipeline[1] === "iota" ? defaultGradientBits : gradientBits,
     "pipeline.sideWidth": parts.pipeline[3],
     "train.sequencesPerMicrobatch": parts.batch[0],
     "train.microbatchesPerStep": parts.batch[1],
@@ -93,6 +95,7 @@ function preset(parts: PresetParts): Preset {
   };
 }
 
+const gradientBits = 7; // 8 values of a gradient and their scale then take 8 bytes, as forward with a token's id
 const measured = 0; // steps of a round: as many as links and machines need
 const averaging = [1, 0] as const;
 const diloco = [0.7, 0.9] as const;

@@ -6,9 +6,10 @@
 import { attention, attentionBackward, type AttentionSettings, rotate } from "./attention_ops.ts";
 import type { AttentionSizes } from "../attention_sizes.ts";
 import { gemm, type GemmOptions } from "./gemm_ops.ts";
-import { type GemmChoice, type GemmKind, hardwareGemm, softwareGemm } from "./generate/gemm_settings.ts";
+import { choiceWithin, type GemmChoice, type GemmKind, hardwareGemm, softwareGemm } from "./generate/gemm_settings.ts";
 import { bfloat16Decode, bfloat16Encode } from "./bfloat16_ops.ts";
 import { codesDecode, codesEncode } from "./codes_ops.ts";
+import type { GpuDevice } from "./device.ts";
 import { floatBits, type Kernels, type KernelSource } from "./kernel.ts";
 import {
   type AttentionGradientTensors,
@@ -56,9 +57,11 @@ export const hardwareKernels: KernelSettings = {
   rows: "perWorkgroup",
 };
 
-/** What an adapter's kernels use unless it was tuned. */
-export const kernelsFor = ({ isSoftware }: { isSoftware: boolean }): KernelSettings =>
-  isSoftware ? softwareKernels : hardwareKernels;
+/** What a device's kernels use unless it was tuned. */
+export function kernelsFor({ adapter, device }: Pick<GpuDevice, "adapter" | "device">): KernelSettings {
+  const settings = adapter.isSoftware ? softwareKernels : hardwareKernels;
+  return { ...settings, gemm: choiceWithin(settings.gemm, device.limits) };
+}
 
 const mapLanes = 32; // the workgroup size written in the element-wise kernels
 const rowsPerLaneGroup = 8; // ROW_GROUP of row_per_lane.wgsl

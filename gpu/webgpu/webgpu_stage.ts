@@ -43,7 +43,7 @@ export class WebGpuStageDevice implements StageDevice {
   readonly #building: BuildScope;
 
   constructor(gpu: GpuDevice, options: WebGpuStageOptions) {
-    const settings = options.settings ?? kernelsFor(gpu.adapter);
+    const settings = options.settings ?? kernelsFor(gpu);
     this.adapter = gpu.adapter;
     this.buffers = new StageBuffers(gpu, { partBytes: options.partBytes });
     this.ops = new Ops(options.kernels ?? new Kernels(gpu), settings);

@@ -16,7 +16,7 @@ import { type GpuDevice, openGpuDevice } from "../../gpu/webgpu/device.ts";
 import type { GemmKind } from "../../gpu/webgpu/generate/gemm_settings.ts";
 import { Kernels } from "../../gpu/webgpu/kernel.ts";
 import type { Dispatch } from "../../gpu/stage_ops.ts";
-import { hardwareKernels, Ops, softwareKernels } from "../../gpu/webgpu/ops.ts";
+import { kernelsFor, Ops } from "../../gpu/webgpu/ops.ts";
 import { createWebGpuStage } from "../../gpu/webgpu/webgpu_stage.ts";
 import { parametersOf, specAt, specsOf, tinyConfig, tokensOf } from "../support/tiny_model.ts";
 
@@ -96,7 +96,7 @@ function linearSizes(spec: StageSpec): { inWidth: number; outWidth: number }[] {
 }
 
 async function measureGemms(gpu: GpuDevice, kernels: Kernels, spec: StageSpec): Promise<GemmFigure[]> {
-  const ops = new Ops(kernels, gpu.adapter.isSoftware ? softwareKernels : hardwareKernels);
+  const ops = new Ops(kernels, kernelsFor(gpu));
   const rows = spec.sequences * spec.model.contextLength;
   const figures: GemmFigure[] = [];
   for (const { inWidth, outWidth } of linearSizes(spec)) {

@@ -56,14 +56,16 @@ const largeTiles: GemmSettings = {
   ...{ family: "shared", lanesX: 16, lanesY: 16, depth: 8 },
   ...{ rows: 8, columnVectors: 2 },
 };
+/** A little more than the 16 KiB of workgroup memory that every adapter has. */
+const deepTiles: GemmSettings = { ...largeTiles, depth: 16, sums: "scalars" };
 const middleTiles: GemmSettings = {
   ...{ family: "shared", lanesX: 16, lanesY: 16, depth: 16 },
   ...{ rows: 4, columnVectors: 1 },
 };
 const smallTiles: GemmSettings = { ...middleTiles, lanesX: 8, lanesY: 8 };
 
-/** Measured on an H200 (tests/bench/LOG.md). They work everywhere; what is fastest differs from GPU to GPU (../tuning). */
-export const hardwareGemm: GemmChoice = sameForAll(largeTiles, middleTiles, smallTiles);
+/** Measured on an H200 (tests/bench/LOG.md). All but the first work everywhere; what is fastest differs (../tuning). */
+export const hardwareGemm: GemmChoice = sameForAll(deepTiles, largeTiles, middleTiles, smallTiles);
 
 export const fullDevice = 256; // workgroups: two for each processor of the largest GPUs
 
@@ -101,5 +103,25 @@ export function gemmNeeds(settings: GemmSettings): { invocations: number; workgr
   return {
     invocations: settings.lanesX * settings.lanesY,
     workgroupBytes: 4 * settings.depth * (rows + columns + 8 * linePadding),
+  };
+}
+
+export type GemmLimits = Pick<
+  GPUSupportedLimits,
+  "maxComputeInvocationsPerWorkgroup" | "maxComputeWorkgroupStorageSize"
+>;
+
+export function fitsLimits(settings: GemmSettings, limits: GemmLimits): boolean {
+  const { invocations, workgroupBytes } = gemmNeeds(settings);
+  return invocations <= limits.maxComputeInvocationsPerWorkgroup &&
+    workgroupBytes <= limits.maxComputeWorkgroupStorageSize;
+}
+
+export function choiceWithin(choice: GemmChoice, limits: GemmLimits): GemmChoice {
+  const within = (kind: GemmKind) => choice[kind].filter((settings) => fitsLimits(settings, limits));
+  return {
+    forward: within("forward"),
+    inputGradient: within("inputGradient"),
+    weightGradient: within("weightGradient"),
   };
 }

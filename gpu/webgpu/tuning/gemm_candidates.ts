@@ -2,9 +2,10 @@
 
 import { present } from "../../../core/assert.ts";
 import {
+  fitsLimits,
   type GemmChoice,
   type GemmKind,
-  gemmNeeds,
+  type GemmLimits,
   type GemmSettings,
   gemmTile,
   hardwareGemm,
@@ -14,14 +15,15 @@ import {
 
 export interface GemmRoom {
   readonly isSoftware: boolean;
-  readonly limits: Pick<GPUSupportedLimits, "maxComputeInvocationsPerWorkgroup" | "maxComputeWorkgroupStorageSize">;
+  readonly limits: GemmLimits;
 }
 
 /** The default comes first. Barriers cost too much on software adapters, so tiles are left out there. */
 export function gemmCandidates(kind: GemmKind, room: GemmRoom): GemmSettings[] {
-  const first = present(standardChoice(room)[kind][0], "each product has a setting");
-  const others = (room.isSoftware ? softwareCandidates() : hardwareCandidates()).filter((each) => !isSame(each, first));
-  return [first, ...others].filter((each) => fits(each, room));
+  const fits = (settings: GemmSettings) => fitsLimits(settings, room.limits);
+  const first = present(standardChoice(room)[kind].find(fits), "each product has a setting that works everywhere");
+  const others = room.isSoftware ? softwareCandidates() : hardwareCandidates();
+  return [first, ...others.filter((each) => fits(each) && !isSame(each, first))];
 }
 
 const standardChoice = ({ isSoftware }: Pick<GemmRoom, "isSoftware">) => isSoftware ? softwareGemm : hardwareGemm;
@@ -41,13 +43,6 @@ export function choiceWith(
     inputGradient: chosen("inputGradient"),
     weightGradient: chosen("weightGradient"),
   };
-}
-
-/** Within the adapter's limits. */
-export function fits(settings: GemmSettings, { limits }: GemmRoom): boolean {
-  const { invocations, workgroupBytes } = gemmNeeds(settings);
-  return invocations <= limits.maxComputeInvocationsPerWorkgroup &&
-    workgroupBytes <= limits.maxComputeWorkgroupStorageSize;
 }
 
 const isSame = (a: GemmSettings, b: GemmSettings): boolean =>

@@ -289,18 +289,18 @@ Deno.test("Configuration: the output is a TOML file that gives the same configur
   }
 });
 
-Deno.test("Configuration: sides are beside the size's own wire, not beside whole streams or a width that is given", () => {
-  const sideWith = (overrides: Record<string, unknown>) =>
-    resolved(resolveConfig({ size: "tiny", overrides })).config.pipeline.sideWidth ?? 0;
-  assertEquals(sideWith({}), 64);
-  assertEquals(sideWith({ "model.width": 32 }), 32);
-  for (const key of ["pipeline.codec", "pipeline.boundaries"]) {
-    assertEquals(sideWith({ [key]: key === "pipeline.codec" ? "none" : "1=none 2=none" }), 0, key);
+Deno.test("Configuration: sides and bits of gradients go with the size's own wire, not with a width that is given", () => {
+  const tiny = (overrides: Record<string, unknown>) => resolved(resolveConfig({ size: "tiny", overrides })).config;
+  const wireWith = (overrides: Record<string, unknown>) => {
+    const { sideWidth = 0, gradientBits = 8 } = tiny(overrides).pipeline;
+    return [sideWidth, gradientBits];
+  };
+  assertEquals([wireWith({}), wireWith({ "model.width": 32 })], [[64, 7], [32, 7]]);
+  for (const own of [["codec", "none"], ["boundaries", "1=none 2=none"], ["stages", 1], ["bottleneckWidth", 24]]) {
+    assertEquals(wireWith({ [`pipeline.${own[0]}`]: own[1] }), [0, 8], "the last as in files that know neither");
   }
-  assertEquals(sideWith({ "pipeline.stages": 1 }), 0);
-  assertEquals(sideWith({ "pipeline.bottleneckWidth": 24 }), 0, "as in files that know no sides");
-  assertEquals(sideWith({ "pipeline.bottleneckWidth": 24, "pipeline.sideWidth": 8 }), 8);
-  const { config } = resolved(resolveConfig({ size: "tiny", overrides: { "pipeline.sideWidth": 0 } }));
+  assertEquals(wireWith({ "pipeline.bottleneckWidth": 24, "pipeline.sideWidth": 8 }), [8, 8]);
+  const config = tiny({ "pipeline.sideWidth": 0, "pipeline.gradientBits": 8 });
   assertEquals(resolved(resolveConfig({ file: config as unknown as Record<string, unknown> })).config, config);
 });
 

@@ -145,7 +145,7 @@ for (const size of large) {
         return buffers.readFloats(range, count);
       };
       try {
-        await checkWide({ ops: new Ops(kernels, kernelsFor(gpu.adapter)), buffers, result }, test);
+        await checkWide({ ops: new Ops(kernels, kernelsFor(gpu)), buffers, result }, test);
       } finally {
         buffers.destroy();
       }

@@ -91,7 +91,7 @@ gpuTest("Stage fit: paper asks for the bytes that the real device is asked for",
 });
 
 gpuTest("Gemm speed: a short budget gives a rate of the whole product", async ({ gpu }) => {
-  const { flopsPerSecond, width, measuredMs } = await measureGpuGemm({ gpu, settings: kernelsFor(gpu.adapter) }, {
+  const { flopsPerSecond, width, measuredMs } = await measureGpuGemm({ gpu, settings: kernelsFor(gpu) }, {
     budgetMs: 50,
   });
   assert(flopsPerSecond > 0 && Number.isFinite(flopsPerSecond));

@@ -6,7 +6,13 @@ import { choiceWith, gemmCandidates } from "../../../gpu/webgpu/tuning/gemm_cand
 import { openProducts } from "../../../gpu/webgpu/tuning/gemm_products.ts";
 import { choiceOf, tuneGemm } from "../../../gpu/webgpu/tuning/tune_gemm.ts";
 import { tunedKernels } from "../../../gpu/webgpu/tuning/tuned.ts";
-import { gemmKinds, type GemmSettings, hardwareGemm, sameForAll } from "../../../gpu/webgpu/generate/gemm_settings.ts";
+import {
+  choiceWithin,
+  gemmKinds,
+  type GemmSettings,
+  hardwareGemm,
+  sameForAll,
+} from "../../../gpu/webgpu/generate/gemm_settings.ts";
 import { kernelsFor } from "../../../gpu/webgpu/ops.ts";
 import { gpuTest } from "../../support/gpu_adapter.ts";
 
@@ -55,7 +61,8 @@ Deno.test("Tuning: the default stays where another setting is faster by less tha
   assertEquals((await fastestOf([{ name: "standard", ms: [10, 10] }, { name: "a", ms: [9.9, 9.8] }])).best, "standard");
 });
 
-const limits = { maxComputeInvocationsPerWorkgroup: 256, maxComputeWorkgroupStorageSize: 16_384 };
+const least = { maxComputeInvocationsPerWorkgroup: 256, maxComputeWorkgroupStorageSize: 16_384 }; // of every adapter
+const limits = { ...least, maxComputeWorkgroupStorageSize: 32_768 };
 
 Deno.test("Tuning: only settings within an adapter's limits are candidates, the default first", () => {
   for (const kind of gemmKinds) {
@@ -67,23 +74,26 @@ Deno.test("Tuning: only settings within an adapter's limits are candidates, the 
       limits: { ...limits, maxComputeInvocationsPerWorkgroup: 64 },
     });
     assert(small.length > 0 && small.length < all.length);
+    const [, second] = hardwareGemm[kind];
+    assertEquals(gemmCandidates(kind, { isSoftware: false, limits: least })[0], second);
+    assertEquals(choiceWithin(hardwareGemm, least)[kind], hardwareGemm[kind].slice(1));
   }
 });
 
 Deno.test("Tuning: what is fastest for products that fill a device leaves smaller ones their smaller tiles", () => {
-  const [, middle, small] = hardwareGemm.forward as [GemmSettings, GemmSettings, GemmSettings];
+  const [middle, small] = hardwareGemm.forward.slice(-2) as [GemmSettings, GemmSettings];
   const best = { forward: middle, inputGradient: small, weightGradient: hardwareGemm.weightGradient[0]! };
   const choice = choiceWith(best, { isSoftware: false });
   assertEquals(choice.forward, [middle, small]);
   assertEquals(choice.inputGradient, [small]);
-  assertEquals(choice.weightGradient, hardwareGemm.weightGradient);
+  assertEquals(choice.weightGradient, [best.weightGradient, middle, small]);
 });
 
 gpuTest("Tuning: what was kept is used on its adapter, unless it exceeds the adapter's limits", async ({ gpu }) => {
   await Promise.resolve();
   const { name } = gpu.adapter;
   const gemm = sameForAll({ family: "direct", lanes: 8, rows: 4, columnVectors: 1 });
-  const standard = kernelsFor(gpu.adapter);
+  const standard = kernelsFor(gpu);
   assertEquals(tunedKernels(gpu, { [name]: gemm }), { ...standard, gemm });
   assertEquals(tunedKernels(gpu, { other: gemm }), standard);
   const huge: GemmSettings = { family: "direct", lanes: 65_536, rows: 4, columnVectors: 1 };
