@@ -49,7 +49,7 @@ export const command: Command = {
     "simulates swarms without computing, and tells in how many rounds validators meet miners that cheat in some of their tasks.",
   examples: [
     "iota experiment codecs --seeds 3",
-    "iota experiment codecs --rows zero,resbm,q5block --steps 100",
+    "iota experiment codecs --rows zero,resbm,q5block --steps 300",
     "iota experiment depth --seeds 3",
     "iota experiment merge --steps 100 --json",
     "iota experiment clasp --seeds 5",
