@@ -8,6 +8,8 @@
  * modelled: TCP repeats them, so to a program they are jitter and, at worst, a reset.
  */
 
+import { present } from "../../core/assert.ts";
+
 export interface LinkShape {
   readonly delayMs: number; // one way
   readonly bytesPerMs: number; // each direction; Infinity: as fast as the machine
@@ -17,10 +19,12 @@ export interface LinkShape {
 
 const number = "(\\d{1,6}(?:\\.\\d{1,3})?)";
 const pattern = new RegExp(
-  `^${number}ms(?:\\s+${number}(k|m|g)bit)?(?:\\s+jitter\\s+${number}ms)?(?:\\s+reset\\s+${number}(s|min))?$`,
+  `^${number}ms(?:\\s+${number}([kmg]bit))?(?:\\s+jitter\\s+${number}ms)?(?:\\s+reset\\s+${number}(s|min))?$`,
 );
-const bitsOf: Readonly<Record<string, number>> = { k: 1e3, m: 1e6, g: 1e9 };
-const msOf: Readonly<Record<string, number>> = { s: 1_000, min: 60_000 };
+/** Of one in the words, in bytes a ms and in ms. */
+const rates: Units = { kbit: 1e3 / 8_000, mbit: 1e6 / 8_000, gbit: 1e9 / 8_000 };
+const lives: Units = { s: 1_000, min: 60_000 };
+type Units = Readonly<Record<string, number>>;
 
 /** Null if the words are not of the grammar, or a rate or life is zero. */
 export function parseLinks(text: string): LinkShape | null {
@@ -28,9 +32,9 @@ export function parseLinks(text: string): LinkShape | null {
   if (delay === undefined) return null;
   const shape: LinkShape = {
     delayMs: Number(delay),
-    bytesPerMs: rate === undefined ? Infinity : Number(rate) * bitsOf[unit!]! / 8 / 1_000,
+    bytesPerMs: rate === undefined ? Infinity : Number(rate) * rates[unit!]!,
     jitterMs: Number(jitter ?? 0),
-    resetMs: life === undefined ? Infinity : Number(life) * msOf[lifeUnit!]!,
+    resetMs: life === undefined ? Infinity : Number(life) * lives[lifeUnit!]!,
   };
   return shape.bytesPerMs > 0 && shape.resetMs > 0 ? shape : null;
 }
@@ -39,10 +43,20 @@ export function parseLinks(text: string): LinkShape | null {
 export function linksText({ delayMs, bytesPerMs, jitterMs, resetMs }: LinkShape): string {
   return [
     `${delayMs}ms`,
-    ...(bytesPerMs === Infinity ? [] : [`${bytesPerMs * 8}kbit`]),
+    ...(bytesPerMs === Infinity ? [] : [inUnits(bytesPerMs, rates)]),
     ...(jitterMs === 0 ? [] : [`jitter ${jitterMs}ms`]),
-    ...(resetMs === Infinity ? [] : [`reset ${resetMs / 1_000}s`]),
+    ...(resetMs === Infinity ? [] : [`reset ${inUnits(resetMs, lives)}`]),
   ].join(" ");
+}
+
+/** In the unit that it was read in, or another that gives the same number. */
+function inUnits(value: number, units: Units): string {
+  const texts = Object.entries(units).map(([unit, size]) => ({ count: (value / size).toFixed(3), unit, size }));
+  const { count, unit } = present(
+    texts.find(({ count, size }) => Number(count) * size === value && Number(count) < 1e6),
+    "a number of the grammar has three decimals at most",
+  );
+  return `${Number(count)}${unit}`;
 }
 
 /** One direction of a line: what is sent waits for what was sent before, and arrives in order. */

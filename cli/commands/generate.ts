@@ -51,7 +51,7 @@ export const command: Command = {
     },
     deviceOption,
   ],
-  rights: { read: ["--run"] },
+  rights: { read: ["--run", "--data"] },
   async run(context) {
     const { runGenerate } = await import("../generate/run_generate.ts");
     return await runGenerate(context);

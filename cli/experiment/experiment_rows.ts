@@ -20,7 +20,7 @@ export interface ExperimentRow {
   readonly loss: number; // mean over seeds
   readonly gap: number;
   readonly standardError: number | null; // of the gap; null: one seed
-  readonly utility: number | null; // of its wires; null: no row's wires say nothing
+  readonly utility: number | null; // of its wires; null: no row's wires say nothing, or they are worth nothing
   readonly seeds: number;
 }
 
@@ -38,6 +38,7 @@ export function rowsOf(results: readonly RowResults[]): ExperimentRow[] {
     const zero = relatives.find(({ row }) => row.wires === "zero");
     const gaps = ofSeeds.map(({ loss }, i) => loss - control.ofSeeds[i]!.loss);
     const { bytesForward, bytesBackward } = ofSeeds[0]!;
+    const worth = zero === undefined ? 0 : lossOf(zero) - lossOf(control);
     return {
       ...{ name, bytesForward, bytesBackward },
       mergeBytesPerParameter: meanOf(ofSeeds.map((run) => run.mergeBytesPerParameter)),
@@ -45,7 +46,7 @@ export function rowsOf(results: readonly RowResults[]): ExperimentRow[] {
       loss: lossOf(result),
       gap: meanOf(gaps),
       standardError: standardErrorOf(gaps),
-      utility: zero === undefined ? null : (lossOf(zero) - lossOf(result)) / (lossOf(zero) - lossOf(control)),
+      utility: zero === undefined || worth === 0 ? null : (lossOf(zero) - lossOf(result)) / worth,
       seeds: ofSeeds.length,
     };
   });

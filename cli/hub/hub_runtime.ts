@@ -7,10 +7,10 @@
  */
 
 import { present, unreachable } from "../../core/assert.ts";
-import { noScale, type Wire, type WireScale } from "../../core/codec/wire.ts";
+import { badScale, noScale, type Wire, type WireScale } from "../../core/codec/wire.ts";
 import { changesBetween } from "../../core/config/change.ts";
 import type { RunConfig } from "../../core/config/config.ts";
-import { type BlobHash, type BlobRef, type MicrobatchId, type NodeId, partsOf } from "../../core/ids.ts";
+import type { BlobHash, BlobRef, MicrobatchId, NodeId } from "../../core/ids.ts";
 import { taskOutput } from "../../core/model/stage_wires.ts";
 import type { Attachment, OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
 import { heldSegments } from "../../core/orchestrator/closing.ts";
@@ -217,13 +217,16 @@ export class HubRuntime<Held, Sent> {
     this.enqueue({ type: "messageReceived", node, role, message, segments, scale: this.#scaleOf(received) });
   }
 
-  /** The scale of a result's wire; a result has at most one. */
-  #scaleOf({ message, segments: [content] }: { message: NodeMessage; segments: readonly Held[] }): WireScale {
+  /** The scale of a result's wire; a result has at most one. Of a task that the sender does not hold nothing is computed. */
+  #scaleOf(
+    { peer, message, segments: [content] }: Extract<HubEvent<NodeMessage, Held>, { type: "message" }>,
+  ): WireScale {
     if (message.type !== "taskDone" || content === undefined) return noScale;
-    const { stage, direction, microbatch } = partsOf(message.task);
-    const spec = this.state.stages[stage];
-    const wire = spec === undefined ? null : taskOutput(spec, direction);
-    return wire === null ? noScale : this.#edges.scaleOf(wire, content, microbatch);
+    const item = this.state.work?.leased.get(message.task);
+    if (item === undefined || !item.leases.some(({ node }) => node === peer)) return badScale;
+    const spec = present(this.state.stages[item.stage], "an item's stage exists");
+    const wire = taskOutput(spec, item.direction);
+    return wire === null ? noScale : this.#edges.scaleOf(wire, content, item.microbatch);
   }
 
   #left(node: NodeId): void {

@@ -10,7 +10,7 @@ export type Settings = Readonly<Partial<Record<KnobPath, KnobValue>>>;
 /** Nobody is slow here: deadlines must not pass while the one device computes for others. */
 export const patience = { "limits.leaseMs": 3_600_000, "limits.mergePhaseMs": 3_600_000 };
 
-/** Later settings win: common ones, own ones, those that were typed, fixed ones. */
+/** Later settings win: common ones, own ones, those that were typed, fixed ones. Own ones cannot be typed: rows are named by them. */
 export function configOf(
   { common, own = () => ({}), input, fixed }: GivenSettings,
 ): RunConfig {
@@ -18,7 +18,9 @@ export function configOf(
   const of = (settings: Settings) =>
     resolveConfig({ ...given, overrides: { "swarm.validators": 0, ...common, ...settings, ...overrides, ...fixed } });
   const plain = of({});
-  const resolved = plain.ok ? of(own(plain.config.model.width)) : plain;
+  const settings = plain.ok ? own(plain.config.model.width) : {};
+  refuseClash(settings, overrides ?? {});
+  const resolved = plain.ok ? of(settings) : plain;
   if (resolved.ok) return resolved.config;
   throw new UsageError(resolved.problems.map(({ text }) => text).join("\n"), {
     next: "See every setting with its value and meaning: iota config show",
@@ -30,4 +32,15 @@ export interface GivenSettings {
   readonly own?: (width: number) => Settings; // of a model of this width
   readonly input: ResolveInput;
   readonly fixed: Settings;
+}
+
+function refuseClash(own: Settings, typed: Readonly<Record<string, unknown>>): void {
+  const clash = Object.keys(typed).find((path) =>
+    path in own || (path === "pipeline.boundaries" && "pipeline.codec" in own)
+  );
+  if (clash === undefined) return;
+  throw new UsageError(
+    `Cannot use ${clash} as rows of this experiment differ in it: current value is ${String(typed[clash])}`,
+    { next: "Leave it out, or choose other rows with --rows" },
+  );
 }

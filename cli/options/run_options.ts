@@ -154,7 +154,7 @@ export async function overridesOf(
   const text = options.text("set");
   if (text === undefined) return overrides;
   const { valueFromText } = await import("../../core/config/parse.ts");
-  for (const entry of text.split(",")) {
+  for (const entry of text.split(/,(?=\s*[A-Za-z])/)) { // a value may have commas before numbers: boundaries
     const at = entry.indexOf("=");
     if (at <= 0) {
       throw new UsageError(`Cannot use --set as each entry must be PATH=VALUE: current value is '${entry}'`, {

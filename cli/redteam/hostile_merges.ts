@@ -13,28 +13,38 @@ import type { MemoryHubBlobs } from "../lab/memory_hub_blobs.ts";
 export const reportsNorm = (change: (squareSum: number) => number): Hostile =>
   instead("stepSealed", ({ message }) => ({ ...message, gradientSquareSum: change(message.gradientSquareSum) }));
 
-function exchange(store: MemoryHubBlobs, { ref, spoil }: { ref: BlobRef; spoil: Spoil }): BlobRef {
+type Rewrite = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array;
+
+function exchange(store: MemoryHubBlobs, { ref, rewrite }: { ref: BlobRef; rewrite: Rewrite }): BlobRef {
   const stored = store.held.get(ref.hash);
   if (stored === undefined) return ref;
-  const values = floatsOf(stored.slice());
-  spoil(values);
-  const bytes = bytesOfFloats(values);
+  const bytes = rewrite(stored.slice());
   store.held.set(refOf(bytes).hash, bytes);
   return refOf(bytes);
 }
 
-/** Stores and commits another payload than it computed. */
-export const commitsPayload = (spoil: Spoil): Hostile =>
+/** Of bytes that hold float32 values. */
+const spoiling = (spoil: Spoil): Rewrite => (bytes) => {
+  const values = floatsOf(bytes);
+  spoil(values);
+  return bytesOfFloats(values);
+};
+
+/** Stores and commits other bytes than it computed, slice by slice. */
+export const commitsBytes = (rewrite: Rewrite): Hostile =>
   instead("payloadCommitted", ({ message, store }) => {
-    const slices = message.slices.map((ref) => exchange(store, { ref, spoil }));
+    const slices = message.slices.map((ref) => exchange(store, { ref, rewrite }));
     return { ...message, slices, payload: payloadHash(slices) };
   });
+
+/** Stores and commits another payload of float32 than it computed. */
+export const commitsPayload = (spoil: Spoil): Hostile => commitsBytes(spoiling(spoil));
 
 /** A false mean of a slice; the same spoil on two replicas makes two equal results. */
 export const reducesFalsely = (spoil: Spoil): Hostile =>
   instead("sliceReduced", ({ message, store }) => ({
     ...message,
-    result: exchange(store, { ref: message.result, spoil }),
+    result: exchange(store, { ref: message.result, rewrite: spoiling(spoil) }),
   }));
 
 /** Shows and uploads this vector instead of what the outer step gave; every liar with the same value shows the same. */

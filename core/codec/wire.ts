@@ -121,7 +121,7 @@ export function wireRounding(wire: Wire): WireRounding {
   return formatOf(wire).rounding;
 }
 
-/** How large a wire's values are; both are Infinity if any value is NaN or infinite, or an id is of no token. */
+/** How large a wire's values are; both are Infinity if `wireFault` finds one in its bytes. */
 export interface WireScale {
   readonly largest: number; // absolute value
   readonly rms: number; // root mean square
@@ -130,13 +130,14 @@ export interface WireScale {
 /**
  * Two measures, since either alone can be fooled: the largest says nothing about the rest, and the root mean square hides one
  * huge value among many. Zeros for bytes of a wrong length, which have no values: their sender is refused for that
- * (orchestrator/step/result_check.ts, which also defines the plausible scales).
+ * (orchestrator/step/result_check.ts, which also defines the plausible scales). Invariant: whatever a consumer would refuse
+ * (`wireFault`) has no finite scale, or a consumer that refuses it would be blamed for its sender.
  */
 export function wireScale(wire: Wire, bytes: Uint8Array): WireScale {
   if (bytes.length !== wireBytes(wire)) return noScale;
+  if (wireFault(wire, bytes) !== null) return badScale;
   const { largest, squareSum } = formatOf(wire).sums(valuesOfWire(wire, bytes), wire);
-  if (!Number.isFinite(squareSum) || !hasIds(wire, bytes)) return badScale;
-  return { largest, rms: Math.sqrt(squareSum / (wire.rows * wire.width)) };
+  return Number.isFinite(squareSum) ? { largest, rms: Math.sqrt(squareSum / (wire.rows * wire.width)) } : badScale;
 }
 
 /** The scale of a wire that holds something else than finite values, or than its tokens' ids. */

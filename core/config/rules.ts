@@ -11,6 +11,7 @@ import { vectorBytes } from "../model/vector_bytes.ts";
 import { longestAdamStep } from "../train/adam_bound.ts";
 import { neededFrameBytes, valueAt } from "./derive.ts";
 import { type KnobPath, showValue } from "./knob.ts";
+import { knobs } from "./knobs.ts";
 import { isMeasured } from "./round_length.ts";
 
 export interface BrokenRule {
@@ -94,9 +95,13 @@ const shapeRules: readonly Rule[] = [
 const limitRules: readonly Rule[] = [
   {
     fields: ["limits.frameBytes", "train.sequencesPerMicrobatch", "model.contextLength", "validate.heldOutSequences"],
-    text: (config) =>
-      `limits.frameBytes must be at least ${neededFrameBytes(config)} to hold a task: ` +
-      "raise it, or make microbatches or evaluations smaller",
+    text: (config) => {
+      const needed = neededFrameBytes(config);
+      const { max } = knobs["limits.frameBytes"];
+      const smaller = "make microbatches or evaluations smaller, or take a codec of fewer values";
+      return `limits.frameBytes must be at least ${needed} to hold a task: ` +
+        (needed > max ? `as ${max} is the most, ${smaller}` : `raise it, or ${smaller}`);
+    },
     holds: (config) => config.limits.frameBytes >= neededFrameBytes(config),
   },
   {

@@ -9,7 +9,7 @@ import {
   gathersPayload,
   scalesTensors,
 } from "../support/attack/hostile_duties.ts";
-import { commitsPayload } from "../../cli/redteam/hostile_merges.ts";
+import { commitsBytes, commitsPayload } from "../../cli/redteam/hostile_merges.ts";
 import { allOf, oneOf, times } from "../../cli/redteam/hostile_wires.ts";
 
 const rows = (): readonly Row[] => [
@@ -51,6 +51,54 @@ const rows = (): readonly Row[] => [
 ];
 
 testAttacks("payloads", rows);
+
+const int8BlockBytes = 66; // a scale as a bfloat16 number, and 64 codes
+const absurd = [0x80, 0x6c]; // 2^90
+
+/** Every second block has this scale, and no codes or its own. */
+const blocks = (scale: readonly number[], { codes }: { codes: "none" | "own" }) =>
+  commitsBytes((bytes) => {
+    for (let at = 0; at < bytes.length; at += 2 * int8BlockBytes) {
+      if (codes === "none") bytes.fill(0, at, at + int8BlockBytes);
+      bytes.set(scale, at);
+    }
+    return bytes;
+  });
+
+/** Payloads are added in steps of the largest scale, so one that no code needs would erase what the others have learned. */
+const ofInt8 = (): readonly Row[] =>
+  ([
+    {
+      name: "a scale of 2^90 and no codes, in every second block",
+      isQuick: true,
+      hostile: blocks(absurd, { codes: "none" }),
+    },
+    { name: "a scale of 2^90 in every second block", hostile: blocks(absurd, { codes: "own" }) },
+    { name: "a scale that is NaN in every second block", hostile: blocks([0xc0, 0x7f], { codes: "own" }) },
+    { name: "a length of one block less", hostile: commitsBytes((bytes) => bytes.slice(0, -int8BlockBytes)) },
+    {
+      name: "codes of one and scales 126 times as large",
+      hostile: commitsBytes((bytes) => {
+        for (let at = 0; at < bytes.length; at += int8BlockBytes) {
+          const codes = new Int8Array(bytes.buffer, at + 2, Math.min(int8BlockBytes, bytes.length - at) - 2);
+          codes.forEach((code, i) => codes[i] = Math.round(code / 126));
+          if (bytes[at + 1]! > 0) bytes[at + 1]! += 3; // 2^6 times as large
+        }
+        return bytes;
+      }),
+    },
+  ] as const).flatMap(({ hostile, ...row }) =>
+    (["hub", "replicas"] as const).map((reducers): Row => ({
+      ...row,
+      name: `${row.name}, reduced by ${reducers}`,
+      payload: "int8",
+      culprit: "named",
+      reducers,
+      miners: [{ stage: 0, hostile }],
+    }))
+  );
+
+testAttacks("payloads of int8", ofInt8);
 
 /** Within every bound for a payload by itself; its shape and direction among its peers tell (payload_weights.ts). */
 const plausible = (): readonly Row[] => [

@@ -18,8 +18,10 @@ import {
   codesOffByOne,
   everyNthRow,
   forgesIds,
+  namesHugeMicrobatch,
   onlyLargest,
   sendsPattern,
+  sendsUndefinedCode,
   shoutsWhenLarge,
   tamed,
 } from "../support/attack/hostile_values.ts";
@@ -50,6 +52,24 @@ const rows = (): readonly Row[] => [
     name: "ids of no token in a forward wire",
     sideWidth: 8,
     miners: [{ stage: 0, hostile: forgesIds((id, vocabSize) => id + vocabSize) }],
+  },
+  {
+    name: "a code that no encoder writes in a gradient of the tail",
+    isQuick: true,
+    gradientBits: 8,
+    miners: [{ stage: 2, hostile: sendsUndefinedCode }],
+  },
+  {
+    name: "a code that no encoder writes in a gradient of the middle, of two replicas",
+    gradientBits: 4,
+    replicas: 2,
+    miners: [{ stage: 1, hostile: sendsUndefinedCode }],
+  },
+  {
+    name: "results of a microbatch that no dataset has",
+    isQuick: true,
+    sideWidth: 8,
+    miners: [{ stage: 0, hostile: namesHugeMicrobatch }],
   },
   { name: "a forward wire of huge finite values", miners: [{ stage: 1, hostile: spoilsForward(allOf(3e38)) }] },
   {

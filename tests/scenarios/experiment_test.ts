@@ -177,6 +177,14 @@ Deno.test("Experiment: an unknown name or a wrong setting is refused before anyt
   const wrong = new FakeHost();
   assertEquals(await main(["experiment", "codecs", "--set", "train.learningRate=-1"], wrong, commandTable), 2);
   assertStringIncludes(wrong.written.stderr, "train.learningRate");
+  for (const own of ["pipeline.codec=none", "pipeline.boundaries=1=none, 2=iota:8", "pipeline.sideWidth=8"]) {
+    const clash = new FakeHost();
+    assertEquals(await main(["experiment", "codecs", "--set", own], clash, commandTable), 2);
+    assertStringIncludes(
+      clash.written.stderr,
+      `Cannot use ${own.split("=")[0]} as rows of this experiment differ in it`,
+    );
+  }
 });
 
 Deno.test("Experiment: audits meet cheats as often as arithmetic says, whatever the share and the stage", async () => {

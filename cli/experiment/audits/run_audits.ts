@@ -27,7 +27,7 @@ export async function runAudits(context: CommandContext): Promise<number> {
   const configsOf = (stepsPerRound: number): RunConfig[] =>
     seeds.map((seed) =>
       configOf({
-        ...{ common, own: () => ({ "train.stepsPerRound": stepsPerRound }), input },
+        ...{ common: { ...common, "train.stepsPerRound": stepsPerRound }, input },
         fixed: { seed, "swarm.gatherMs": gatherMs },
       })
     );

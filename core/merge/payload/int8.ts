@@ -11,7 +11,7 @@ import { type Parsed, parsed, refused } from "../../fault.ts";
 import { inUnits, type LongWork } from "../../long_work.ts";
 import { type PayloadStats, unreadable } from "../payload_stats.ts";
 import { type Shares, sharesOf, stepFor, termBits, toInteger } from "./integer_sum.ts";
-import { isLevel, largestFloat, levelAbove, valueOfLevel } from "./level.ts";
+import { firstNormal, isLevel, largestFloat, levelAbove, valueOfLevel } from "./level.ts";
 import type { ByteBounds, EncodeInput, PayloadCodec, WeightedSlice } from "./payload_codec.ts";
 
 const blockValues = 64;
@@ -19,6 +19,7 @@ const scaleBytes = 2;
 const blockBytes = scaleBytes + blockValues;
 const largestCode = 127;
 const largestRead = 128; // no encoder writes -128, but it is a number like the others
+const leastLargest = 64; // an encoder's largest is 126 or 127
 const codeBits = 7;
 const blocksInUnit = 2 ** 13; // a few milliseconds
 
@@ -56,6 +57,12 @@ const scaleAt = (bytes: Uint8Array, start: number): number => bytes[start]! | (b
 
 /** Whether every code of such a scale is a float32. */
 const isScale = (level: number): boolean => isLevel(level) && valueOfLevel(level) * largestRead <= largestFloat;
+
+/**
+ * Whether a block's scale is no larger than its largest code needs. Payloads are added in steps of the largest scale, so one far
+ * above its own codes, which count for nothing, would round everyone else's values to zero.
+ */
+const isFitting = (level: number, largestHere: number): boolean => level < firstNormal || largestHere >= leastLargest;
 
 function* encode({ values }: EncodeInput): LongWork<Uint8Array> {
   const bytes = new Uint8Array(exactly(values.length).most);
@@ -104,7 +111,7 @@ function* inspect(payload: Uint8Array, values: number): LongWork<PayloadStats> {
         squares += codes[i]! * codes[i]!;
         largestHere = Math.max(largestHere, Math.abs(codes[i]!));
       }
-      isPayload = isScale(level);
+      isPayload = isScale(level) && isFitting(level, largestHere);
       if (!isPayload) continue;
       const scale = valueOfLevel(level);
       squareSum += scale * scale * squares;
@@ -126,14 +133,16 @@ function* average(slices: readonly WeightedSlice[]): LongWork<Parsed<Uint8Array>
   }
   const mean = new Uint8Array(bytes);
   const sums = new BlockSums(slices, shares.value);
-  let isFinite = true;
+  let isReadable = true;
   yield* inUnits(
     { total: Math.ceil(values / blockValues), unit: Math.max(1, Math.ceil(blocksInUnit / slices.length)) },
     (first, last) => {
-      for (let block = first; isFinite && block < last; block++) isFinite = sums.mean(block, mean);
+      for (let block = first; isReadable && block < last; block++) isReadable = sums.mean(block, mean);
     },
   );
-  if (!isFinite) return refused("badNumbers", "Cannot average slices as one has a scale that is not a finite number");
+  if (!isReadable) {
+    return refused("badNumbers", "Cannot average slices as each scale must be finite and fit its codes: one does not");
+  }
   return parsed(slices.length === 1 && only!.scale === 1 ? only!.payload : mean); // rounding it again may change it
 }
 
@@ -153,7 +162,7 @@ class BlockSums {
     this.#terms = new Float64Array(slices.length);
   }
 
-  /** Writes the block's mean. False: a scale is not finite. */
+  /** Writes the block's mean. False: a scale is none, or larger than its codes need. */
   mean(block: number, bytes: Uint8Array): boolean {
     const [inputs, terms] = [this.#inputs, this.#terms];
     const start = block * blockBytes;
@@ -169,9 +178,15 @@ class BlockSums {
     const first = start + scaleBytes;
     const sums = this.#sums.subarray(0, Math.min(blockValues, bytes.length - first)).fill(0);
     for (let j = 0; j < inputs.length; j++) {
-      const { codes } = inputs[j]!;
+      const { bytes: payload, codes } = inputs[j]!;
       const term = toInteger(terms[j]! / step);
-      for (let i = 0; i < sums.length; i++) sums[i]! += term * codes[first + i]!;
+      let largestHere = 0;
+      for (let i = 0; i < sums.length; i++) {
+        const code = codes[first + i]!;
+        sums[i]! += term * code;
+        largestHere = Math.max(largestHere, Math.abs(code));
+      }
+      if (!isFitting(scaleAt(payload, start), largestHere)) return false;
     }
     writeBlock(bytes, { at: start, values: sums, unit: step / this.#total });
     return true;

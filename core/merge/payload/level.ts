@@ -8,6 +8,7 @@ const pattern = new Uint32Array(one.buffer);
 
 export const levelBits = 15;
 export const largestFloat = 2 ** 128 - 2 ** 104; // of float32
+export const firstNormal = 0x80; // lower ones are at most 2^-126, and coarser
 const firstNonFinite = 0x7f80; // also of a set sign bit: larger
 
 /** The nearest level, ties to even. Of a non-finite value a non-finite level. */

@@ -10,7 +10,7 @@ import { present } from "../../../core/assert.ts";
 import { stageIndex } from "../../../core/ids.ts";
 import type { RunConfig } from "../../../core/config/config.ts";
 import type { GradientBits } from "../../../core/codec/codec_names.ts";
-import type { Reducers } from "../../../core/merge/payload/payload_codec_names.ts";
+import type { PayloadCodecName, Reducers } from "../../../core/merge/payload/payload_codec_names.ts";
 import type { MinerRecord } from "../../../core/miner/event.ts";
 import type { OrchestratorState } from "../../../core/orchestrator/state.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
@@ -59,6 +59,7 @@ export interface Attack {
   readonly trials?: number; // stages a round whose payloads are tried, default: 1
   readonly gradientBits?: GradientBits; // on wires of 5-bit codes; default: wires of codec iota
   readonly sideWidth?: number; // values that stages keep of each token, whose ids then cross; default: 0
+  readonly payload?: PayloadCodecName; // default: float32
   readonly reducers?: Reducers; // of payloads, default: the hub, as stages are small
   readonly slownessOf?: (place: number) => number; // of the miner at this place, default: 1, its passes take their usual time
   readonly meddle?: (swarm: LocalSwarm, miners: readonly string[], validators: readonly string[]) => void; // every tick
@@ -93,6 +94,7 @@ function configFor(
     trials = 1,
     gradients = 0.25,
     reducers = "auto",
+    payload = "float32",
     gradientBits,
     sideWidth = 0,
   }: Attack,
@@ -105,7 +107,7 @@ function configFor(
       ...(gradientBits === undefined ? { codec: "iota" } : { codec: "q5block", gradientBits }),
     },
     train: { steps: given, stepsPerRound: given / rounds, ...work },
-    outer: { learningRate: 0.7, momentum: 0.9, reducers },
+    outer: { learningRate: 0.7, momentum: 0.9, reducers, payload },
     swarm: { replicas, validators: Math.max(2, validators.length) },
     validate: { heldOutSequences: 64, trialsPerRound: trials, trialShare: 1000, gradientsPerRound: gradients },
     limits: { leaseMs: deadlineMs, mergePhaseMs: deadlineMs },
@@ -248,15 +250,16 @@ const calmRuns = new Map<string, Promise<Aftermath>>();
 
 /** The same run without hostile nodes; computed once. */
 export function calm(
-  { seed = 1, replicas = 3, width = 32, layers, steps: given, gradientBits, sideWidth = 0 }: Attack = {},
+  { seed = 1, replicas = 3, width = 32, layers, steps: given, payload, gradientBits, sideWidth = 0 }: Attack = {},
 ): Promise<Aftermath> {
-  const key = `${seed} ${replicas} ${width} ${layers} ${given} ${gradientBits} ${sideWidth}`;
+  const key = `${seed} ${replicas} ${width} ${layers} ${given} ${payload} ${gradientBits} ${sideWidth}`;
   const known = calmRuns.get(key) ?? runAttack({
     ...{ seed, replicas },
     width,
     ...(layers === undefined ? {} : { layers }),
     ...(given === undefined ? {} : { steps: given }),
     sideWidth,
+    ...(payload === undefined ? {} : { payload }),
     ...(gradientBits === undefined ? {} : { gradientBits }),
   });
   calmRuns.set(key, known);

@@ -1,8 +1,10 @@
 /** Attackers on wires by values that only a test of this model's shapes would choose: rows of zeros, sizes, patterns, moments. */
 
+import { codesOffset } from "../../../core/codec/scaled_codes.ts";
 import { valuesOfWire, wireIds, withIds } from "../../../core/codec/wire.ts";
+import type { TaskId } from "../../../core/ids.ts";
 import { stageWires } from "../../../core/model/stage_wires.ts";
-import { type Hostile, together } from "../../../cli/redteam/hostile_node.ts";
+import { type Hostile, instead, together } from "../../../cli/redteam/hostile_node.ts";
 import {
   oneOf,
   type Spoil,
@@ -111,4 +113,27 @@ export const forgesIds = (idOf: (id: number, vocabSize: number) => number): Host
       },
     };
   },
+});
+
+/** Honest gradients but for the first code, which is one that no encoder writes. */
+export const sendsUndefinedCode: Hostile = {
+  compute: ({ backward, turnaround }, spec) => {
+    const { inputGradient } = stageWires(spec);
+    if (inputGradient === null) return {};
+    const first = codesOffset({ rows: inputGradient.rows });
+    const changed = (bytes: Uint8Array | null) => bytes?.with(first, 0) ?? null;
+    return {
+      backward: async (...given) => changed(await backward(...given)),
+      turnaround: async (...given) => {
+        const result = await turnaround(...given);
+        return { ...result, gradient: changed(result.gradient) };
+      },
+    };
+  },
+};
+
+/** Names a microbatch of no dataset in the results of its forwards. */
+export const namesHugeMicrobatch: Hostile = instead("taskDone", ({ message }) => {
+  const [, ...rest] = message.task.split(".");
+  return rest.includes("forward") ? { ...message, task: ["9999999999999999", ...rest].join(".") as TaskId } : message;
 });

@@ -99,3 +99,26 @@ for (const codec of Object.values(payloadCodecs)) {
     assert(largest <= fixedBytes, `${largest} bytes at once`);
   });
 }
+
+Deno.test("Payload codec int8: a scale that its block's codes do not need is refused, whatever an encoder writes is read", () => {
+  const { int8 } = payloadCodecs;
+  const inspected = (bytes: Uint8Array, values: number) => atOnce(int8.inspect(bytes, values)).isFinite;
+  const draw = prngOf(4);
+  for (let power = -149; power < 120; power++) {
+    const slice = Float32Array.from({ length: 200 }, () => (draw(2001) - 1000) / 1000 * 2 ** power);
+    const bytes = atOnce(int8.encode({ values: slice, residual: null, embeddings: [] }));
+    assert(inspected(bytes, 200), `values up to 2^${power}`);
+    if (power < -110) continue; // values of no weight
+    const level = bytes[0]! | (bytes[1]! << 8);
+    const withBlock = (scale: number, code: (i: number) => number) => {
+      const changed = bytes.slice();
+      changed.set([scale, scale >>> 8], 0);
+      for (let i = 0; i < 64; i++) changed[2 + i] = code(i);
+      return changed;
+    };
+    assert(!inspected(withBlock(level, () => 0), 200), "no codes");
+    assert(!inspected(withBlock(level, (i) => i % 2 === 0 ? 63 : -63), 200), "codes too small");
+    assert(inspected(withBlock(level, (i) => i === 9 ? -64 : 0), 200), "one code of half the range");
+    assert(inspected(withBlock(0, () => 0), 200), "a block of zeros");
+  }
+});

@@ -123,6 +123,23 @@ Deno.test("Wires: NaN and infinity anywhere are a fault and make the scale infin
   }
 });
 
+Deno.test("Wires: bytes of a peer have a finite scale exactly where their consumer would take them", () => {
+  const below = prngOf(7);
+  for (
+    const wire of wires.flatMap((each) => each.direction === "forward" ? [each, { ...each, vocabSize: 9 }] : [each])
+  ) {
+    const answers = [0, 0];
+    for (let round = 0; round < 200; round++) {
+      const bytes = encodeWire(wire, someValues(wire, below), new Uint32Array(wire.rows).fill(8));
+      for (let i = below(4); i > 0; i--) bytes[below(bytes.length)] = below(2) === 0 ? 0 : below(256);
+      const isTaken = wireFault(wire, bytes) === null;
+      assertEquals(Number.isFinite(wireScale(wire, bytes).rms), isTaken, `${nameOf(wire)} ${bytes.toHex()}`);
+      answers[isTaken ? 0 : 1]! += 1;
+    }
+    assert(answers[0]! > 0, nameOf(wire));
+  }
+});
+
 Deno.test("Wires: largest value and root mean square are those of the decoded values", () => {
   const below = prngOf(3);
   for (const wire of wires) {

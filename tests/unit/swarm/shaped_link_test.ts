@@ -4,6 +4,7 @@ import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { Direction, linksText, mostInFlight, parseLinks } from "../../../cli/chaos/link_shape.ts";
 import { ShapedLink } from "../../../cli/swarm/shaped_link.ts";
 import { systemRandom, systemTimers } from "../../../net/timers.ts";
+import { prngOf } from "../../support/small_prng.ts";
 
 const infinite = { jitterMs: 0, resetMs: Infinity };
 
@@ -37,8 +38,16 @@ Deno.test("Link shape: words are a delay, a rate, jitter and resets, in this ord
 });
 
 Deno.test("Link shape: its text is read as the same shape", () => {
-  for (const words of ["7ms", "40ms 20mbit", "150ms 5mbit jitter 20ms reset 5min", "0.5ms 3kbit"]) {
-    const shape = parseLinks(words)!;
+  const draw = prngOf(3);
+  const number = () => `${1 + draw(10 ** (1 + draw(6)) - 1)}${["", ".5", `.${100 + draw(900)}`][draw(3)]}`;
+  const drawn = Array.from(
+    { length: 2000 },
+    () =>
+      `${number()}ms ${number()}${"kmg"[draw(3)]}bit jitter ${number()}ms reset ${number()}${["s", "min"][draw(2)]}`,
+  );
+  for (const words of ["7ms", "40ms 20mbit", "40ms 1gbit", "1ms 1.009mbit reset 17000min", "0.5ms 3kbit", ...drawn]) {
+    const shape = parseLinks(words);
+    assert(shape !== null, words);
     assertEquals(parseLinks(linksText(shape)), shape, words);
   }
 });
