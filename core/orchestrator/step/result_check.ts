@@ -28,6 +28,7 @@ export type Judgement =
   | { readonly type: "misshapen"; readonly detail: string }
   | { readonly type: "implausible"; readonly doubt: Doubt };
 
+const notFinite = "not finite, or its codes or its tokens' ids are wrong"; // badScale
 const measures = [["largest", "largest"], ["rms", "root mean square"]] as const;
 const wiresForRange = 4; // with fewer, only the first range is available
 const firstRange = 1024; // before training wires are below 10, gradients below 1
@@ -60,7 +61,7 @@ export function judgeResult(
     const { least, most } = rangeOf(state, { item, measure });
     const value = scale[measure];
     if (segments.length === 0 || (value >= least && value <= most)) continue;
-    const found = Number.isFinite(value) ? value.toPrecision(3) : "not finite";
+    const found = Number.isFinite(value) ? value.toPrecision(3) : notFinite;
     const range = `${least.toPrecision(3)} to ${most.toPrecision(3)}`;
     const detail =
       `Cannot accept ${message.task} as the ${words} of its values must be within ${range}: it is ${found}`;
