@@ -43,14 +43,15 @@ export async function main(words: readonly string[], host: Host, table: CommandT
     output.close();
     host.exit(exitCode);
   });
-  let exitCode: number;
   try {
-    exitCode = await dispatch({ words, output, table });
+    const exitCode = await dispatch({ words, output, table });
+    output.close(); // prints the summary, which may fail
+    return exitCode;
   } catch (error) {
-    exitCode = explain(error, { output, verbose: asked("--verbose") });
+    const exitCode = explain(error, { output, verbose: asked("--verbose") });
+    output.close();
+    return exitCode;
   }
-  output.close();
-  return exitCode;
 }
 
 /** Without the words after `--`, which are for another program. */

@@ -96,7 +96,7 @@ export const command: Command = {
     },
   ],
   positionals: { max: 2, placeholder: "PART", choices: ["hub", "step", "gemm", "attention", "wire", "adapter"] },
-  rights: { read: "any", write: "any", net: "any", run: "any", env: "any", sys: ["systemMemoryInfo"] }, // starts peers as processes
+  rights: { read: "any", write: "any", net: "any", run: "any", env: "any", sys: "any" }, // starts peers as processes; whole: confinement.ts
   async run(context) {
     const [name, part] = context.positionals;
     if (name === "peer") return await (await import("../bench/peer.ts")).runPeer(part ?? "");

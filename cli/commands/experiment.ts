@@ -84,9 +84,9 @@ export const command: Command = {
     placeholder: "NAME",
     choices: names,
   },
-  rights: { read: "any", write: "any", env: "any", sys: ["systemMemoryInfo"] },
+  rights: { read: "any", write: "any", env: "any", sys: "any" }, // whole rights: see confinement.ts
   async run(context) {
-    const own = context.positionals[0] ?? "";
+    const own = namedExperiment(context.positionals[0]);
     const runner = ownRunners[own];
     if (runner !== undefined && context.options.text("rows") !== undefined) {
       throw new UsageError(`Cannot use --rows as ${own} has no rows to choose: leave it out`);
@@ -94,3 +94,13 @@ export const command: Command = {
     return await (await (runner ?? training)())(context);
   },
 };
+
+function namedExperiment(name: string | undefined): string {
+  if (name !== undefined && names.includes(name)) return name;
+  throw new UsageError(
+    `Cannot run an experiment as its name must be one of ${names.join(", ")}: ${
+      name === undefined ? "none is given" : `current value is ${name}`
+    }`,
+    { next: "For example: iota experiment codecs --steps 60 --seeds 1" },
+  );
+}

@@ -7,6 +7,7 @@
 
 import type { RunConfig } from "../../core/config/config.ts";
 import { valueAt } from "../../core/config/derive.ts";
+import { originOfSized } from "../../core/config/describe.ts";
 import { type KnobPath, type KnobValue, tomlValue } from "../../core/config/knob.ts";
 import { knobPaths } from "../../core/config/knobs.ts";
 import type { Origins } from "../../core/config/parse.ts";
@@ -60,7 +61,7 @@ export function sourceText(path: KnobPath, { config, origins, file }: Sources): 
       return line === null || line === undefined ? name : `${name}:${line}`;
     }
     case "size":
-      return `size ${config.size}`;
+      return originOfSized(config, path);
     case "default":
       return "default";
   }

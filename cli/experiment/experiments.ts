@@ -245,6 +245,3 @@ export const experiments: Readonly<Record<string, Experiment>> = {
     ],
   },
 };
-
-/** The experiments that train, and `clasp` (clasp/run_clasp.ts), which trains once for each seed and then draws swarms. */
-export const experimentNames: readonly string[] = [...Object.keys(experiments), "clasp"];

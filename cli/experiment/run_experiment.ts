@@ -14,7 +14,7 @@ import { parseLinks } from "../chaos/link_shape.ts";
 import { openDevice } from "../roles/open_device.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
 import { decimal } from "../screen/format.ts";
-import { type Experiment, experimentNames, experiments, type Row } from "./experiments.ts";
+import { type Experiment, experiments, type Row } from "./experiments.ts";
 import { type RowResults, rowsOf, tableOf } from "./experiment_rows.ts";
 import { meanOf } from "./sample_moments.ts";
 import { withLabData } from "../lab/lab_data.ts";
@@ -36,7 +36,10 @@ interface Lab {
 
 export async function runExperiment(context: CommandContext): Promise<number> {
   const { options, output } = context;
-  const experiment = withRows(experimentNamed(context.positionals[0]), options.text("rows"));
+  const experiment = withRows(
+    present(experiments[context.positionals[0] ?? ""], "the command knows the names"),
+    options.text("rows"),
+  );
   const seeds = options.number("seeds") ?? 3;
   const given = await givenRun(context);
   const firstSeed = options.number("seed") ?? 1;
@@ -77,17 +80,6 @@ export async function runExperiment(context: CommandContext): Promise<number> {
     await lab.device.finish();
     await Deno.remove(lab.folder, { recursive: true });
   }
-}
-
-function experimentNamed(name: string | undefined): Experiment {
-  const experiment = name === undefined ? undefined : experiments[name];
-  if (experiment !== undefined) return experiment;
-  throw new UsageError(
-    `Cannot run an experiment as its name must be one of ${experimentNames.join(", ")}: ${
-      name === undefined ? "none is given" : `current value is ${name}`
-    }`,
-    { next: "For example: iota experiment codecs --steps 60 --seeds 1" },
-  );
 }
 
 /** The control, the rows whose names contain one of the words between commas, and the controls of their families. */

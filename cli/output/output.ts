@@ -4,7 +4,7 @@
  * Owns: the two audiences (people, or programs with --json), the summary as the last output on stdout, the log on
  * stderr, and the live screen's use of the terminal. Invariants: in --json mode every line on stdout is JSON; nothing
  * is printed after `close`. A reader that went away (`iota … | head`) is not an error: nothing more goes to stdout and
- * `onReaderGone` is called once.
+ * `onReaderGone` is called once. A full disk behind stdout is an error, and likewise the last thing that is tried there.
  */
 
 import { assert } from "../../core/assert.ts";
@@ -12,6 +12,7 @@ import type { Host } from "../host.ts";
 import { createLog, jsonLine, type Log, type LogFormat, type LogLevel } from "./log.ts";
 import type { KeyboardListener } from "./keyboard.ts";
 import { createPaint, type Paint } from "./paint.ts";
+import { explainRefusal, UserError } from "./errors.ts";
 import type { LiveTerminal, LiveTerminalOptions } from "../screen/terminal.ts";
 import { withoutColour } from "../screen/format.ts";
 import { type SummaryFields, summaryTable } from "./summary_table.ts";
@@ -218,7 +219,15 @@ export class TerminalOutput implements Output {
 
   /** Text on stdout, unchanged. */
   writeOut(text: string): void {
-    if (this.#readerGone || quietly(() => this.host.write("stdout", text))) return;
+    if (this.#readerGone) return;
+    try {
+      if (quietly(() => this.host.write("stdout", text))) return;
+    } catch (error) {
+      this.#readerGone = true; // nothing more is printed, the error's own line included
+      const refusal = explainRefusal(error, { action: "print", value: "standard output" });
+      if (refusal === undefined) throw error;
+      throw new UserError(refusal.message, { next: "Free some space, or send the output elsewhere", cause: error });
+    }
     this.#readerGone = true;
     this.onReaderGone();
   }

@@ -81,7 +81,7 @@ export class Swarm {
     });
   }
 
-  /** Runs to the end of the run; the exit code is the orchestrator's. */
+  /** Runs to the end of the run; the exit code is the orchestrator's, but 1 unless it has finished, whoever stopped it. */
   async run(): Promise<number> {
     const { folder } = this.#options;
     await Deno.mkdir(`${folder}/logs`, { recursive: true });
@@ -98,7 +98,7 @@ export class Swarm {
       const { code, error } = await orchestrator.ended;
       this.#failure ??= error;
       if (this.#failure !== null) throw this.#failure;
-      return this.#summary === null ? 1 : code; // no summary if it was away when the swarm was interrupted
+      return this.#summary?.["finished"] === true ? code : 1; // no summary if it was away when the swarm was interrupted
     } finally {
       this.#projection?.close();
       const isFinished = this.#failure === null && this.#summary?.["finished"] === true;
@@ -127,7 +127,7 @@ export class Swarm {
    */
   interrupt(): void {
     this.#isInterrupted = true;
-    this.#context.output.log.info("Stopping: the work done so far is kept");
+    this.#context.output.log.info("Stopping: what was merged is kept");
     this.#nodes.letGo();
     this.#orchestrator?.process.letGo();
     systemTimers.after(askToStopMs, () => {

@@ -2,7 +2,7 @@
  * A swarm's record of its run over all lives of the orchestrator, for the summary.
  *
  * A restarted orchestrator counts from zero and may repeat steps, merges and audits. Here each step counts once, by the
- * highest one closed, and each audit once, by round, validator, task and outcome. Bounded: audits are kept for the last
+ * highest one closed, and each audit once, by round, validator, task, kind and outcome. Bounded: audits are kept for the last
  * few rounds, which is as far back as a restart goes.
  */
 
@@ -45,6 +45,9 @@ export class SwarmTally {
         return;
       case "stepClosed":
         return this.#onStep(record, nowMs);
+      case "rewound":
+        if (this.#step === null) this.#resumedAtStep = record.toStep;
+        return;
       case "nodeLost":
         this.#reLeases += record.tasksReissued;
         return;
@@ -106,9 +109,9 @@ export class SwarmTally {
     if (this.#validationLast === null || round >= this.#validationLast.round) this.#validationLast = { round, loss };
   }
 
-  #onVerdict({ round, validator, miner, task, passed }: Extract<RunRecord, { type: "verdict" }>): void {
+  #onVerdict({ round, validator, miner, task, passed, gradient }: Extract<RunRecord, { type: "verdict" }>): void {
     const seen = this.#audits.get(round) ?? new Set();
-    const audit = `${validator} ${miner} ${task} ${passed}`; // two outcomes of one audit are both reported
+    const audit = `${validator} ${miner} ${task} ${gradient === undefined} ${passed}`; // two outcomes of one audit are both reported
     if (seen.has(audit)) return;
     this.#audits.set(round, seen.add(audit));
     for (const other of this.#audits.keys()) if (other < round - rememberedRounds) this.#audits.delete(other);

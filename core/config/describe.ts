@@ -8,6 +8,7 @@ import type { RunConfig } from "./config.ts";
 import { valueAt } from "./derive.ts";
 import { type KnobPath, tomlValue } from "./knob.ts";
 import { knobAt, knobPaths } from "./knobs.ts";
+import { isSizedPath, presets, type SizeName } from "./size.ts";
 
 const commentColumn = 36;
 
@@ -19,10 +20,16 @@ export function describeConfig(config: RunConfig, origins: Readonly<Record<KnobP
     const tableOfPath = path.slice(0, Math.max(path.indexOf("."), 0));
     if (tableOfPath !== table) lines.push("", `[${tableOfPath}]`);
     table = tableOfPath;
-    const origin = origins[path] === "size" ? `size ${config.size}` : origins[path];
+    const origin = origins[path] === "size" ? originOfSized(config, path) : origins[path];
     lines.push(describeSetting(config, { path, origin }));
   }
   return lines;
+}
+
+/** Of a value that the size would set: settings that were given may decide it instead (derive.ts). */
+export function originOfSized(config: RunConfig, path: KnobPath): string {
+  const isPreset = isSizedPath(path) && presets[config.size as SizeName][path] === valueAt(config, path);
+  return isPreset ? `size ${config.size}` : "other settings";
 }
 
 /** One line of the file. */

@@ -172,7 +172,7 @@ Deno.test("Experiment: an unknown name or a wrong setting is refused before anyt
   assertEquals(await main(["experiment", "codex"], unknown, commandTable), 2);
   assertStringIncludes(
     unknown.written.stderr,
-    "its name must be one of codecs, narrow, depth, gradients, merge, together, swarm, links, clasp: current value is codex",
+    "its name must be one of codecs, narrow, depth, gradients, merge, together, swarm, links, clasp, zoo, payloads, byzantine, replays, audits: current value is codex",
   );
   const wrong = new FakeHost();
   assertEquals(await main(["experiment", "codecs", "--set", "train.learningRate=-1"], wrong, commandTable), 2);

@@ -15,6 +15,7 @@ export class FakeHost implements Host {
   readonly written: Record<Stream, string> = { stdout: "", stderr: "" };
   readonly exits: number[] = [];
   readerGone = false;
+  isFull = false; // the disk behind stdout
   hasKeyboard = false;
   keyboard: KeyboardListener | null = null; // while keys are read
   #terminal: { columns: number; rows: number } | null;
@@ -40,6 +41,9 @@ export class FakeHost implements Host {
 
   write(stream: Stream, text: string): void {
     if (this.readerGone && stream === "stdout") throw new Deno.errors.BrokenPipe("reader gone");
+    if (this.isFull && stream === "stdout") {
+      throw Object.assign(new Error("No space left on device (os error 28)"), { code: "ENOSPC" });
+    }
     this.written[stream] += text;
   }
 

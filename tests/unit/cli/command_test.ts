@@ -238,6 +238,19 @@ Deno.test("Command line: a command that ends as it was asked to is no error: a s
   assertEquals([stderr.includes("error"), stderr.includes("Stopped: interrupted")], [false, true]);
 });
 
+Deno.test("Command line: a full disk behind stdout is said once, and nothing more is printed there", async () => {
+  for (const words of [["walk"], ["walk", "--json"]]) {
+    const host = new FakeHost();
+    host.isFull = true;
+    const code = await main(words, host, commandThat(({ output }) => (output.answer({ at: 1 }, "lost"), 0)));
+    assertEquals([code, host.written], [1, {
+      stdout: "",
+      stderr: "error Cannot print as the disk must have room: current value is 'standard output'\n" +
+        "next  Free some space, or send the output elsewhere\n",
+    }]);
+  }
+});
+
 Deno.test("Command line: a reader that goes away ends a plain command quietly and interrupts a careful one", async () => {
   const careless = new FakeHost();
   careless.readerGone = true;
