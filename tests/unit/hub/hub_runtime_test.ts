@@ -1,13 +1,14 @@
 /** The hub's runtime over scripted edges: what the machine hears of the network, what becomes of its effects, how a run ends. */
 
 import { assertEquals } from "@std/assert";
-import { noScale } from "../../../core/codec/wire.ts";
+import { badScale, noScale } from "../../../core/codec/wire.ts";
 import { type Fault, fault, type Parsed, parsed } from "../../../core/fault.ts";
 import { type BlobRef, microbatchId, nodeId, stageIndex, taskId } from "../../../core/ids.ts";
 import { splitLayers } from "../../../core/model/stages.ts";
 import { parameterTable, stageSpecs } from "../../../core/model/spec.ts";
 import type { OrchestratorEffect, OrchestratorEvent } from "../../../core/orchestrator/event.ts";
 import { openOrchestrator } from "../../../core/orchestrator/state.ts";
+import { openStep } from "../../../core/orchestrator/step/wiring.ts";
 import type { NodeMessage } from "../../../core/protocol/message.ts";
 import { HubRuntime } from "../../../cli/hub/hub_runtime.ts";
 import { digest } from "../../../cli/sim/digest.ts";
@@ -34,11 +35,11 @@ class World {
   readonly segments = symbolicSegments();
   answer: OrchestratorEffect[] = []; // to the next event
   sent: Parsed<number> = parsed(1);
+  readonly state = newState();
   readonly runtime: HubRuntime<BlobRef, BlobRef>;
 
   constructor() {
-    const state = newState();
-    const { log } = this;
+    const { log, state } = this;
     this.runtime = new HubRuntime<BlobRef, BlobRef>({
       machine: {
         step: (_, event) => {
@@ -132,12 +133,21 @@ Deno.test("Hub runtime: the machine hears who comes and goes, faults, and messag
   ]);
 });
 
-Deno.test("Hub runtime: a message's segments are held, and a result's wire is measured", () => {
+Deno.test("Hub runtime: a message's segments are held, and a wire is measured if its task is leased to the sender", () => {
   const world = new World();
+  openStep(world.state, 0);
+  const item = world.state.work!.flows[0]!.items[0]!;
+  const lease = { task, node, leasedMs: 0, deadlineMs: 1, isAlone: true };
+  world.receive(result);
+  world.state.work!.leased.set(task, item);
+  item.leases = [{ ...lease, node: nodeId("other") }];
+  world.receive(result);
+  item.leases = [lease];
   world.receive(result);
   world.receive({ type: "leaving", reason: "done" });
   const scales = world.events.map((event) => event.type === "messageReceived" ? event.scale : null);
-  assertEquals([scales, world.segments.holders], [[{ largest: 8, rms: 1 }, noScale], 2]);
+  assertEquals([scales, world.segments.holders], [[badScale, badScale, { largest: 8, rms: 1 }, noScale], 4]);
+  world.perform({ type: "release", refs: [wire, wire] });
   world.perform({ type: "release", refs: [wire, wire] });
   assertEquals(world.segments.holders, 0);
 });
