@@ -22,6 +22,7 @@ import { plural } from "../screen/format.ts";
 import { shellWords } from "../shell_words.ts";
 import { hasJournal, markedStep } from "./recover_run.ts";
 import { isRunText, readRunText } from "./run_text.ts";
+import { savedSummary } from "./run_summary.ts";
 import { readSavedRun, type SavedRun } from "./saved_run.ts";
 
 export interface RunPlan {
@@ -187,8 +188,11 @@ async function findRun({ output: { log } }: CommandContext, folder: string): Pro
   return { saved: null, found, config: found.manifest.config, runId: found.manifest.runId };
 }
 
-/** The message for a finished run: resuming it is not a failure, but there is nothing to do. */
-export function sayOver({ output }: CommandContext, { plan, command }: { plan: RunPlan; command: string }): void {
+/** The message for a finished run: resuming it is not a failure, but there is nothing to do. Programs read its summary again. */
+export async function sayOver(
+  { output }: CommandContext,
+  { plan, command }: { plan: RunPlan; command: string },
+): Promise<void> {
   const { folder: { path }, config, found } = plan;
   const { steps } = config.train;
   const step = found?.manifest.step ?? steps;
@@ -202,7 +206,8 @@ export function sayOver({ output }: CommandContext, { plan, command }: { plan: R
     }`,
     `Another run: ${plan.advice.folder}, or here with --fresh, which deletes this one`,
   ].join("\n");
-  output.answer({ finished: true, isOver: true, steps: step, checkpoint: found?.folder ?? null, run: path }, text);
+  const now = { finished: true, isOver: true, steps: step, checkpoint: found?.folder ?? null, run: path };
+  output.answer({ ...await savedSummary(path), ...now }, text);
 }
 
 /** Reports each changed setting, for people and programs. */

@@ -64,7 +64,7 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
   const interruption = context.interruption();
   const plan = await planRun(context, (name) => namedFolder(context.dataFolder(), name));
   if (plan.isOver) {
-    sayOver(context, { plan, command: "orchestrate" });
+    await sayOver(context, { plan, command: "orchestrate" });
     return 0;
   }
   const limits = netLimits(plan.config);

@@ -154,3 +154,14 @@ export async function saveSummary(
     warn(`The summary was not written to ${path} as the disk is full`);
   }
 }
+
+/** Of the run's last life in this folder; nothing where it cannot be read. */
+export async function savedSummary(folder: string): Promise<Record<string, unknown>> {
+  try {
+    const saved: unknown = JSON.parse(await Deno.readTextFile(`${folder}/summary.json`));
+    return typeof saved === "object" && saved !== null && !Array.isArray(saved) ? { ...saved } : {};
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof Deno.errors.NotFound) return {};
+    throw error;
+  }
+}

@@ -42,7 +42,7 @@ export async function runSwarm(context: CommandContext): Promise<number> {
   const runPlan = await planRun(context, () => datedFolder(`${context.dataFolder()}/runs`, { isResumed }));
   const folder = runPlan.folder.path;
   if (runPlan.isOver) {
-    sayOver(context, { plan: runPlan, command: "swarm" });
+    await sayOver(context, { plan: runPlan, command: "swarm" });
     return 0;
   }
   const worker = await preflight(context, runPlan); // so that mistakes fail before anything starts
