@@ -67,7 +67,7 @@ export async function runSwarm(context: CommandContext): Promise<number> {
   const summary = swarm.summary();
   if (interruption.aborted) {
     const again = shellWords(["iota", "swarm", "--data", folder]);
-    context.output.log.warn(`Stopped after step ${summary["steps"]}; resume from the last merge with: ${again}`);
+    context.output.log.warn(`Stopped after step ${summary["steps"]}, kept up to the last merge; resume with: ${again}`);
   }
   if (exitCode === 0 && !interruption.aborted) summary["sample"] = await writeSample(context, runPlan);
   summary["wallMs"] = systemTimers.nowMs() - startedMs;

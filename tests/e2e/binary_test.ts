@@ -236,7 +236,7 @@ async function checkInstalled(build: Build): Promise<void> {
     swarm.kill("SIGINT");
     const stopped = await swarm.ended;
     assertEquals(stopped.code, 1, stopped.stderr);
-    assertMatch(stopped.stderr, /Stopped after step \d+; resume from the last merge with: iota swarm/);
+    assertMatch(stopped.stderr, /Stopped after step \d+, kept up to the last merge; resume with: iota swarm/);
     assertLess(0, swarm.lines.all.at(-1)!["steps"] as number);
     assert(namesIn(env.HOME).includes("run"));
   } finally {
