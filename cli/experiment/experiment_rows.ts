@@ -46,7 +46,7 @@ export function rowsOf(results: readonly RowResults[]): ExperimentRow[] {
       loss: lossOf(result),
       gap: meanOf(gaps),
       standardError: standardErrorOf(gaps),
-      utility: zero === undefined || worth === 0 ? null : (lossOf(zero) - lossOf(result)) / worth,
+      utility: zero === undefined || worth <= 0 ? null : (lossOf(zero) - lossOf(result)) / worth,
       seeds: ofSeeds.length,
     };
   });
