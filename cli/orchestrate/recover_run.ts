@@ -18,7 +18,7 @@ import { JournalError } from "../journal/journal_error.ts";
 import { refuseHeld } from "../journal/journal_file.ts";
 import { type Mark, markPath, readMark } from "../journal/journal_mark.ts";
 import { exists } from "../run_folder.ts";
-import { shellWords } from "../shell_words.ts";
+import { shellWord } from "../shell_words.ts";
 import { stateVersion } from "../../core/orchestrator/state.ts";
 import { version } from "../version.ts";
 import { HubJournal, type OpenedJournal, type OpenHubJournal } from "../hub/journal/hub_journal.ts";
@@ -204,7 +204,7 @@ export function userError(error: JournalError, folder: string): UserError {
     ? "Stop the other orchestrator first, or choose another folder with --data DIR"
     : error.code === "fenced"
     ? "This process has stopped and the run goes on in the other one; start it here again only when that one has ended"
-    : `Make room or repair the folder, then resume with: ${shellWords(["iota", "orchestrate", "--data", folder])}`;
+    : `Make room or repair the folder, then resume the run with --data ${shellWord(folder)}`;
   return new UserError(error.message, { next, cause: error });
 }
 

@@ -25,7 +25,7 @@ import { JournalError } from "../journal/journal_error.ts";
 import { explainRefusal, Terminated, UserError } from "../output/errors.ts";
 import { openLogFile } from "../service/long_run.ts";
 import { readOpenFiles } from "../rights/open_files.ts";
-import { shellWords } from "../shell_words.ts";
+import { shellWord, shellWords } from "../shell_words.ts";
 import { namedFolder } from "../run_folder.ts";
 import type { Projection } from "../projection/projection.ts";
 import type { TextSamples } from "../samples/text_samples.ts";
@@ -293,7 +293,7 @@ function checkpointPlace(
 
 /** A disk error ends the run with its reason; what was saved before is whole. */
 function explainStorage(error: unknown, path: string): unknown {
-  const next = `Make room, then resume with: ${shellWords(["iota", "orchestrate", "--data", path])}`;
+  const next = `Make room, then resume the run with --data ${shellWord(path)}`;
   if (error instanceof JournalError) return journalError(error, path);
   if (error instanceof BlobError) return new UserError(error.message, { next, cause: error });
   return explainRefusal(error, { action: "keep the run on disk", value: path }) ?? error;
