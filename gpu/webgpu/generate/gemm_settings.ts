@@ -36,11 +36,13 @@ export interface SharedGemm {
 /** For each product, settings from the largest tile to the smallest: see `settingsFor`. */
 export type GemmChoice = Readonly<Record<GemmKind, readonly GemmSettings[]>>;
 
-export const sameForAll = (...settings: readonly GemmSettings[]): GemmChoice => ({
-  forward: settings,
-  inputGradient: settings,
-  weightGradient: settings,
+export const ofEachKind = (settingsOf: (kind: GemmKind) => readonly GemmSettings[]): GemmChoice => ({
+  forward: settingsOf("forward"),
+  inputGradient: settingsOf("inputGradient"),
+  weightGradient: settingsOf("weightGradient"),
 });
+
+export const sameForAll = (...settings: readonly GemmSettings[]): GemmChoice => ofEachKind(() => settings);
 
 const eightRows: GemmSettings = { family: "direct", lanes: 8, rows: 8, columnVectors: 2 };
 const sixteenRows: GemmSettings = { ...eightRows, rows: 16 };
@@ -117,11 +119,5 @@ export function fitsLimits(settings: GemmSettings, limits: GemmLimits): boolean 
     workgroupBytes <= limits.maxComputeWorkgroupStorageSize;
 }
 
-export function choiceWithin(choice: GemmChoice, limits: GemmLimits): GemmChoice {
-  const within = (kind: GemmKind) => choice[kind].filter((settings) => fitsLimits(settings, limits));
-  return {
-    forward: within("forward"),
-    inputGradient: within("inputGradient"),
-    weightGradient: within("weightGradient"),
-  };
-}
+export const choiceWithin = (choice: GemmChoice, limits: GemmLimits): GemmChoice =>
+  ofEachKind((kind) => choice[kind].filter((settings) => fitsLimits(settings, limits)));

@@ -9,6 +9,7 @@ import {
   type GemmSettings,
   gemmTile,
   hardwareGemm,
+  ofEachKind,
   type SharedGemm,
   softwareGemm,
 } from "../generate/gemm_settings.ts";
@@ -34,15 +35,10 @@ export function choiceWith(
   room: Pick<GemmRoom, "isSoftware">,
 ): GemmChoice {
   const outputs = (settings: GemmSettings) => gemmTile(settings).rows * gemmTile(settings).columns;
-  const chosen = (kind: GemmKind) => [
+  return ofEachKind((kind) => [
     best[kind],
     ...standardChoice(room)[kind].filter((settings) => outputs(settings) < outputs(best[kind])),
-  ];
-  return {
-    forward: chosen("forward"),
-    inputGradient: chosen("inputGradient"),
-    weightGradient: chosen("weightGradient"),
-  };
+  ]);
 }
 
 const isSame = (a: GemmSettings, b: GemmSettings): boolean =>

@@ -40,6 +40,9 @@ Deno.test("Config show: every value says whether a flag, a line, the size or the
     assertMatch(stdout, /^layers = 3 +# size toy /m);
     assertMatch(stdout, /^beta1 = 0\.9 +# default /m);
   });
+  const { stdout } = await config("show", "--size", "tiny", "--codec", "none");
+  assertMatch(stdout, /^sideWidth = 0 +# other settings /m);
+  assertMatch(stdout, /^bottleneckWidth = 8 +# size tiny /m);
 });
 
 Deno.test("Config show: its output is a file that gives the same configuration", async () => {

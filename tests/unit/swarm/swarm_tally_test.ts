@@ -27,7 +27,7 @@ const evaluated = (round: number, loss: number): RunRecord => ({
   loss,
   tokens: 10,
 });
-const verdict = (round: number, microbatch: number, passed = true): RunRecord => ({
+const verdict = (round: number, microbatch: number, passed = true): Extract<RunRecord, { type: "verdict" }> => ({
   type: "verdict",
   round,
   validator,
@@ -97,4 +97,15 @@ Deno.test("Swarm tally: hashes agree only once something was merged, and a resum
   tally.onRecord(merged(5, true), 2);
   const { stageHashesAgree, resumedAtStep } = tally.summary(null, 3);
   assertEquals([stageHashesAgree, resumedAtStep], [true, 40]);
+});
+
+Deno.test("Swarm tally: a task's verdict and that of its gradient are two, and a run that rewinds at first resumes there", () => {
+  const tally = new SwarmTally();
+  tally.begin(5);
+  const rewound = (toStep: number): RunRecord => ({ type: "rewound", step: 5, toStep, tokens: 20 });
+  const ofGradient: RunRecord = { ...verdict(0, 1), gradient: { claimed: 1, found: 1, least: 0 } };
+  const records = [rewound(3), verdict(0, 1), ofGradient, ofGradient, closed(4, 6), closed(5, 5), rewound(4)];
+  for (const record of records) tally.onRecord(record, 1000);
+  const { resumedAtStep, verdictsPassed, tokens } = tally.summary(null, 2000);
+  assertEquals([resumedAtStep, verdictsPassed, tokens], [3, 2, 20]);
 });
