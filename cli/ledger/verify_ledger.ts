@@ -12,7 +12,8 @@ export interface VerifiedLedger {
   readonly firstLine: number;
   readonly lines: number; // that follow
   readonly scores: number; // computed again and equal
-  readonly steps: number;
+  readonly steps: number; // different ones
+  readonly repeatedSteps: number; // trained once more, after the run had gone back
   readonly rounds: number;
   readonly verdicts: number;
   readonly commitments: number; // of miners, one a round
@@ -45,13 +46,18 @@ export async function verifyLedger(
   const head = await readHead(headPath(path)); // before the lines: a run that goes on writes it after them
   const files = await readLedgerFiles(path);
   if (files.length === 0) return null;
-  const counts = { steps: 0, rounds: 0, verdicts: 0, commitments: 0, proofs: 0, unprovenVerdicts: 0 };
+  const counts = { steps: 0, repeatedSteps: 0, rounds: 0, verdicts: 0, commitments: 0, proofs: 0, unprovenVerdicts: 0 };
   let endedLine = Infinity;
+  let nextStep = 0;
   const reader = new LedgerReader({
     verify,
     onEntry: (entry, line) => {
       endedLine = entry.type === "ended" ? line : Infinity;
-      if (entry.type === "step") counts.steps += 1;
+      if (entry.type === "step") {
+        if (entry.step < nextStep) counts.repeatedSteps += 1;
+        else counts.steps += 1;
+        nextStep = Math.max(nextStep, entry.step + 1);
+      }
       if (entry.type === "round" && !endsPay(entry)) counts.rounds += 1;
       if (entry.type === "verdict") counts.verdicts += 1;
       if (entry.type === "verdict" && !entry.passed) {

@@ -3,12 +3,14 @@
 import { hubSigns, type VerifiedLedger } from "./verify_ledger.ts";
 
 export function textOf(found: VerifiedLedger): string[] {
-  const { run, hub, lines, scores, steps, rounds, verdicts, wrong } = found;
+  const { run, hub, lines, scores, steps, repeatedSteps, rounds, verdicts, wrong } = found;
   const { draws, commitments, proofs, unprovenVerdicts, signatures, unsigned } = found;
   if (lines === 0 && wrong !== null) return [wrongText(wrong)];
   return [
     `Run ${run}, hub ${hub}`,
-    `${lines} lines follow from each other: ${steps} steps, ${rounds} rounds, ${verdicts} verdicts; ` +
+    `${lines} lines follow from each other: ${steps} steps${
+      repeatedSteps > 0 ? ` and ${repeatedSteps} of them again` : ""
+    }, ${rounds} rounds, ${verdicts} verdicts; ` +
     `${scores} scores computed again and equal`,
     `${draws} rounds revealed the key of their draws as they had committed to it` +
     (draws < rounds ? `; ${rounds - draws} did not commit to one` : ""),

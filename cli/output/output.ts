@@ -47,7 +47,7 @@ export interface Output {
   summary(fields: SummaryFields): void;
   /** Prints the summary now, for a command that goes on for a person who watches; nothing unless the mode is live. */
   printSummary(): void;
-  /** A result for which a table does not fit: the text for people, a summary of the fields for programs. */
+  /** A result for which a table does not fit: the text for people (empty: shown already), a summary of the fields for programs. */
   answer(fields: SummaryFields, text: string): void;
   /**
    * Gives `sink` the whole log from now on: log lines, lines for people with a timestamp, and lines that a live screen
@@ -214,7 +214,7 @@ export class TerminalOutput implements Output {
   answer(fields: SummaryFields, text: string): void {
     this.drawProgress(null);
     if (this.mode === "json") this.summary(fields);
-    else this.writeOut(`${text}\n`);
+    else if (text !== "") this.writeOut(`${text}\n`);
   }
 
   /** Text on stdout, unchanged. */

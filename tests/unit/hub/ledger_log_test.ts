@@ -39,6 +39,19 @@ Deno.test("Ledger: a run's log is verified line by line, and all its scores are 
     assertEquals([found.run, found.hub], ["run", hub.address]);
   }));
 
+Deno.test("Ledger: steps that a run trained once more are counted apart", () =>
+  withMemoryFolder(async (folder) => {
+    const { log } = await openLog(folder);
+    for (const entries of [[stepEntry(0), stepEntry(1)], entriesOf({ to: 1 })]) {
+      log.begin({ step: 0, round: 0, isJournaled: false });
+      for (const entry of entries) log.take(entry);
+    }
+    log.end({ finished: true, reason: "all steps are done" });
+    log.close();
+    const { wrong, steps, repeatedSteps } = await verified(folder);
+    assertEquals([wrong, steps, repeatedSteps], [null, stepsPerRound, 2]);
+  }));
+
 Deno.test("Ledger: a flipped bit is found at its line, wherever it is", () =>
   withMemoryFolder(async (folder) => {
     await write(folder, { to: 1 });
