@@ -9,7 +9,7 @@ import { payloadHash } from "../roles/payload_hash.ts";
 import { present, unreachable } from "../../core/assert.ts";
 import { type Fault, fault, type Parsed } from "../../core/fault.ts";
 import type { BlobRef } from "../../core/ids.ts";
-import { embeddingRanges } from "../../core/merge/payload/embedding_ranges.ts";
+import { embeddingsIn } from "../../core/merge/payload/embeddings.ts";
 import { payloadCodecOf } from "../../core/merge/payload/payload_codecs.ts";
 import type { LoggedTask, MinerResult, MinerWork } from "../../core/miner/event.ts";
 import { type ParameterTable, parameterTable, type StageSpec, stageSpecs } from "../../core/model/spec.ts";
@@ -280,7 +280,7 @@ export class StageHost {
         start: partOf(start.parameters),
         current,
         residual: leftOut === null ? null : partOf(leftOut),
-        embeddings: embeddingRanges(table, { offset, size }),
+        embeddings: embeddingsIn(table, { offset, size }),
       });
       refs.push(await this.#options.blobs.put(formed));
     }

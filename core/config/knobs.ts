@@ -183,7 +183,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
       default: densities.default,
       omitsDefault: true,
     },
-    "Share in sparse payloads, twice as many of embeddings.",
+    "Share in sparse payloads, twice as dense in embeddings.",
   ),
   "outer.reducers": {
     ...choice(reducerNames, defaultReducers, "Who averages payloads (auto: the hub in small stages)."),

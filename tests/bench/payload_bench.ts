@@ -12,6 +12,7 @@ import process from "node:process";
 import { atOnce } from "../../core/long_work.ts";
 import type { PayloadCodec } from "../../core/merge/payload/payload_codec.ts";
 import { payloadCodecOf, payloadCodecs } from "../../core/merge/payload/payload_codecs.ts";
+import { noEmbeddings } from "../support/no_embeddings.ts";
 import { gaussOf } from "../support/small_gauss.ts";
 
 const values = 2 ** 21;
@@ -39,7 +40,7 @@ const slices = Array.from({ length: payloads }, (_, seed) => {
 function measure(label: string, codec: PayloadCodec) {
   const encode = (slice: Float32Array) => {
     const residual = codec.keepsResidual ? new Float32Array(values) : null;
-    return atOnce(codec.encode({ values: slice.slice(), residual, embeddings: [] }));
+    return atOnce(codec.encode({ values: slice.slice(), residual, embeddings: noEmbeddings }));
   };
   const encoded = slices.map(encode);
   const inputs = encoded.map((payload, i) => ({ payload, weight: i + 1, scale: 1 }));

@@ -28,11 +28,17 @@ export interface ValueRange {
   readonly end: number;
 }
 
+/** Values of matrices with a row for each token. */
+export interface Embeddings {
+  readonly ranges: readonly ValueRange[]; // of the slice, ascending
+  readonly share: number; // of the whole stage's values
+}
+
 export interface EncodeInput {
   readonly values: Float32Array; // of the slice; the codec may overwrite it and return its memory as bytes
   /** The slice of the miner's residual. On entry: what earlier payloads left out. On return: what this one left out. */
   readonly residual: Float32Array | null; // null if the codec keeps none
-  readonly embeddings: readonly ValueRange[]; // values of matrices with a row for each token, ascending
+  readonly embeddings: Embeddings;
 }
 
 export interface WeightedSlice {

@@ -9,8 +9,9 @@
  * and a bit for each of them buys more as further values (tests/bench/LOG.md).
  *
  * Payload: the number of values (u32), then for every chunk its kept values (kept_values.ts) with one level and a code of one
- * bit, 1 for negative. Result: sparse_result.ts. A chunk may keep twice the density, as chunks of embeddings do; a payload says
- * how many it kept. Invariant: one value of a payload is at most 1 / (1 - 0.95) rounds' worth.
+ * bit, 1 for negative. Result: sparse_result.ts. Chunks of embeddings keep twice as many as others, and a stage as a whole the
+ * density: so a chunk may keep up to twice that, and a payload says how many it kept. Invariant: one value of a payload is at
+ * most 1 / (1 - 0.95) rounds' worth.
  */
 
 import { present } from "../../assert.ts";
@@ -35,13 +36,13 @@ import { densities } from "./payload_codec_names.ts";
 import { averageSparse, decodeSparseResult, sparseResultBytes } from "./sparse_result.ts";
 
 const feedback = 0.95; // of the residual in the next payload
-const embeddingFactor = 2; // times the density
+const embeddingFactor = 2; // times as dense as other values
 const headBytes = 4;
 const chunksInUnit = 64; // a few milliseconds
 
 export const sparse = sparseCodec(densities.default);
 
-/** `density`: the share of values that a payload keeps. */
+/** `density`: the share of a stage's values that a payload keeps. */
 function sparseCodec(density: number): PayloadCodec {
   const layoutOf = chunkLayouts(density);
   const boundsOf = (values: number) => chunksBytes(values, { layoutOf, headBytes });
@@ -65,7 +66,7 @@ function sparseCodec(density: number): PayloadCodec {
 function chunkLayouts(density: number): LayoutOf {
   const layout = (values: number): ChunkLayout => ({
     values,
-    mostKept: wantedOf(density, { values, embeddings: values }),
+    mostKept: wantedOf(density, { values, embeddings: values, share: 0 }),
     codeBits: 1,
     levels: 1,
   });
@@ -73,9 +74,14 @@ function chunkLayouts(density: number): LayoutOf {
   return (values) => values === chunkValues ? whole : layout(values);
 }
 
-function wantedOf(density: number, { values, embeddings }: { values: number; embeddings: number }): number {
-  const counted = values + (embeddingFactor - 1) * embeddings;
-  return Math.min(values, Math.max(1, Math.round(density * counted)));
+/** How many values a chunk keeps. `embeddings`: how many of its values they are; `share`: their share in the stage. */
+function wantedOf(
+  density: number,
+  { values, embeddings, share }: Record<"values" | "embeddings" | "share", number>,
+): number {
+  const more = embeddingFactor - 1;
+  const wanted = density * (values + more * embeddings) / (1 + more * share);
+  return Math.min(values, Math.max(1, Math.round(wanted)));
 }
 
 function* encode(
@@ -89,10 +95,11 @@ function* encode(
   yield* inUnits({ total: Math.ceil(values.length / chunkValues), unit: chunksInUnit }, (first, last) => {
     for (let chunk = first; chunk < last; chunk++) {
       const [start, end] = [chunk * chunkValues, Math.min(values.length, (chunk + 1) * chunkValues)];
-      const ofChunk = { values: end - start, embeddings: overlap(embeddings, { start, end }) };
+      const embedded = overlap(embeddings.ranges, { start, end });
+      const most = wantedOf(density, { values: end - start, embeddings: embedded, share: embeddings.share });
       const [wanted, rest] = [values.subarray(start, end), left.subarray(start, end)];
       for (let i = 0; i < wanted.length; i++) wanted[i] = wanted[i]! + feedback * rest[i]!;
-      kept.count = chooseLargest(wanted, wantedOf(density, ofChunk), kept.places);
+      kept.count = chooseLargest(wanted, most, kept.places);
       const level = quantize(wanted, kept);
       writeKept(writer, { kept, levels: [level], layout: layoutOf(end - start) });
       leaveRest(wanted, { kept, level, rest });

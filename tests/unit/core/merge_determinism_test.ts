@@ -5,6 +5,7 @@ import type { LongWork } from "../../../core/long_work.ts";
 import { outerStep } from "../../../core/merge/outer.ts";
 import type { PayloadCodec } from "../../../core/merge/payload/payload_codec.ts";
 import { payloadCodecs } from "../../../core/merge/payload/payload_codecs.ts";
+import { noEmbeddings } from "../../support/no_embeddings.ts";
 import { prngOf } from "../../support/small_prng.ts";
 
 const payloads = 20;
@@ -78,7 +79,7 @@ for (const codec of Object.values(payloadCodecs).filter(({ name }) => name !== "
           codec.encode({
             values: part,
             residual: codec.keepsResidual ? new Float32Array(part.length) : null,
-            embeddings: [],
+            embeddings: noEmbeddings,
           })
         ),
     );

@@ -8,6 +8,7 @@ import { payloadCodecOf, payloadCodecs } from "../../../core/merge/payload/paylo
 import { payloadStats, unreadable } from "../../../core/merge/payload_stats.ts";
 import { bytesOfFloats } from "../../../core/model/vector_bytes.ts";
 import frozen from "../../vectors/merge/payloads.json" with { type: "json" };
+import { noEmbeddings } from "../../support/no_embeddings.ts";
 import { topHalf } from "../../support/top_half_codec.ts";
 import { prngOf } from "../../support/small_prng.ts";
 import { tinyConfig } from "../../support/tiny_model.ts";
@@ -20,7 +21,9 @@ function valuesOf(seed: number, length = 640): Float32Array {
 }
 
 const encoded = (codec: PayloadCodec, values: Float32Array, residual = new Float32Array(values.length)): Uint8Array =>
-  atOnce(codec.encode({ values: values.slice(), residual: codec.keepsResidual ? residual : null, embeddings: [] }));
+  atOnce(
+    codec.encode({ values: values.slice(), residual: codec.keepsResidual ? residual : null, embeddings: noEmbeddings }),
+  );
 
 const hex = (bytes: Uint8Array): string => bytes.toHex();
 

@@ -4,6 +4,7 @@ import { assert, assertEquals } from "@std/assert";
 import { atOnce } from "../../../core/long_work.ts";
 import type { PayloadCodec } from "../../../core/merge/payload/payload_codec.ts";
 import { payloadCodecs } from "../../../core/merge/payload/payload_codecs.ts";
+import { noEmbeddings } from "../../support/no_embeddings.ts";
 import { prngOf } from "../../support/small_prng.ts";
 
 const mutations = 100_000; // of all codecs together
@@ -39,7 +40,7 @@ function payloadOf(codec: PayloadCodec, { seed, values }: { seed: number; values
   const draw = prngOf(seed);
   const slice = Float32Array.from({ length: values }, () => (draw(2 ** 20) / 2 ** 20 - 0.5) * 1e-3);
   const residual = codec.keepsResidual ? new Float32Array(values) : null;
-  return atOnce(codec.encode({ values: slice, residual, embeddings: [{ start: 0, end: 64 }] }));
+  return atOnce(codec.encode({ values: slice, residual, embeddings: { ranges: [{ start: 0, end: 64 }], share: 0 } }));
 }
 
 /** Bits flipped, bytes set, cut short, prolonged, or another payload's end. */
@@ -106,7 +107,7 @@ Deno.test("Payload codec int8: a scale that its block's codes do not need is ref
   const draw = prngOf(4);
   for (let power = -149; power < 120; power++) {
     const slice = Float32Array.from({ length: 200 }, () => (draw(2001) - 1000) / 1000 * 2 ** power);
-    const bytes = atOnce(int8.encode({ values: slice, residual: null, embeddings: [] }));
+    const bytes = atOnce(int8.encode({ values: slice, residual: null, embeddings: noEmbeddings }));
     assert(inspected(bytes, 200), `values up to 2^${power}`);
     if (power < -110) continue; // values of no weight
     const level = bytes[0]! | (bytes[1]! << 8);

@@ -1,9 +1,9 @@
 /** Sparse payloads: exact codes, bits per value, error feedback, embeddings, and bytes that no encoder writes. */
 
-import { assert, assertEquals, assertLess } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals, assertLess } from "@std/assert";
 import { atOnce } from "../../../core/long_work.ts";
 import { BitReader, BitWriter } from "../../../core/merge/payload/bit_stream.ts";
-import { embeddingRanges } from "../../../core/merge/payload/embedding_ranges.ts";
+import { embeddingsIn } from "../../../core/merge/payload/embeddings.ts";
 import {
   type ChunkLayout,
   KeptValues,
@@ -13,11 +13,17 @@ import {
   writeKept,
 } from "../../../core/merge/payload/kept_values.ts";
 import { chooseLargest } from "../../../core/merge/payload/largest_values.ts";
-import { isWithin, type PayloadCodec, type ValueRange } from "../../../core/merge/payload/payload_codec.ts";
+import {
+  type Embeddings,
+  isWithin,
+  type PayloadCodec,
+  type ValueRange,
+} from "../../../core/merge/payload/payload_codec.ts";
 import { payloadCodecOf } from "../../../core/merge/payload/payload_codecs.ts";
 import { sparse } from "../../../core/merge/payload/sparse.ts";
 import { unreadable } from "../../../core/merge/payload_stats.ts";
 import { embeddingName, headName, parameterTable, stageSpecs } from "../../../core/model/spec.ts";
+import { noEmbeddings } from "../../support/no_embeddings.ts";
 import { gaussOf } from "../../support/small_gauss.ts";
 import { prngOf } from "../../support/small_prng.ts";
 import { tinyConfig } from "../../support/tiny_model.ts";
@@ -104,12 +110,12 @@ const gaussian = (seed: number, length: number): Float32Array => {
 interface Encoding {
   readonly codec?: PayloadCodec;
   readonly residual?: Float32Array;
-  readonly embeddings?: readonly ValueRange[];
+  readonly embeddings?: Embeddings;
 }
 
 function encode(
   values: Float32Array,
-  { codec = sparse, residual = new Float32Array(values.length), embeddings = [] }: Encoding = {},
+  { codec = sparse, residual = new Float32Array(values.length), embeddings = noEmbeddings }: Encoding = {},
 ): Uint8Array {
   return atOnce(codec.encode({ values: values.slice(), residual, embeddings }));
 }
@@ -177,34 +183,47 @@ Deno.test("Sparse payload: a non-finite value spoils one payload, not the next o
   assert(atOnce(sparse.inspect(encode(gaussian(9, 640), { residual }), 640)).isFinite);
 });
 
-Deno.test("Sparse payload: embeddings keep twice as many values, and the density is the run's", () => {
+Deno.test("Sparse payload: embeddings are twice as dense, and the density is the run's", () => {
   const values = gaussian(10, 3 * 4096);
   const countOf = (payload: Uint8Array, codec = sparse) =>
     meanOfOne(payload, values.length, codec).filter((value) => value !== 0).length;
   const { outer } = tinyConfig();
   const dense = payloadCodecOf({ outer: { ...outer, payload: "sparse", density: 1 / 16 } });
   assertEquals(countOf(encode(values)), 3 * 64);
-  assertEquals(countOf(encode(values, { embeddings: [{ start: 0, end: 4096 }] })), 4 * 64);
-  assertEquals(countOf(encode(values, { embeddings: [{ start: 2048, end: 3 * 4096 }] })), 96 + 4 * 64);
+  const countWith = (ranges: readonly ValueRange[], share: number) =>
+    countOf(encode(values, { embeddings: { ranges, share } }));
+  assertEquals(countWith([{ start: 0, end: 4096 }], 0), 4 * 64);
+  assertEquals(countWith([{ start: 2048, end: 3 * 4096 }], 0), 96 + 4 * 64);
   assertEquals(countOf(encode(values, { codec: dense }), dense), 3 * 256);
-  const all = encode(values, { codec: dense, embeddings: [{ start: 0, end: values.length }] });
+  const all = encode(values, { codec: dense, embeddings: { ranges: [{ start: 0, end: values.length }], share: 0 } });
   assertEquals(countOf(all, dense), 6 * 256);
   assert(isWithin(dense.payloadBytes(values.length), all.length));
   assertEquals(atOnce(sparse.inspect(all, values.length)), unreadable, "more than the run's density allows");
 });
 
+Deno.test("Sparse payload: whatever a stage's share of embeddings is, it keeps the density of its values", () => {
+  const values = gaussian(11, 60 * 4096);
+  for (const share of [0, 0.2, 0.5, 1]) {
+    const ranges = [{ start: 0, end: share * values.length }];
+    const payload = encode(values, { embeddings: { ranges, share } });
+    const kept = meanOfOne(payload, values.length).filter((value) => value !== 0).length;
+    assertAlmostEquals(kept * 64 / values.length, 1, 0.02, `share ${share}`);
+    assert(payload.length <= 0.02 * values.length, `${payload.length / values.length} bytes a value`);
+  }
+});
+
 Deno.test("Sparse payload: embedding and head are where the stage's table has them", () => {
   const config = tinyConfig();
   const tables = stageSpecs(config, [1, 1, 1]).map(parameterTable);
-  const found = tables.map((table) => embeddingRanges(table, { offset: 0, size: table.length }));
+  const found = tables.map((table) => embeddingsIn(table, { offset: 0, size: table.length }).ranges);
   const rangeOf = (stage: number, name: string) => {
     const { offset, size } = tables[stage]!.tensors.find((tensor) => tensor.name === name)!;
     return [{ start: offset, end: offset + size }];
   };
   assertEquals(found, [rangeOf(0, embeddingName), [], rangeOf(2, headName)]);
   const [{ start, end } = { start: 0, end: 0 }] = found[2]!;
-  assertEquals(embeddingRanges(tables[2]!, { offset: start - 64, size: 128 }), [{ start: 64, end: 128 }]);
-  assertEquals(embeddingRanges(tables[2]!, { offset: end, size: 64 }), []);
+  assertEquals(embeddingsIn(tables[2]!, { offset: start - 64, size: 128 }).ranges, [{ start: 64, end: 128 }]);
+  assertEquals(embeddingsIn(tables[2]!, { offset: end, size: 64 }).ranges, []);
 });
 
 /** A payload of one chunk, bit by bit. */

@@ -9,6 +9,7 @@ import { atOnce } from "../../../core/long_work.ts";
 import { payloadCodecOf } from "../../../core/merge/payload/payload_codecs.ts";
 import { encodeChange } from "../../../core/merge/shown_change.ts";
 import { parameterTable } from "../../../core/model/spec.ts";
+import { noEmbeddings } from "../../support/no_embeddings.ts";
 import { LocalSwarm } from "../../support/swarm/local_swarm.ts";
 import { specsOf, tinyConfig } from "../../support/tiny_model.ts";
 
@@ -33,7 +34,11 @@ async function answers(arithmetic: VectorArithmetic, run: ReturnType<typeof runO
     slices.map(({ offset, size }) => {
       const values = vector(length, seed).slice(offset, offset + size);
       const bytes = atOnce(
-        codec.encode({ values, residual: codec.keepsResidual ? new Float32Array(size) : null, embeddings: [] }),
+        codec.encode({
+          values,
+          residual: codec.keepsResidual ? new Float32Array(size) : null,
+          embeddings: noEmbeddings,
+        }),
       );
       const wide = new Uint8Array(bytes.length + 32);
       wide.set(bytes, 16);

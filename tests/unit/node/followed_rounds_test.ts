@@ -14,6 +14,7 @@ import { bytesOfFloats } from "../../../core/model/vector_bytes.ts";
 import type { ReplaySource } from "../../../core/protocol/message.ts";
 import { refOf } from "../../../net/blobs/blob_hash.ts";
 import { BlobError } from "../../../net/blobs/blobs.ts";
+import { noEmbeddings } from "../../support/no_embeddings.ts";
 import { referenceHost } from "../../support/swarm/local_swarm.ts";
 import { tinyConfig } from "../../support/tiny_model.ts";
 
@@ -47,7 +48,7 @@ class NotedBlobs {
 async function setUp() {
   const blobs = new NotedBlobs();
   const codec = payloadCodecOf(config);
-  const slice = await formSlice(codec, { start, current: trained.slice(), residual: null, embeddings: [] });
+  const slice = await formSlice(codec, { start, current: trained.slice(), residual: null, embeddings: noEmbeddings });
   const average = atOnce(codec.decodeResult(slice.slice(), table.length))!;
   const merged = start.map((value, i) => Math.fround(value - average[i]!));
   const slices = [await blobs.put(slice)];
