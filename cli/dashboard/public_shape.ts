@@ -55,7 +55,7 @@ const byKind = <Schema extends v.GenericSchema>(schema: Schema) =>
   v.strictObject({
     wires: described(schema, "tasks with their tensors"),
     merge: described(schema, "payloads and reduced slices"),
-    parameters: described(schema, "whole stages, and what audits read"),
+    parameters: described(schema, "whole stages, and what audits and evaluations read"),
     control: described(schema, "all other messages"),
   });
 

@@ -130,7 +130,6 @@ export const experiments: Readonly<Record<string, Experiment>> = {
       wire("resbm", [1 / 16, "d/16"]),
       wire("q4block", [1 / 4, "d/4"]),
       wire("q5block", [3 / 16, "3d/16"]),
-      back(8),
       back(5),
       back(4),
       wire("q4block", [1 / 8, "d/8"]), // 1/28

@@ -5,6 +5,7 @@
  * it. A step that the run took back, and then did anew, has two rows, as it happened. Non-finite and unknown numbers are empty.
  */
 
+import { byteKinds } from "../../core/view/curves.ts";
 import type { RunView } from "../../core/view/view.ts";
 import type { RecordOf, StampedRecord } from "../../core/view/view_record.ts";
 
@@ -33,7 +34,7 @@ export class Curves {
   #moved: RecordOf<"bytesMoved"> | null = null; // of the next step
 
   take({ record, atMs }: StampedRecord, view: RunView): void {
-    if (record.type === "bytesMoved") this.#moved = record;
+    if (record.type === "bytesMoved") this.#moved = this.#moved === null ? record : added(this.#moved, record);
     if (record.type === "stepClosed") this.#step(record, { atMs, view });
     const last = this.rows.at(-1);
     if (record.type === "evaluated" && last !== undefined) last.held_out_loss_nats = record.loss;
@@ -50,6 +51,13 @@ export class Curves {
       ...{ wire_bytes: wires, merge_bytes: merge, parameter_bytes: parameters, message_bytes: control },
     });
   }
+}
+
+/** A process that ends tells of what it has moved since its last step. */
+function added(a: RecordOf<"bytesMoved">, b: RecordOf<"bytesMoved">): RecordOf<"bytesMoved"> {
+  const sum = { ...a };
+  for (const kind of byteKinds) sum[kind] += b[kind];
+  return sum;
 }
 
 export function curvesCsv(rows: readonly CurveRow[]): string {

@@ -139,7 +139,7 @@ class OrchestratorRole implements RunningOrchestrator {
         send: (to, message, segments) => {
           const named = withPass(traces?.named(message, to) ?? message, to, this.#options);
           const sent = this.#hub.send(to, named, segments);
-          if (sent.ok) this.traffic.sent({ node: to, segments: segments?.length ?? 0, bytes: sent.value });
+          if (sent.ok) this.traffic.sent({ node: to, message, segments: segments?.length ?? 0, bytes: sent.value });
           return sent;
         },
         close: (node, fault) => this.#hub.close(node, fault),

@@ -9,7 +9,7 @@
 import { type ByteKind, byteKinds, noBytes } from "../../core/view/curves.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import type { NodeId } from "../../core/ids.ts";
-import type { NodeMessage } from "../../core/protocol/message.ts";
+import type { HubMessage, NodeMessage } from "../../core/protocol/message.ts";
 import type { BlobMove, Way } from "../../net/blobs/blob_routes.ts";
 
 export type TrafficSums = Readonly<Record<Way, Readonly<Record<ByteKind, number>>>>;
@@ -40,15 +40,17 @@ export class Traffic {
     event: { peer: NodeId; message: NodeMessage; segments: readonly Uint8Array[]; bytes: number },
   ): void {
     const { peer: node, message, segments, bytes } = event;
-    this.#book("received", { node, kind: segments.length > 0 ? "wires" : "control", bytes });
+    this.#book("received", { node, kind: kindOf(message, segments.length), bytes });
     if (message.type !== "taskDone" || segments.length === 0) return;
     const flow = message.task.includes(".forward.") ? this.forward : this.backward;
     flow.bytes += bytes;
     flow.tokens += this.#tokensPerMicrobatch;
   }
 
-  sent({ node, segments, bytes }: { node: NodeId; segments: number; bytes: number }): void {
-    this.#book("sent", { node, kind: segments > 0 ? "wires" : "control", bytes });
+  sent(
+    { node, message, segments, bytes }: { node: NodeId; message: HubMessage; segments: number; bytes: number },
+  ): void {
+    this.#book("sent", { node, kind: kindOf(message, segments), bytes });
   }
 
   moved({ node, way, bytes }: BlobMove, kind: ByteKind): void {
@@ -64,14 +66,18 @@ export class Traffic {
     return this.#total;
   }
 
-  /** Both ways, since it was last asked. */
-  takeMoved(): Record<ByteKind, number> {
+  /** Of all nodes, both ways. */
+  get byKind(): Record<ByteKind, number> {
     const moved = noBytes();
-    for (const kind of byteKinds) {
-      const all = bytesOf(this.#total, kind);
-      moved[kind] = all - this.#taken[kind];
-      this.#taken[kind] = all;
-    }
+    for (const kind of byteKinds) moved[kind] = bytesOf(this.#total, kind);
+    return moved;
+  }
+
+  /** The same since it was last asked. */
+  takeMoved(): Record<ByteKind, number> {
+    const [all, moved] = [this.byKind, noBytes()];
+    for (const kind of byteKinds) moved[kind] = all[kind] - this.#taken[kind];
+    Object.assign(this.#taken, all);
     return moved;
   }
 
@@ -86,6 +92,12 @@ export class Traffic {
     this.#total[way][kind] += bytes;
     this.#nodes.set(node, sums);
   }
+}
+
+/** Of a message with so many segments. Those that no task has go to validators. */
+function kindOf({ type }: NodeMessage | HubMessage, segments: number): ByteKind {
+  if (segments === 0) return "control";
+  return type === "runTask" || type === "taskDone" ? "wires" : "parameters";
 }
 
 /** Both directions. */

@@ -9,11 +9,13 @@ import type { BlobAccess } from "../roles/blob_access.ts";
 import type { LabClock } from "./lab_clock.ts";
 
 export class LabLink {
+  readonly #shape: LinkShape;
   readonly #clock: LabClock;
   readonly #up: Direction;
   readonly #down: Direction;
 
   constructor(shape: LinkShape, clock: LabClock) {
+    this.#shape = shape;
     this.#clock = clock;
     this.#up = new Direction(shape);
     this.#down = new Direction(shape);
@@ -32,7 +34,7 @@ export class LabLink {
           const copy = frame.slice();
           void this.#pass(this.#up, copy.length).then(() => wire.send(copy));
         },
-        close: (reason) => wire.close(reason),
+        close: (reason) => void this.#pass(this.#up, 0).then(() => wire.close(reason)),
         pause: () => wire.pause(),
         resume: () => wire.resume(),
       };
@@ -43,15 +45,24 @@ export class LabLink {
   blobs(blobs: BlobAccess): BlobAccess {
     return {
       put: async (bytes) => {
-        await this.#pass(this.#up, bytes.length);
+        await this.#stream(this.#up, bytes.length);
         return await blobs.put(bytes);
       },
       get: async (ref, from) => {
         await this.#pass(this.#up, requestBytes);
-        await this.#pass(this.#down, ref.bytes);
+        await this.#stream(this.#down, ref.bytes);
         return await blobs.get(ref, from);
       },
     };
+  }
+
+  /** In pieces that wait for one another, so that frames come in between. */
+  async #stream(direction: Direction, bytes: number): Promise<void> {
+    for (let left = bytes; left > pieceBytes; left -= pieceBytes) {
+      const atMs = direction.send(pieceBytes, { nowMs: this.#clock.nowMs, unit: 0 });
+      await this.#clock.pass(Math.max(0, atMs - this.#shape.delayMs - this.#clock.nowMs));
+    }
+    await this.#pass(direction, bytes % pieceBytes || Math.min(bytes, pieceBytes));
   }
 
   #pass(direction: Direction, bytes: number): Promise<void> {
@@ -61,3 +72,4 @@ export class LabLink {
 }
 
 const requestBytes = 200;
+const pieceBytes = 64 * 1024;

@@ -3,7 +3,6 @@
  */
 
 import { setImmediate } from "node:timers";
-import type { RunConfig } from "../../core/config/config.ts";
 import { mostStates } from "../../core/merge/allowance.ts";
 import { payloadCodecOf } from "../../core/merge/payload/payload_codecs.ts";
 import { splitLayers } from "../../core/model/stages.ts";
@@ -49,12 +48,12 @@ import type { OrchestratorRoleOptions, RunningOrchestrator } from "../hub/runnin
 import { hasJournal, refuseWhileHeld, removeJournal, userError as journalError } from "./recover_run.ts";
 import { lostText, takenUp } from "./run_facts.ts";
 import { type BegunAt, runSummary, saveSummary, sessionFields } from "./run_summary.ts";
+import { type Measures, openMeasures } from "../projection/measures.ts";
 import { openOwner } from "./open_owner.ts";
 import { openSamples } from "./open_samples.ts";
 import { openHubTraces } from "../telemetry/hub_traces.ts";
 import { serveRun } from "./serve_run.ts";
 import { sayListening } from "./say_listening.ts";
-import { bf16BytesPerToken, type Traffic } from "../hub/traffic.ts";
 
 const keptCheckpoints = 3;
 
@@ -103,6 +102,7 @@ async function untilTheEnd(
   try {
     const result = await Promise.race([run.role.finished, run.chainFailed]);
     if (result.finished) await Promise.race([run.samples.finish(), run.chainFailed]);
+    run.measures.tellTraffic();
     const summary = runSummary({
       state: run.role.state,
       traffic: run.role.traffic,
@@ -110,9 +110,10 @@ async function untilTheEnd(
       dataset: prepared.dataset,
       folder: path,
       startedMs,
-      firstStepAtMs: run.firstStepAtMs(),
+      firstStepAtMs: run.measures.firstStepAtMs,
       endedMs: systemTimers.nowMs(),
       begun: run.begun,
+      trainedTokens: run.measures.trained.total,
     });
     run.projection.close();
     for (const [node, sums] of run.role.traffic.nodes) context.output.event({ type: "traffic", node, ...sums });
@@ -146,7 +147,7 @@ interface StartedRun {
   readonly projection: Projection;
   readonly samples: TextSamples;
   readonly begun: BegunAt;
-  firstStepAtMs(): number | null;
+  readonly measures: Measures;
   close(options: { isOver: boolean; isOurs: boolean }): Promise<void>;
 }
 
@@ -178,7 +179,7 @@ async function startRun(
   output.line(`Run kept in ${folder.path}; ${folder.isResumed ? `resumes at step ${begun.step}` : "begins"}`);
   projection.tell(takenUp(begun, recovered?.state ?? null));
   if (lost !== null) projection.tell({ type: "warning", text: lost });
-  let firstStepAtMs: number | null = null;
+  const measures = openMeasures(projection, { config, traffic: () => role.traffic });
   const role = startOrchestrator({
     ...{ runId, config, stages, layersOfStages },
     ...(traces === null ? {} : { traces }),
@@ -198,10 +199,8 @@ async function startRun(
     probeRoom: (bytes) => probeRoom(folder.path, bytes),
     onLog: (entry) => ledger.log.take(entry),
     onRecord: (record) => {
-      const isStep = record.type === "stepClosed";
-      if (isStep) tellTraffic(projection, { traffic: role.traffic, config });
+      if (record.type === "stepClosed") measures.onStep(record);
       for (const each of [seen, owner, samples, traces]) each?.onRecord(record);
-      if (isStep) firstStepAtMs ??= systemTimers.nowMs();
     },
   });
   chain.onRenewed(() => role.review());
@@ -218,7 +217,7 @@ async function startRun(
     if (isOurs) await keepWires(folder.path, { wires: isOver ? [] : role.segments.all, warn });
     seen.close({ isOurs });
   };
-  return { role, owner, chainFailed, projection, samples, begun, firstStepAtMs: () => firstStepAtMs, close };
+  return { role, owner, chainFailed, projection, samples, begun, measures, close };
 }
 
 /** Where nodes find the run, also for people. */
@@ -241,7 +240,6 @@ function begunAt({ recovered, from }: Pick<OpenRunState, "recovered" | "from">, 
   return {
     step: recovered?.state.step ?? from?.step ?? 0,
     round: recovered?.state.round ?? nextRound(past, from ?? undefined),
-    tokens: recovered?.state.counters.tokens ?? 0,
     isJournaled: recovered !== null,
   };
 }
@@ -297,15 +295,6 @@ function explainStorage(error: unknown, path: string): unknown {
   if (error instanceof JournalError) return journalError(error, path);
   if (error instanceof BlobError) return new UserError(error.message, { next, cause: error });
   return explainRefusal(error, { action: "keep the run on disk", value: path }) ?? error;
-}
-
-/** What crossed the port until a step is closed; no cost of a boundary before any traffic there. */
-function tellTraffic(projection: Projection, { traffic, config }: { traffic: Traffic; config: RunConfig }): void {
-  projection.tell({ type: "bytesMoved", ...traffic.takeMoved() });
-  const forwardBytes = traffic.bytesPerToken("forward");
-  const backwardBytes = traffic.bytesPerToken("backward");
-  if (forwardBytes === null || backwardBytes === null) return;
-  projection.tell({ type: "wire", forwardBytes, backwardBytes, bf16Bytes: bf16BytesPerToken(config) });
 }
 
 function stoppedText({ step, config }: OrchestratorState, from: { reason: string; folder: string }): string {

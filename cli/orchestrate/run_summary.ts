@@ -4,8 +4,8 @@ import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import type { RunView } from "../../core/view/view.ts";
 import type { Dataset } from "../data/dataset.ts";
 import { isDiskFull } from "../hub/disk_room.ts";
-import { byteKinds } from "../../core/view/curves.ts";
-import { bf16BytesPerToken, bytesOf, type Traffic } from "../hub/traffic.ts";
+import type { ByteKind } from "../../core/view/curves.ts";
+import { bf16BytesPerToken, type Traffic } from "../hub/traffic.ts";
 
 export interface RunSummaryInput {
   readonly state: OrchestratorState;
@@ -17,13 +17,13 @@ export interface RunSummaryInput {
   readonly firstStepAtMs: number | null;
   readonly endedMs: number;
   readonly begun: BegunAt;
+  readonly trainedTokens: number; // in this process
 }
 
 /** Where this process resumed the run. */
 export interface BegunAt {
   readonly step: number;
   readonly round: number;
-  readonly tokens: number; // counted until then
   readonly isJournaled: boolean; // then the counters continue; otherwise they start at zero
 }
 
@@ -58,7 +58,7 @@ export interface RunSummary {
   readonly bytesPerTrainedToken: number | null; // all that crossed the orchestrator's port, both ways
   readonly wireBytes: number; // of that: tasks with their tensors
   readonly mergeBytes: number; // payloads and reduced slices
-  readonly parameterBytes: number; // whole stages, and what audits read
+  readonly parameterBytes: number; // whole stages, and what audits and evaluations read
   readonly controlBytes: number; // all other messages
   readonly mergeBytesPerMiner: number | null; // uploaded per round
   readonly mergeRounds: number;
@@ -82,7 +82,7 @@ export function sessionFields({ isJournaled }: Pick<BegunAt, "isJournaled">): st
 }
 
 export function runSummary(input: RunSummaryInput): RunSummary {
-  const { begun, state, traffic, view, dataset, folder, startedMs, firstStepAtMs, endedMs } = input;
+  const { begun, state, traffic, trainedTokens, view, dataset, folder, startedMs, firstStepAtMs, endedMs } = input;
   const { counters, facts } = state;
   const open = state.work?.flows.length ?? 0;
   const heldOut = (facts.heldOutLast?.round ?? 0) > 0 ? facts.heldOutLast!.loss : null;
@@ -94,7 +94,7 @@ export function runSummary(input: RunSummaryInput): RunSummary {
     steps: state.step,
     rounds: state.round,
     tokens: counters.tokens,
-    tokensPerSecond: trainingMs === null ? null : ((counters.tokens - begun.tokens) * 1000) / trainingMs,
+    tokensPerSecond: trainingMs === null ? null : (trainedTokens * 1000) / trainingMs,
     lossFirst: facts.lossFirst,
     lossLast: facts.lossLast,
     validationLossFirst: facts.heldOutFirst,
@@ -105,7 +105,7 @@ export function runSummary(input: RunSummaryInput): RunSummary {
     bytesPerTokenForward: traffic.bytesPerToken("forward"),
     bytesPerTokenBackward: traffic.bytesPerToken("backward"),
     bytesPerTokenBf16: bf16BytesPerToken(state.config),
-    ...portBytes(traffic, counters.tokens - begun.tokens),
+    ...portBytes(traffic.byKind, trainedTokens),
     mergeRounds: state.round,
     parametersPerMiner: state.stageFloats.reduce((sum, floats) => sum + floats, 0) / state.stageFloats.length,
     mergeBytesPerMiner: counters.mergeMiners === 0 ? null : counters.mergeBytes / counters.mergeMiners,
@@ -129,15 +129,15 @@ type PortBytes = Pick<
   "bytesPerTrainedToken" | "wireBytes" | "mergeBytes" | "parameterBytes" | "controlBytes"
 >;
 
-/** `tokens`: trained by this process. */
-function portBytes({ total }: Traffic, tokens: number): PortBytes {
-  const all = byteKinds.reduce((sum, kind) => sum + bytesOf(total, kind), 0);
+/** `moved`: all bytes that crossed the port, both ways, while these tokens were trained. */
+export function portBytes(moved: Readonly<Record<ByteKind, number>>, tokens: number): PortBytes {
+  const { wires, merge, parameters, control } = moved;
   return {
-    bytesPerTrainedToken: tokens === 0 ? null : all / tokens,
-    wireBytes: bytesOf(total, "wires"),
-    mergeBytes: bytesOf(total, "merge"),
-    parameterBytes: bytesOf(total, "parameters"),
-    controlBytes: bytesOf(total, "control"),
+    bytesPerTrainedToken: tokens === 0 ? null : (wires + merge + parameters + control) / tokens,
+    wireBytes: wires,
+    mergeBytes: merge,
+    parameterBytes: parameters,
+    controlBytes: control,
   };
 }
 

@@ -1,8 +1,9 @@
 /**
  * One node's line to the hub: a proxy on loopback that passes bytes on as late, as slowly and as unreliably as its shape says.
  *
- * All of a node's connections share the line. Owns the sockets. A connection ends on both sides when it ends on one; what the
- * line still holds arrives first. Out of scope: the arithmetic (link_shape.ts); it looks at no byte.
+ * All of a node's connections share the line. Owns the sockets. A new connection takes a round trip, as TCP's greeting does, and
+ * each direction's end comes behind its bytes, as late as they do. Out of scope: the arithmetic (link_shape.ts); it looks at no
+ * byte.
  */
 
 import type { Cancel, Random, Timers } from "../../net/timers.ts";
@@ -52,6 +53,7 @@ export class ShapedLink {
 
   async #join(near: Deno.TcpConn): Promise<void> {
     this.#open.add(near);
+    await this.#wait(2 * this.#options.shape.delayMs);
     const far = await dial(this.#options.target);
     if (far === null || !this.#open.has(near)) return this.#drop([near, far]);
     this.#open.add(far);
@@ -76,6 +78,10 @@ export class ShapedLink {
     }
   }
 
+  async #wait(ms: number): Promise<void> {
+    if (ms > 0) await new Promise<void>((resolve) => this.#options.timers.after(ms, resolve));
+  }
+
   /** Reads ahead of what has arrived, as far as the line holds bytes. */
   async #pass(from: Deno.TcpConn, to: Deno.TcpConn, direction: Direction): Promise<void> {
     const { shape, timers, random } = this.#options;
@@ -85,8 +91,7 @@ export class ShapedLink {
     let last = Promise.resolve();
     let isBroken = false;
     const deliver = async (bytes: Uint8Array, atMs: number, before: Promise<void>) => {
-      const waitMs = atMs - timers.steadyMs();
-      if (waitMs > 0) await new Promise<void>((resolve) => timers.after(waitMs, resolve));
+      await this.#wait(atMs - timers.steadyMs());
       await before;
       if (!isBroken) isBroken = !await written(to, bytes);
       inFlight -= bytes.length;
@@ -103,6 +108,7 @@ export class ShapedLink {
         await room.promise;
       }
     }
+    await this.#wait(direction.send(0, { nowMs: timers.steadyMs(), unit: random.unit() }) - timers.steadyMs());
     await last;
     if (isBroken) this.#drop([from, to]);
     else await to.closeWrite().catch(isGone);

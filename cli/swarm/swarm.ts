@@ -180,10 +180,11 @@ export class Swarm {
         return;
       case "textSampled":
         return this.#projection?.tell(line as unknown as RecordOf<"textSampled">);
-      case "wire":
       case "bytesMoved":
-        this.#projection?.keep(line as unknown as RecordOf<"wire" | "bytesMoved">); // no line of a swarm's own
-        return;
+        this.#tally.onMoved(line as unknown as RecordOf<"bytesMoved">);
+        return this.#keep(line);
+      case "wire":
+        return this.#keep(line);
       case "traffic": // as the orchestrator's own output tells it
         return this.#context.output.event({ ...line, type: "traffic" });
       case "error":
@@ -192,6 +193,11 @@ export class Swarm {
       default:
         return this.#onRecord(line as unknown as RunRecord);
     }
+  }
+
+  /** No line of a swarm's own. */
+  #keep(line: Line): void {
+    this.#projection?.keep(line as unknown as RecordOf<"wire" | "bytesMoved">);
   }
 
   /** `step`: of the newest checkpoint, until the orchestrator has read its journal. */

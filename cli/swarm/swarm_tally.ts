@@ -7,6 +7,9 @@
  */
 
 import type { RunRecord } from "../../core/protocol/record.ts";
+import { type ByteKind, byteKinds, noBytes } from "../../core/view/curves.ts";
+import { portBytes } from "../orchestrate/run_summary.ts";
+import { TrainedTokens } from "../../core/view/trained_tokens.ts";
 import type { Line } from "./supervised_process.ts";
 
 const rememberedRounds = 8;
@@ -19,9 +22,9 @@ interface RoundLoss {
 export class SwarmTally {
   firstStepAtMs: number | null = null;
   #trainingSinceMs: number | null = null;
-  #step: number | null = null; // the highest closed
+  readonly #trained = new TrainedTokens();
+  readonly #moved = noBytes();
   #round = 0;
-  #tokens = 0;
   #lossFirst: number | null = null;
   #lossLast: number | null = null;
   #validationFirst: RoundLoss | null = null;
@@ -35,7 +38,12 @@ export class SwarmTally {
 
   /** An orchestrator resumed the run at this step; only the swarm's first one says where the swarm began. */
   begin(step: number): void {
-    if (this.#step === null) this.#resumedAtStep ??= step;
+    if (this.#trained.step === null) this.#resumedAtStep ??= step;
+  }
+
+  /** Bytes that have crossed an orchestrator's port. One that is killed does not tell of those since its last step. */
+  onMoved(moved: Readonly<Record<ByteKind, number>>): void {
+    for (const kind of byteKinds) this.#moved[kind] += moved[kind];
   }
 
   onRecord(record: RunRecord, nowMs: number): void {
@@ -46,7 +54,7 @@ export class SwarmTally {
       case "stepClosed":
         return this.#onStep(record, nowMs);
       case "rewound":
-        if (this.#step === null) this.#resumedAtStep = record.toStep;
+        if (this.#trained.step === null) this.#resumedAtStep = record.toStep;
         return;
       case "nodeLost":
         this.#reLeases += record.tasksReissued;
@@ -73,17 +81,19 @@ export class SwarmTally {
    * swarm knows.
    */
   summary(orchestrator: Line | null, nowMs: number): Record<string, unknown> {
-    const untold = { finished: false, steps: this.#step ?? 0, rounds: this.#round, microbatchesLost: null };
+    const untold = { finished: false, steps: this.#trained.step ?? 0, rounds: this.#round, microbatchesLost: null };
     const { type: _, ...told }: Line = orchestrator ?? untold;
     const trainingMs = this.#trainingSinceMs === null ? null : nowMs - this.#trainingSinceMs;
+    const tokens = this.#trained.total;
     return {
       ...told,
-      tokens: this.#tokens,
-      tokensPerSecond: trainingMs === null || trainingMs === 0 ? null : (this.#tokens * 1000) / trainingMs,
+      tokens,
+      tokensPerSecond: trainingMs === null || trainingMs === 0 ? null : (tokens * 1000) / trainingMs,
+      ...portBytes(this.#moved, tokens),
       lossFirst: this.#lossFirst,
       lossLast: this.#lossLast,
       validationLossFirst: this.#validationFirst?.loss ?? null,
-      validationLossLast: this.#validationLast?.loss ?? null,
+      validationLossLast: this.#validationLast?.loss ?? told["validationLossLast"] ?? null,
       reLeases: this.#reLeases,
       stageHashesAgree: told["stageHashesAgree"] === false ? false : this.#stageHashesAgree,
       verdictsPassed: this.#verdicts.passed,
@@ -98,14 +108,12 @@ export class SwarmTally {
     this.#trainingSinceMs ??= nowMs;
     this.#lossFirst ??= record.loss;
     this.#lossLast = record.loss;
-    if (this.#step !== null && record.step <= this.#step) return;
-    this.#step = record.step;
-    this.#tokens += record.tokens;
+    this.#trained.note(record);
   }
 
   #onEvaluated({ round, loss }: Extract<RunRecord, { type: "evaluated" }>): void {
     if (this.#validationFirst === null || round < this.#validationFirst.round) this.#validationFirst = { round, loss };
-    if (round === this.#validationFirst.round) return;
+    if (round === 0) return; // nothing has been learned
     if (this.#validationLast === null || round >= this.#validationLast.round) this.#validationLast = { round, loss };
   }
 

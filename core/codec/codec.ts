@@ -22,7 +22,7 @@ export interface WireShape {
 /** What is known about a wire's values without copying them. */
 export interface WireSums {
   readonly largest: number; // absolute value
-  readonly squareSum: number; // over all rows * width values; non-finite if any value is
+  readonly squareSum: number; // over all rows * width values; non-finite wherever `isFinite` says no
 }
 
 /** What two honest devices, whose results differ in the last bits, may make of one wire. */
@@ -46,7 +46,7 @@ export interface WireFormat {
   /** True if all decoded values are finite: no NaN, no infinity, no undefined code. */
   isFinite(bytes: Uint8Array, shape: WireShape): boolean;
   readonly rounding: WireRounding;
-  /** Statistics of the decoded values; called for every result on the hub, so it should allocate nothing. */
+  /** Statistics of the decoded values; called on the hub's event loop for every result, so one pass that allocates nothing. */
   sums(bytes: Uint8Array, shape: WireShape): WireSums;
 }
 

@@ -6,11 +6,12 @@
  * Two grids, s being the row's scale:
  *
  *     nearest     value = (code + 1/2) 2s / 2^bits, code in [-2^(bits - 1), 2^(bits - 1) - 1]; rounded to nearest
- *     stochastic  value = code s / L, code in [-L, L], L = 2^(bits - 1) - 1; rounded up or down at random and unbiased, as a
- *                 gradient must be (QSGD, arXiv 1610.02132)
+ *     stochastic  value = code s / L, code in [-L, L], L = 2^(bits - 1) - 1; rounded up or down at random, and without a
+ *                 bias over the values of a wire, as a gradient must be (QSGD, arXiv 1610.02132)
  *
  * Codes are stored with 2^(bits - 1) added. Only the stochastic grid has an undefined one, 0. The random numbers are a hash of
- * the value's place, its row's scale and the code below it: whoever repeats a task gets the same bytes, without a key.
+ * the value's place, its row's scale and the code below it: whoever repeats a task gets the same bytes, without a key. So a
+ * value that stays at a place between two codes for many steps is rounded in the same way each time.
  *
  * A magnitude becomes a code by one float32 product and truncation, so every machine makes the same codes of the same values:
  * core here, and the kernels of gpu/webgpu/wgsl/codes_encode.wgsl and codes_decode.wgsl.
@@ -67,6 +68,8 @@ export function draw(place: number, scale: number, code: number): number {
   x = Math.imul(x ^ (x >>> 15), 0x846ca68b);
   return (x ^ (x >>> 16)) >>> 16;
 }
+
+const undefinedSums: WireSums = { largest: Infinity, squareSum: Infinity };
 
 /** Rows [from, to) of a wire. Ranges that begin at multiples of `rowsOfWords` write no byte in common. */
 export interface RowRange {
@@ -136,6 +139,31 @@ export class ScaledCodes {
     }
   }
 
+  /** Those of `decodeRows`' values; Infinity where something is undefined. */
+  sums(bytes: Uint8Array, shape: WireShape): WireSums {
+    if (!hasPlainFrame(bytes, shape, this.spec)) return undefinedSums;
+    const { bits, grid } = this.spec;
+    const mask = 2 ** bits - 1;
+    const isNearest = grid === "nearest";
+    let at = codesOffset(shape), pending = 0, pendingBits = 0;
+    let largest = 0, squareSum = 0;
+    for (let row = 0; row < shape.rows; row++) {
+      const step = this.tables.perCode[bytes[row]!]!;
+      for (let i = 0; i < shape.width; i++) {
+        for (; pendingBits < bits; pendingBits += 8) pending |= bytes[at++]! << pendingBits;
+        const stored = pending & mask;
+        if (stored === 0 && !isNearest) return undefinedSums;
+        pending >>>= bits;
+        pendingBits -= bits;
+        const code = stored - this.#middle;
+        const value = Math.fround((isNearest ? 2 * code + 1 : code) * step);
+        largest = Math.max(largest, Math.abs(value));
+        squareSum += value * value;
+      }
+    }
+    return { largest, squareSum };
+  }
+
   /** From 0 to 2^bits - 1. */
   #code(value: number, pattern: number, { scale, place }: { scale: number; place: number }): number {
     const isZero = (pattern & magnitudeMask) < leastNormal;
@@ -189,45 +217,21 @@ export function scaledCodes(spec: CodesSpec): WireFormat {
       return bytes;
     },
     decode,
-    isFinite: (bytes, shape) => isDefined(bytes, shape, spec),
+    isFinite: (bytes, shape) =>
+      spec.grid === "nearest" ? hasPlainFrame(bytes, shape, spec) : codes.sums(bytes, shape).squareSum < Infinity, // no code is undefined
     rounding: { ofValue: 0, ofRow: codeShare(spec), valuesHit: hitShare(spec) },
-    sums: (bytes, shape) => sumsOf(decode(bytes, shape)),
+    sums: (bytes, shape) => codes.sums(bytes, shape),
   };
 }
 
-/** Every scale is a number, every code is defined, and the padding is zero, so that equal values have equal bytes. */
-function isDefined(bytes: Uint8Array, shape: WireShape, spec: CodesSpec): boolean {
-  const { rows, width } = shape;
-  const codes = codesOffset(shape);
+/** Every scale is a number and the padding is zero. */
+function hasPlainFrame(bytes: Uint8Array, { rows, width }: WireShape, spec: CodesSpec): boolean {
+  const codes = codesOffset({ rows });
   for (let row = 0; row < rows; row++) if (bytes[row] === notFinite) return false;
   for (let i = rows; i < codes; i++) if (bytes[i] !== 0) return false;
   const bits = rows * width * spec.bits;
   const end = codes + Math.floor(bits / 8);
   if (bits % 8 !== 0 && bytes[end]! >>> bits % 8 !== 0) return false;
   for (let i = codes + Math.ceil(bits / 8); i < bytes.length; i++) if (bytes[i] !== 0) return false;
-  return spec.grid === "nearest" || hasNoZeroCode(bytes, { from: codes, count: rows * width, bits: spec.bits });
-}
-
-function hasNoZeroCode(
-  bytes: Uint8Array,
-  { from, count, bits }: { from: number; count: number; bits: number },
-): boolean {
-  const mask = 2 ** bits - 1;
-  let at = from, pending = 0, pendingBits = 0;
-  for (let i = 0; i < count; i++) {
-    for (; pendingBits < bits; pendingBits += 8) pending |= bytes[at++]! << pendingBits;
-    if ((pending & mask) === 0) return false;
-    pending >>>= bits;
-    pendingBits -= bits;
-  }
   return true;
-}
-
-function sumsOf(values: Float32Array): WireSums {
-  let largest = 0, squareSum = 0;
-  for (const value of values) {
-    largest = Math.max(largest, Math.abs(value));
-    squareSum += value * value;
-  }
-  return { largest, squareSum };
 }

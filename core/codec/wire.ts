@@ -135,7 +135,7 @@ export interface WireScale {
  */
 export function wireScale(wire: Wire, bytes: Uint8Array): WireScale {
   if (bytes.length !== wireBytes(wire)) return noScale;
-  if (wireFault(wire, bytes) !== null) return badScale;
+  if (!hasIds(wire, bytes)) return badScale;
   const { largest, squareSum } = formatOf(wire).sums(valuesOfWire(wire, bytes), wire);
   return Number.isFinite(squareSum) ? { largest, rms: Math.sqrt(squareSum / (wire.rows * wire.width)) } : badScale;
 }

@@ -11,6 +11,7 @@ import { assert } from "../assert.ts";
 import { defaultGradientBits } from "../codec/codec_names.ts";
 import { wireBytes } from "../codec/wire.ts";
 import { wiresOfRun } from "../model/boundaries.ts";
+import { payloadCodecOf } from "../merge/payload/payload_codecs.ts";
 import { modelParameters } from "../model/shape.ts";
 import { wiresOfDirection } from "../model/stage_wires.ts";
 import type { RunConfig } from "./config.ts";
@@ -24,7 +25,8 @@ export interface DeriveInput {
   readonly given: ReadonlyMap<KnobPath, KnobValue>;
 }
 
-export function deriveConfig({ size, given }: DeriveInput): RunConfig {
+export function deriveConfig(input: DeriveInput): RunConfig {
+  const { size, given } = input;
   const values = new Map<KnobPath, KnobValue>();
   for (const path of knobPaths) {
     const initial = knobAt(path).default;
@@ -34,12 +36,12 @@ export function deriveConfig({ size, given }: DeriveInput): RunConfig {
   values.set("size", size);
   const config = assembleConfig(values);
   for (const [path, derive] of derivations) {
-    if (!given.has(path)) setValue(config, path, withinLimits(path, derive(config, given)));
+    if (!given.has(path)) setValue(config, path, withinLimits(path, derive(config, input)));
   }
   return config;
 }
 
-type Derivation = (config: RunConfig, given: DeriveInput["given"]) => number;
+type Derivation = (config: RunConfig, input: DeriveInput) => number;
 
 /** In order: a later one may read an earlier one's result. */
 const derivations: readonly (readonly [KnobPath, Derivation])[] = [
@@ -50,14 +52,17 @@ const derivations: readonly (readonly [KnobPath, Derivation])[] = [
   }],
   ["train.warmupSteps", ({ train }) => Math.min(train.warmupSteps, Math.ceil(train.steps / 4))],
   ["train.joinWarmupSteps", ({ train }) => Math.ceil(15 * longestRound(train) / 100)], // 10-20 % of a round
-  ["outer.learningRate", ({ outer }) => outer.payload === "sparse" ? sparseRate(outer) : outer.learningRate],
-  ["outer.momentum", ({ outer }) => outer.payload === "sparse" ? 0 : outer.momentum],
+  [
+    "outer.learningRate",
+    (config, { size }) => keepsResidual(config) ? residualRate(config, size) : config.outer.learningRate,
+  ],
+  ["outer.momentum", (config) => keepsResidual(config) ? 0 : config.outer.momentum],
   ["pipeline.bottleneckWidth", ({ pipeline, model }) => Math.min(pipeline.bottleneckWidth, model.width)],
-  ["pipeline.sideWidth", (config, given) => {
+  ["pipeline.sideWidth", (config, { given }) => {
     const { model, pipeline } = config;
     return hasUsualWires(config, given) ? Math.min(pipeline.sideWidth ?? 0, model.width) : 0;
   }],
-  ["pipeline.gradientBits", (config, given) => {
+  ["pipeline.gradientBits", (config, { given }) => {
     const { gradientBits = defaultGradientBits } = config.pipeline;
     return hasUsualWires(config, given) ? gradientBits : defaultGradientBits;
   }],
@@ -84,11 +89,12 @@ function hasUsualWires(config: RunConfig, given: DeriveInput["given"]): boolean 
   return isNarrow && !given.has("pipeline.bottleneckWidth");
 }
 
-/**
- * A residual holds back most of what a round learned and is a momentum of its own, so an outer momentum would count twice. Runs
- * of few rounds, which would average plainly, take twice the step (tests/bench/LOG.md); long ones that of SparseLoCo.
- */
-const sparseRate = ({ momentum }: RunConfig["outer"]): number => momentum === 0 ? 2 : 1;
+/** A residual holds back most of what a round learned and is a momentum of its own, so an outer momentum would count twice. */
+const keepsResidual = (config: RunConfig): boolean => payloadCodecOf(config).keepsResidual;
+
+/** Runs of sizes with few rounds, which average plainly, take twice the step (tests/bench/LOG.md); others SparseLoCo's. */
+const residualRate = ({ outer }: RunConfig, size: SizeName): number =>
+  presets[size]["outer.momentum"] === 0 && outer.momentum === 0 ? 2 : 1;
 
 const stepsPerEvaluation = 4; // a run of short steps must not wait for the size's usual evaluation
 const repeatableRound = 10; // steps: a measured round would depend on the machine's load

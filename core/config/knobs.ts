@@ -25,11 +25,12 @@ import { boundariesPattern, codecNames, codecsDoc, defaultGradientBits } from ".
 import { defaultOptimizer, optimizerDocs, optimizerNames } from "../train/optimizer_names.ts";
 import {
   defaultPayloadCodec,
+  defaultReducers,
   densities,
   payloadCodecDocs,
   payloadCodecNames,
+  reducerNames,
 } from "../merge/payload/payload_codec_names.ts";
-import { defaultReducers, reducerNames } from "../merge/payload/payload_codec_names.ts";
 import { defaultSize, sizeNames } from "./size.ts";
 
 interface NumberLimits {
@@ -176,13 +177,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
     omitsDefault: true,
   },
   "outer.density": float(
-    {
-      min: densities.least,
-      max: densities.most,
-      unit: "of the values",
-      default: densities.default,
-      omitsDefault: true,
-    },
+    { ...densities, unit: "of the values", omitsDefault: true },
     "Share in sparse payloads, twice as dense in embeddings.",
   ),
   "outer.reducers": {

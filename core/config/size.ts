@@ -76,7 +76,7 @@ function preset(parts: PresetParts): Preset {
     "pipeline.stages": parts.pipeline[0],
     "pipeline.codec": parts.pipeline[1],
     "pipeline.bottleneckWidth": parts.pipeline[2],
-    "pipeline.gradientBits": parts.pipeline[1] === "iota" ? defaultGradientBits : gradientBits,
+    "pipeline.gradientBits": parts.pipeline[3] === 0 ? defaultGradientBits : gradientBits,
     "pipeline.sideWidth": parts.pipeline[3],
     "train.sequencesPerMicrobatch": parts.batch[0],
     "train.microbatchesPerStep": parts.batch[1],

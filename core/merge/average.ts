@@ -77,7 +77,7 @@ function firstBadInput(inputs: readonly Float32Array[]): number | null {
   return position < 0 ? null : position;
 }
 
-export function isFiniteVector(values: Float32Array): boolean {
+function isFiniteVector(values: Float32Array): boolean {
   for (let i = 0; i < values.length; i++) {
     if (!Number.isFinite(values[i])) return false;
   }

@@ -1,8 +1,8 @@
 /**
  * Which miner reduces which slice in a merge: butterfly all-reduce with every slice computed twice.
  *
- * A stage's vector is cut into slices, each slice goes to two different miners, and every pair of miners shares slices, so one
- * liar disagrees with everybody. Traffic per miner does not grow with the number of miners. Invariants: slices are multiples of
+ * A stage's vector is cut into slices, and each slice goes to two different miners. Every pair of miners shares slices where there
+ * are enough of them, so one liar disagrees with everybody, and no pair has two more than another. Traffic per miner does not grow with the number of miners. Invariants: slices are multiples of
  * 64 floats (as every tensor is), in order, without gap or overlap; reducers of a slice differ; the slice counts of any two
  * miners differ by at most one. All choices come from the given stream.
  */
@@ -69,7 +69,7 @@ export interface AssignReducersOptions {
 
 /**
  * The two reducers of every slice. Every pair gets its share in a secret order; slices beyond a multiple of the number of pairs
- * go to the least loaded. With two miners, both reduce everything; a single miner has nothing to reduce and gets an empty list.
+ * go to pairs that share none of them. With two miners, both reduce everything; a single miner has nothing to reduce and gets an empty list.
  */
 export function assignReducers({ slices, miners, stream }: AssignReducersOptions): ReducerPair[] {
   if (miners < 2) return [];
@@ -88,39 +88,35 @@ function allPairs(miners: number): ReducerPair[] {
   return pairs;
 }
 
-/**
- * Uses fewer than all pairs: each slice takes the least loaded miner and, of the least loaded others, the one it has shared
- * least with. Two of the smallest loads grow at a time, so loads never differ by more than one.
- */
+/** Fewer than all pairs, in a secret order: none of them twice, and never one miner in two more than another. */
 function evenPairs({ count, miners, stream }: { count: number; miners: number; stream: Stream }): ReducerPair[] {
   const order = shuffle(stream, Array.from({ length: miners }, (_, miner) => miner));
-  const loads = new Array<number>(miners).fill(0);
-  const shared = new Map<string, number>();
-  const key = (a: number, b: number) => a < b ? `${a},${b}` : `${b},${a}`;
-  const pairs: ReducerPair[] = [];
-  for (let slice = 0; slice < count; slice++) {
-    if (2 * slice + 1 < miners) { // the first ones have no load yet
-      const [a, b] = [order[2 * slice]!, order[2 * slice + 1]!];
-      loads[a] = loads[b] = 1;
-      shared.set(key(a, b), 1);
-      pairs.push(a < b ? [a, b] : [b, a]);
-      continue;
-    }
-    const a = least(order, (miner) => [loads[miner]!, 0]);
-    const b = least(order.filter((miner) => miner !== a), (miner) => [loads[miner]!, shared.get(key(a, miner)) ?? 0]);
-    loads[a]! += 1;
-    loads[b]! += 1;
-    shared.set(key(a, b), (shared.get(key(a, b)) ?? 0) + 1);
-    pairs.push(a < b ? [a, b] : [b, a]);
-  }
-  return pairs;
+  const pairs = Array.from({ length: count }, (_, game): ReducerPair => {
+    const [first, second] = gameOf(game, miners);
+    const [a, b] = [order[first]!, order[second]!];
+    return a < b ? [a, b] : [b, a];
+  });
+  return shuffle(stream, pairs);
 }
 
-/** The first of the miners with the smallest rank; ranks compare by their first number, then by the second. */
-function least(miners: readonly number[], rank: (miner: number) => readonly [number, number]): number {
-  return miners.reduce((best, miner) => {
-    const [load, share] = rank(miner);
-    const [bestLoad, bestShare] = rank(best);
-    return load < bestLoad || (load === bestLoad && share < bestShare) ? miner : best;
-  });
+/**
+ * The games of a tournament in which everybody meets everybody once, in an order in which nobody has played two games more than
+ * another. An even number of players: days on which all play, one of them staying while the others move on by a seat. An odd
+ * one: closed walks through all players (Walecki), each walked twice round, where two players in a row have a game.
+ */
+function gameOf(game: number, players: number): readonly [number, number] {
+  const others = players - 1; // beside the one that stays, or where walks begin
+  if (players % 2 === 0) {
+    const [day, table] = divided(game, players / 2);
+    return table === 0 ? [others, day] : [(day + table) % others, (day + others - table) % others];
+  }
+  const [walk, table] = divided(game, players);
+  const playerAt = (place: number): number => {
+    if (place === 0) return others;
+    const away = place % 2 === 0 ? place / 2 : -(place - 1) / 2; // 0, 1, -1, 2, -2, …
+    return (walk + away + others) % others;
+  };
+  return [playerAt((2 * table) % players), playerAt((2 * table + 1) % players)];
 }
+
+const divided = (value: number, by: number): readonly [number, number] => [Math.floor(value / by), value % by];

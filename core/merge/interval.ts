@@ -3,7 +3,7 @@
  *
  * A merge takes the same time however many steps came before it, so a round of H steps spends
  * mergeMs / (H stepMs + mergeMs) of its time merging. Solved for H: on a fast network every step is merged, over slow links
- * a round gets long. Out of scope: measuring (orchestrator/merge/round_length.ts). Pure.
+ * a round gets long, up to `train.mostStepsPerRound`. Out of scope: measuring (orchestrator/merge/round_length.ts). Pure.
  */
 
 import type { TrainConfig } from "../config/config.ts";

@@ -2,7 +2,7 @@
  * The longest row and the longest column of every matrix in a payload.
  *
  * A matrix whose length lies in one row or column acts many times as strongly on what passes through it as one of the same
- * length whose values are spread. Out of scope: what follows (core/orchestrator/merge/payload_weights.ts).
+ * length whose values are spread. Out of scope: what follows (core/orchestrator/merge/payloads/payload_weights.ts).
  */
 
 import type { ParameterTensor } from "../model/spec.ts";

@@ -3,7 +3,7 @@
  *
  * Without a residual these are the open round's. With one, a payload also holds what earlier payloads left out, a little less of
  * each round further back. After a short round, or at the end of a decay to zero, that is far more than the round's own steps
- * can make. Rates are sums of learning rates. Out of scope: the bounds themselves (core/orchestrator/merge/payload_check.ts).
+ * can make. Rates are sums of learning rates. Out of scope: the bounds themselves (core/orchestrator/merge/payloads/payload_check.ts).
  */
 
 import type { RunConfig } from "../config/config.ts";

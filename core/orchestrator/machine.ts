@@ -39,7 +39,7 @@ import { endLateAnswers } from "./merge/merge_deadlines.ts";
 import { advanceMerge, startMerge } from "./merge/merging.ts";
 import { roundIsOver } from "./merge/round_length.ts";
 import { onUploadChecked } from "./merge/believed_upload.ts";
-import { onPayloadChecked } from "./merge/payload_check.ts";
+import { onPayloadChecked } from "./merge/payloads/payload_check.ts";
 import { coverStages } from "./members/rebalance.ts";
 import { changeSettings, onRestarted } from "./restart.ts";
 import { onLoadFailed, onMergeUnavailable, onStageRestored, onUploaded, restoreAbandoned } from "./merge/restoring.ts";

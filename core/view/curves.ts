@@ -8,8 +8,10 @@
 
 import { emptySeries, type Series } from "./series.ts";
 
-/** wires: tasks with their tensors. merge: payloads and reduced slices. parameters: whole stages, and
- * what audits read. control: all other messages. */
+/**
+ * wires: tasks with their tensors. merge: payloads and reduced slices. parameters: whole stages, and what audits and evaluations
+ * read, repeated tasks' tensors among it. control: all other messages.
+ */
 export const byteKinds = ["wires", "merge", "parameters", "control"] as const;
 export type ByteKind = typeof byteKinds[number];
 

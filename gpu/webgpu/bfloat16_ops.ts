@@ -4,13 +4,12 @@
  */
 
 import { assert } from "../../core/assert.ts";
-import type { Kernels, KernelSource } from "./kernel.ts";
+import { groupsPerRow, type Kernels, type KernelSource, workgroupGrid } from "./kernel.ts";
 import type { BufferRange, Dispatch } from "../stage_ops.ts";
 import decodeSource from "./wgsl/bfloat16_decode.wgsl" with { type: "text" };
 import encodeSource from "./wgsl/bfloat16_encode.wgsl" with { type: "text" };
 
 const lanes = 64; // the workgroup size of both kernels
-const groupsPerRow = 32768; // below every adapter's limit of workgroups along one axis
 
 interface Operands {
   readonly count: number; // of values, a multiple of 4
@@ -41,6 +40,6 @@ function flat(
     kernel,
     bindings,
     constants: [count / 4, groupsPerRow],
-    workgroups: [Math.min(groups, groupsPerRow), Math.ceil(groups / groupsPerRow)],
+    workgroups: workgroupGrid(groups),
   });
 }

@@ -6,13 +6,12 @@ import { assert } from "../../core/assert.ts";
 import type { WireShape } from "../../core/codec/codec.ts";
 import { codesLength, codesOffset, type CodesSpec, codeTables } from "../../core/codec/scaled_codes.ts";
 import type { BufferRange, Dispatch } from "../stage_ops.ts";
-import { floatBits, type Kernels } from "./kernel.ts";
+import { floatBits, groupsPerRow, type Kernels, workgroupGrid } from "./kernel.ts";
 import decodeSource from "./wgsl/codes_decode.wgsl" with { type: "text" };
 import encodeSource from "./wgsl/codes_encode.wgsl" with { type: "text" };
 import scalesSource from "./wgsl/codes_scales.wgsl" with { type: "text" };
 
 const lanes = 64; // the workgroup size of the kernels
-const groupsPerRow = 32768; // below every adapter's limit of workgroups along one axis
 const rowsOfScales = 4; // rows of a workgroup of codes_scales
 const one = 161; // the scale byte of 1; the next three are quarter octaves above
 
@@ -31,14 +30,14 @@ export function codesEncode(kernels: Kernels, { codes, shape, values, bytes }: O
     kernel: { label: "codes_scales", source: scalesSource },
     bindings: [values, bytes],
     constants: [rows, width, groupsPerRow],
-    workgroups: groups(Math.ceil(rows / rowsOfScales)),
+    workgroups: workgroupGrid(Math.ceil(rows / rowsOfScales)),
   });
   const flags = [codes.bits, Number(codes.grid === "stochastic"), scaleWords, codeWords, groupsPerRow, 0];
   const encode = kernels.dispatch({
     kernel: { label: "codes_encode", source: encodeSource },
     bindings: [values, bytes],
     constants: [count, width, ...flags, ...quarters(codeTables(codes).perValue)],
-    workgroups: groups(Math.ceil(codeWords / lanes)),
+    workgroups: workgroupGrid(Math.ceil(codeWords / lanes)),
   });
   return [scales, encode];
 }
@@ -50,7 +49,7 @@ export function codesDecode(kernels: Kernels, { codes, shape, values, bytes }: O
     kernel: { label: "codes_decode", source: decodeSource },
     bindings: [bytes, values],
     constants: [count, shape.width, ...flags, ...quarters(codeTables(codes).perCode)],
-    workgroups: groups(Math.ceil(count / lanes)),
+    workgroups: workgroupGrid(Math.ceil(count / lanes)),
   })];
 }
 
@@ -65,7 +64,3 @@ function sizesOf(shape: WireShape): { count: number; scaleWords: number } {
 
 /** The entries of the scales 2^(0/4) to 2^(3/4); all others are these times a power of two. */
 const quarters = (table: Float32Array) => [...table.subarray(one, one + 4)].map(floatBits);
-
-function groups(count: number): [number, number] {
-  return [Math.min(count, groupsPerRow), Math.ceil(count / groupsPerRow)];
-}

@@ -18,6 +18,13 @@ export interface GpuDispatch extends Dispatch {
   readonly workgroups: readonly [number, number, number];
 }
 
+export const groupsPerRow = 32768; // below every adapter's limit of workgroups along one axis
+
+/** A flat range of workgroups, in rows. */
+export function workgroupGrid(groups: number): [number, number] {
+  return [Math.min(groups, groupsPerRow), Math.ceil(groups / groupsPerRow)];
+}
+
 /** A WGSL program: its name in messages and its text. */
 export interface KernelSource {
   readonly label: string;

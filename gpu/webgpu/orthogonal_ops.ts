@@ -7,7 +7,7 @@ import type { MatrixSizes, OrthogonalOps, Polynomial } from "../optimizers/ortho
 import type { BufferRange, Dispatch } from "../stage_ops.ts";
 import { gemm, type GemmOptions } from "./gemm_ops.ts";
 import type { GemmKind } from "./generate/gemm_settings.ts";
-import { floatBits } from "./kernel.ts";
+import { floatBits, groupsPerRow, workgroupGrid } from "./kernel.ts";
 import type { Ops } from "./ops.ts";
 import descend from "./wgsl/muon/descend.wgsl" with { type: "text" };
 import inverseNorm from "./wgsl/muon/inverse_norm.wgsl" with { type: "text" };
@@ -17,7 +17,6 @@ import polynomial from "./wgsl/muon/polynomial.wgsl" with { type: "text" };
 import toUnitTrace from "./wgsl/muon/to_unit_trace.wgsl" with { type: "text" };
 
 const flatLanes = 64; // the workgroup size of the kernels over flat ranges
-const groupsPerRow = 32768; // below every adapter's limit of workgroups along one axis
 const squareLanes = 32; // the workgroup size of the kernels over rows of a square
 
 export class GpuOrthogonalOps implements OrthogonalOps {
@@ -118,7 +117,7 @@ export class GpuOrthogonalOps implements OrthogonalOps {
       kernel,
       bindings,
       constants: [count / 4, groupsPerRow, ...constants],
-      workgroups: [Math.min(groups, groupsPerRow), Math.ceil(groups / groupsPerRow)],
+      workgroups: workgroupGrid(groups),
     });
   }
 }

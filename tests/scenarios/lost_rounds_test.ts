@@ -22,6 +22,7 @@ Deno.test("Lost rounds: if all miners go before any has delivered a payload, the
   }
   assertEquals([hub.state.phase, hub.state.step, hub.count("rewound")], ["training", 2, 1]);
   assertEquals([hub.state.counters.microbatchesCredited, hub.state.reports.length], [before, 1]);
+  assertEquals([hub.state.interval.closed, hub.state.interval.stepsMs], [0, 0], "abandoned steps are not measured");
   for (const node of nodes) hub.load(node);
   hub.step({ type: "checkpointWritten", round: hub.state.round, folder: "" });
   finishTraining(hub, nodes);

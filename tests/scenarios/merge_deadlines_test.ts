@@ -3,7 +3,7 @@
  * possible.
  */
 
-import { assertEquals } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
 import { payloadSlice } from "../../core/orchestrator/merge/merge_state.ts";
 import { commit, merging, reduceAll, stageOf } from "../support/swarm/scripted_merge.ts";
@@ -130,4 +130,31 @@ Deno.test("Merge: a holder that is slow to upload, or only says it did, is repla
   hub.tell(asked(), { type: "parametersUploaded", round, parameters, momentum: null });
   hub.step({ type: "checkpointWritten", round, folder: "" });
   assertEquals([hub.state.sources.round, hub.count("nodeLost")], [1, 0]);
+});
+
+Deno.test("Merge: the slices of reducers that leave are shared by those who have the fewest", () => {
+  const { hub, nodes } = merging(8);
+  for (const node of nodes) commit(hub, node);
+  const loads = (left: readonly NodeId[]) =>
+    left.map((node) => stageOf(hub).slices.filter(({ asked }) => asked.includes(node)).length);
+  const before = loads(nodes);
+  for (const count of [1, 2]) {
+    hub.tell(nodes[4 + count]!, { type: "leaving", reason: "its owner stopped it" });
+    const after = loads(nodes.filter((_, place) => place <= 4 || place > 4 + count));
+    assert(Math.max(...after) - Math.min(...after) <= 1, `${count} left: ${before} became ${after}`);
+  }
+});
+
+Deno.test("Merge: a single payload is its own mean only if it counts whole", () => {
+  for (const [length, scale] of [[3.9, 0.615], [1, 1]] as const) {
+    const { hub, nodes } = merging(2, { outer: { reducers: "hub" } });
+    commit(hub, nodes[0]!);
+    stageOf(hub).lengths.set(nodes[0]!, length);
+    hub.wait(61_000);
+    const { scales, slices } = stageOf(hub);
+    assertAlmostEquals(scales.get(nodes[0]!) ?? 1, scale, 1e-3);
+    assertEquals(slices.some(({ accepted }) => accepted !== null), scale === 1);
+    const asked = hub.effects.flatMap((effect) => effect.type === "refereeSlice" ? effect.inputs : []);
+    assertEquals(asked.every((input) => Math.abs(input.scale - scale) < 1e-3), true);
+  }
 });

@@ -7,8 +7,8 @@ import { averageSlices } from "../../../core/merge/average.ts";
 import { peakSizes } from "../../../core/merge/matrix_peaks.ts";
 import { ShapeSum } from "../../../core/merge/payload_shape.ts";
 import type { ParameterTensor } from "../../../core/model/spec.ts";
-import { lengthScale } from "../../../core/orchestrator/merge/payload_check.ts";
-import { countPayloads } from "../../../core/orchestrator/merge/payload_weights.ts";
+import { lengthScale } from "../../../core/orchestrator/merge/payloads/payload_check.ts";
+import { countPayloads } from "../../../core/orchestrator/merge/payloads/payload_weights.ts";
 import { lowerMedian } from "../../../core/lower_median.ts";
 
 export const combineRules = ["mean", "here"] as const;

@@ -3,8 +3,8 @@
  * each block its scale (level.ts), then its codes, -127 to 127, as int8.
  *
  * Codes are rounded to nearest. Stochastic rounding is unbiased, which matters for values far below their block's largest, but
- * doubles the variance and needs dice that others can repeat; a block of 64 lies in one row of a matrix, whose values are of one
- * size, so few are rounded to zero. Nothing is left out, so no residual is kept.
+ * doubles the variance and needs dice that others can repeat; a block of 64 lies in one row of most matrices (in eight of a
+ * narrow wire's), whose values are of one size, so few are rounded to zero. Nothing is left out, so no residual is kept.
  */
 
 import { type Parsed, parsed, refused } from "../../fault.ts";

@@ -8,7 +8,7 @@
  * of the payloads (integer_sum.ts), except float32's, which sums in the given order in float64 and rounds once; a result says how
  * many values it holds; unreadable bytes are a return value, never an exception, and no number in them decides how much memory
  * is taken.
- * Out of scope: the codec of wires (`core/codec`); the bound on an honest payload (`core/orchestrator/merge/payload_check.ts`).
+ * Out of scope: the codec of wires (`core/codec`); the bound on an honest payload (`core/orchestrator/merge/payloads/payload_check.ts`).
  */
 
 import type { OuterConfig } from "../../config/config.ts";

@@ -21,7 +21,7 @@ export const defaultPayloadCodec: PayloadCodecName = "float32";
  * The share of values in a sparse payload: 64 of 4096, as SparseLoCo (arXiv 2508.15706). A coordinate then waits for 64 rounds on
  * average, so a run of few rounds needs more (tests/bench/LOG.md).
  */
-export const densities = { least: 1 / 4096, most: 1 / 4, default: 1 / 64 } as const;
+export const densities = { min: 1 / 4096, max: 1 / 4, default: 1 / 64 } as const;
 
 /**
  * Who averages the payloads of a stage's merge, as people type it. The hub's result decides in any case

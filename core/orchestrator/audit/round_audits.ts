@@ -2,7 +2,8 @@
  * How long a merge waits for the audits of its round before its result is applied: of a liar that is found later, the wires stay
  * in the model, and miners that have applied the merge no longer have the optimizer's state of the round's start to go back to.
  *
- * All waits of a merge together are at most a tenth of the time that the round's steps took, so validators that do not keep up cost a run little.
+ * All waits of a merge together are at most a tenth of the time that the round's steps took, so validators that do not keep up
+ * cost a run little.
  * Repeated gradients, trials and evaluations are not waited for: none of them makes a round begin anew (referee.ts).
  */
 

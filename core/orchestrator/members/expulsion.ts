@@ -9,7 +9,7 @@ import { fault } from "../../fault.ts";
 import type { NodeId } from "../../ids.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
 import { reissueWorkOf } from "../step/leases.ts";
-import { dropParticipants } from "../merge/reducers.ts";
+import { dropParticipants } from "../merge/participants.ts";
 import { loseNode } from "./roster.ts";
 import { setStage } from "./replicas.ts";
 import { benchMember } from "./roster_changes.ts";

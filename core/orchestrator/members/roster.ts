@@ -25,7 +25,7 @@ import { isResting, noteAbsence, noteLostGradients, noteWithheld, notifyOfRest }
 import { stageCapacities } from "./capacity.ts";
 import { awaitLoading } from "./loading.ts";
 import { coverDeserted, floorReplicas } from "./rebalance.ts";
-import { dropParticipants } from "../merge/reducers.ts";
+import { dropParticipants } from "../merge/participants.ts";
 import { activate, awaitAssign, replicasOf, setAway, setBack, setStage } from "./replicas.ts";
 import { mayResume, resumeMember } from "./resume.ts";
 import { hasComeBackOften, noteReturn } from "./returns.ts";

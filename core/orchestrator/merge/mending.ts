@@ -17,8 +17,10 @@ import { payloadSlice, type Reducer, type StageMerge } from "./merge_state.ts";
 import { noteWithheld } from "../members/blame.ts";
 import { enter } from "./merge_phase.ts";
 import { askHubToApply, askToApply, skipMerge } from "./merging.ts";
-import { askForPayload, checkPayload } from "./payload_check.ts";
-import { dropParticipants, owe, reduceEffects, type ReduceRequest, settle } from "./reducers.ts";
+import { askForPayload, checkPayload } from "./payloads/payload_check.ts";
+import { owe, settle } from "./owing.ts";
+import { dropParticipants } from "./participants.ts";
+import { reduceEffects, type ReduceRequest } from "./reducers.ts";
 import type { OrchestratorState } from "../state.ts";
 
 const mostReopened = 4; // times that results are lost; after that the store keeps nothing

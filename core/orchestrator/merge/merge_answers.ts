@@ -11,12 +11,13 @@ import type { MergeApplied, MergeFailed, PayloadCommitted, SliceReduced } from "
 import { isOfAnotherStage } from "../access.ts";
 import { type OrchestratorEffect, record, reject } from "../event.ts";
 import { blame, noteWithheld } from "../members/blame.ts";
-import { commitmentOf } from "./commitments.ts";
+import { commitmentOf } from "./payloads/commitments.ts";
 import { noteQuorum } from "./merge_deadlines.ts";
 import { type MergedStage, payloadOf, type StageMerge, valuesOfSlice } from "./merge_state.ts";
 import { skipMerge } from "./merging.ts";
-import { checkPayload } from "./payload_check.ts";
-import { dropParticipants, settle } from "./reducers.ts";
+import { checkPayload } from "./payloads/payload_check.ts";
+import { settle } from "./owing.ts";
+import { dropParticipants } from "./participants.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 
 /** The merge of the sender's stage, if it takes part in it. */

@@ -11,7 +11,8 @@ import type { NodeId } from "../../ids.ts";
 import { isUnreliable, noteAbsence, noteWithheld } from "../members/blame.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
 import { isReduced, type StageMerge } from "./merge_state.ts";
-import { dropParticipants, dropWeight, replaceReducer } from "./reducers.ts";
+import { dropParticipants, dropWeight } from "./participants.ts";
+import { replaceReducer } from "./reducers.ts";
 import type { OrchestratorState } from "../state.ts";
 
 /** Once a quorum has answered, the phase waits only for the grace period. */

@@ -44,7 +44,7 @@ export interface Payload {
   readonly bytes: readonly number[]; // within what the payload codec allows
 }
 
-/** What a miner signed with its payload: commitments.ts. */
+/** What a miner signed with its payload: payloads/commitments.ts. */
 export interface Commitment {
   readonly head: string;
   readonly payload: string; // its hash
@@ -67,6 +67,11 @@ export function payloadSlice({ hashes, bytes }: Payload, index: number): BlobRef
 /** Number of values in a slice. */
 export function valuesOfSlice(merge: StageMerge, index: number): number {
   return present(merge.layout[index], "a slice has its place").size;
+}
+
+/** The result of every slice. */
+export function acceptedSlices({ slices }: StageMerge): BlobRef[] {
+  return slices.map(({ accepted }) => present(accepted, "all slices are accepted"));
 }
 
 /** Nothing is left of it but to apply the result. */
@@ -93,7 +98,7 @@ export interface StageMerge {
   readonly payloads: Map<NodeId, Payload>;
   readonly commitments: Map<NodeId, Commitment>; // that came with these
   readonly checking: Set<NodeId>; // nodes whose payload the hub is reading
-  readonly lengths: Map<NodeId, number>; // of checked payloads: payload_check.ts
+  readonly lengths: Map<NodeId, number>; // of checked payloads: payloads/payload_check.ts
   readonly shapes: Map<NodeId, PayloadShape>; // of the same
   readonly scales: Map<NodeId, number>; // of payloads that are scaled down; 0: left out
   edition: number; // of the requests to reduce: rises when payloads have changed

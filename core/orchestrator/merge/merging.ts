@@ -1,25 +1,34 @@
 /**
  * The merge that ends a round: every stage at once, each through committing, reducing, applying, agreed.
  *
- * Payloads are checked when they are committed (payload_check.ts), slices are reduced by pairs of replicas (reducing.ts). When the
- * round's audits are done or have taken too long (audit/round_audits.ts), every replica takes the outer step and reports the hashes of its parameters and outer momentum. When more than two thirds of
- * the replicas that the merge began with report the same result, and none reports another, it is agreed; otherwise the hub
- * takes the step itself, and replicas with another result are blamed and load the agreed one. Phases close by answers, by
+ * Payloads are checked when they are committed (payloads/payload_check.ts), and slices are reduced, by the hub or by pairs of
+ * replicas (reducing.ts). When the round's audits are done or have taken too long (audit/round_audits.ts), every replica takes
+ * the outer step and reports the hashes of its parameters and outer momentum. A result is agreed if more than two thirds of the
+ * replicas that the merge began with report it and none reports another. Otherwise the hub takes the step itself, as it does at
+ * once where it reduces alone, and replicas with another result are blamed and load the agreed one. Phases close by answers, by
  * quorum and grace, or by deadline (merge_deadlines.ts), so no phase can wait forever.
  */
 
 import { assert, present } from "../../assert.ts";
 import { fault } from "../../fault.ts";
-import type { BlobRef, NodeId, StageIndex } from "../../ids.ts";
+import type { NodeId, StageIndex } from "../../ids.ts";
 import { contributionWeights } from "../../merge/average.ts";
 import { sliceLayout } from "../../merge/butterfly.ts";
 import { timeWait, waitsForAudits } from "../audit/round_audits.ts";
 import { blame } from "../members/blame.ts";
 import { type OrchestratorEffect, record, send } from "../event.ts";
 import { enter, phaseRecord } from "./merge_phase.ts";
-import { holdsAgreed, isReduced, isSameStage, type MergedStage, type StageMerge, voteOf } from "./merge_state.ts";
-import { askForPayload, noteLengths } from "./payload_check.ts";
-import { owe } from "./reducers.ts";
+import {
+  acceptedSlices,
+  holdsAgreed,
+  isReduced,
+  isSameStage,
+  type MergedStage,
+  type StageMerge,
+  voteOf,
+} from "./merge_state.ts";
+import { askForPayload, noteLengths } from "./payloads/payload_check.ts";
+import { owe } from "./owing.ts";
 import { judgeSlices, reduce, reducesAlone } from "./reducing.ts";
 import { replicasOf } from "../members/replicas.ts";
 import { benchMember } from "../members/roster_changes.ts";
@@ -147,10 +156,6 @@ export function askToApply(
   { merge, node }: { merge: StageMerge; node: NodeId },
 ): OrchestratorEffect {
   return send(node, { type: "applyMerge", round: state.round, slices: acceptedSlices(merge) });
-}
-
-function acceptedSlices(merge: StageMerge): BlobRef[] {
-  return merge.slices.map((slice) => present(slice.accepted, "all slices are accepted"));
 }
 
 export function keepStart(merge: StageMerge): void {

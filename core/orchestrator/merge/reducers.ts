@@ -1,38 +1,15 @@
 /**
- * Reducers of each slice, answers still owed, and what happens to a stage's merge when a replica leaves it.
+ * Who is asked to reduce a slice, and with which payloads; and who follows a reducer that does not answer.
  */
 
-import { assert, present } from "../../assert.ts";
+import { present } from "../../assert.ts";
 import type { NodeId } from "../../ids.ts";
-import { type OrchestratorEffect, send } from "../event.ts";
+import { shuffle } from "../../prng.ts";
 import type { WeightedPayload } from "../../protocol/message.ts";
-import { type Payload, payloadSlice, type Reducer, type SliceWork, type StageMerge } from "./merge_state.ts";
-import { benchMember } from "../members/roster_changes.ts";
+import { type OrchestratorEffect, send } from "../event.ts";
 import type { OrchestratorState } from "../state.ts";
-
-export function owe(merge: StageMerge, node: NodeId): void {
-  merge.owing.set(node, (merge.owing.get(node) ?? 0) + 1);
-}
-
-export function settle(merge: StageMerge, node: NodeId): void {
-  const left = present(merge.owing.get(node), "an answer was owed") - 1;
-  assert(left >= 0, "Answers owed must not be negative");
-  if (left === 0) merge.owing.delete(node);
-  else merge.owing.set(node, left);
-}
-
-/** The node owes nothing any more. */
-export function forgive(merge: StageMerge, node: NodeId): void {
-  merge.owing.delete(node);
-  merge.showing.delete(node);
-  merge.doubters.delete(node);
-}
-
-/** The merge no longer waits for this node's work of the round. */
-export function dropWeight(merge: StageMerge, node: NodeId): void {
-  merge.wholeWeight -= merge.weights.get(node) ?? 0;
-  merge.weights.delete(node);
-}
+import { type Payload, payloadSlice, type Reducer, type SliceWork, type StageMerge } from "./merge_state.ts";
+import { forgive, owe } from "./owing.ts";
 
 /** A slice and its assigned reducers. */
 export interface ReduceRequest {
@@ -101,44 +78,6 @@ function sliceInputs(
   return counted.length > 0 ? counted : inputs; // the store may have lost the others
 }
 
-/** Takes nodes out of a stage's merge; their work goes to others. What they committed counts, unless they were expelled. */
-export function dropParticipants(
-  state: OrchestratorState,
-  options: { merge: StageMerge; nodes: readonly NodeId[]; nowMs: number },
-): OrchestratorEffect[] {
-  const { merge, nodes } = options;
-  const effects: OrchestratorEffect[] = [];
-  for (const node of nodes) {
-    merge.participants.delete(node);
-    merge.applied.delete(node);
-    forgive(merge, node);
-    if (state.expelled.has(node)) withdraw(merge, node);
-    if (!merge.payloads.has(node)) dropWeight(merge, node);
-    const member = state.members.get(node);
-    if (member !== undefined) benchMember(state, member);
-    if (merge.phase === "reducing" && !merge.isStale) effects.push(...replaceReducer(state, { merge, node }));
-  }
-  return effects;
-}
-
-/** Removes an expelled node's payload; slices reduced with it are reduced again. */
-function withdraw(merge: StageMerge, node: NodeId): void {
-  if (merge.phase !== "committing" && merge.phase !== "reducing") return; // the payload was checked, and others have applied it
-  if (merge.payloads.has(node)) {
-    withdrawPayload(merge, node);
-    merge.isStale = merge.phase === "reducing";
-  }
-}
-
-/** Removes a payload from the merge. */
-export function withdrawPayload(merge: StageMerge, node: NodeId): void {
-  if (merge.payloads.delete(node)) merge.committedWeight -= merge.weights.get(node) ?? 0;
-  merge.checking.delete(node);
-  merge.lengths.delete(node);
-  merge.shapes.delete(node);
-  dropWeight(merge, node);
-}
-
 /** Gives a reducer's open slices to others, finally to the hub. */
 export function replaceReducer(
   state: OrchestratorState,
@@ -150,7 +89,7 @@ export function replaceReducer(
   for (const [index, slice] of merge.slices.entries()) {
     const place = slice.asked.indexOf(node);
     if (slice.accepted !== null || place === -1 || slice.results.has(node)) continue;
-    const other = nextReducer(merge, slice);
+    const other = nextReducer(state, { merge, slice });
     slice.asked.splice(place, 1);
     merge.unjudged.push(index);
     if (slice.asked.includes(other)) continue;
@@ -160,9 +99,18 @@ export function replaceReducer(
   return askReducers(state, { merge, requests });
 }
 
-function nextReducer(merge: StageMerge, slice: SliceWork): Reducer {
-  for (const candidate of merge.participants) {
-    if (!slice.asked.includes(candidate) && !merge.slow.has(candidate)) return candidate;
+/** Of those who can and are asked for the fewest slices, one by chance, so that nobody knows who follows whom. */
+function nextReducer(
+  { stream }: OrchestratorState,
+  { merge, slice }: { merge: StageMerge; slice: SliceWork },
+): Reducer {
+  const able = [...merge.participants].filter((node) => !slice.asked.includes(node) && !merge.slow.has(node));
+  const asked = new Map<Reducer, number>(able.map((node) => [node, 0]));
+  for (const reducer of merge.slices.flatMap((other) => other.asked)) {
+    const count = asked.get(reducer);
+    if (count !== undefined) asked.set(reducer, count + 1);
   }
-  return "hub";
+  const fewest = Math.min(...asked.values());
+  const [next] = shuffle(stream, able.filter((node) => asked.get(node) === fewest));
+  return next ?? "hub";
 }

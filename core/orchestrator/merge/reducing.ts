@@ -19,7 +19,7 @@ import { type OrchestratorEffect, record } from "../event.ts";
 import { noteQuorum } from "./merge_deadlines.ts";
 import { enter } from "./merge_phase.ts";
 import { payloadSlice, type Reducer, type SliceWork, type StageMerge } from "./merge_state.ts";
-import { weighPayloads } from "./payload_check.ts";
+import { weighPayloads } from "./payloads/payload_check.ts";
 import { askReducers } from "./reducers.ts";
 import type { OrchestratorState } from "../state.ts";
 
@@ -30,10 +30,9 @@ export function reduce(state: OrchestratorState, options: { merge: StageMerge; n
   merge.isStale = false;
   merge.edition += 1;
   const entered = [enter(state, { merge, phase: "reducing", nowMs })];
-  const [only, second] = merge.payloads.values();
-  if (only === undefined || (second === undefined && payloadCodecOf(state.config).isOwnAverage)) {
-    const alone = only?.hashes.map((_, index) => payloadSlice(only, index)) ?? [];
-    merge.slices = alone.map((ref) => newSlice({ asked: [], accepted: ref }));
+  const own = ownAverage(state, merge);
+  if (own !== null) {
+    merge.slices = own.map((ref) => newSlice({ asked: [], accepted: ref }));
     merge.openSlices = 0;
     return entered;
   }
@@ -41,6 +40,15 @@ export function reduce(state: OrchestratorState, options: { merge: StageMerge; n
   merge.openSlices = merge.slices.length;
   const requests = merge.slices.flatMap(({ asked }, index) => asked.map((reducer) => ({ index, reducer })));
   return [...entered, ...askReducers(state, { merge, requests })];
+}
+
+/** The slices of a merge that has nothing to compute: no payload, or a single one that counts whole; null: it has. */
+function ownAverage({ config }: OrchestratorState, { payloads, scales }: StageMerge): BlobRef[] | null {
+  const [only, second] = payloads;
+  if (only === undefined) return [];
+  const [node, payload] = only;
+  const isMean = second === undefined && payloadCodecOf(config).isOwnAverage && (scales.get(node) ?? 1) === 1;
+  return isMean ? payload.hashes.map((_, index) => payloadSlice(payload, index)) : null;
 }
 
 const mostRepeated = 2 ** 26; // floats that the hub reads at once in a stage and round: 256 MiB of them

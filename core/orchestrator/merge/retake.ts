@@ -2,7 +2,7 @@
  * A merge that made the model much worse is discarded: the run goes back to the last round that validators found good. An
  * evaluation of a newer one is waited for until its deadline, as it costs less to go back to (audit/held_out/evaluation_pace.ts).
  *
- * The bounds of payload_check.ts stop payloads with absurd values; this file stops merges with an absurd effect, whatever the
+ * The bounds of payloads/payload_check.ts stop payloads with absurd values; this file stops merges with an absurd effect, whatever the
  * cause. Two validators must have found the jump. Miners that were blamed or had a payload scaled down since the good round are
  * excluded from the repeated round. The run goes back to each good round once: if the loss jumps again without the suspects,
  * the training itself is the cause, and a warning says so.

@@ -11,6 +11,7 @@ import { type OrchestratorEffect, record, send } from "../event.ts";
 import { returnLeases } from "../step/leases.ts";
 import { type OrchestratorState, tokensPerMicrobatch } from "../state.ts";
 import { undoOutcomes } from "../step/outcomes.ts";
+import { forgetTimes } from "./round_length.ts";
 import { refsOfWork } from "../step/step_state.ts";
 import { releaseEffect } from "../step/steps.ts";
 
@@ -26,6 +27,7 @@ export function rewindWhenLost(state: OrchestratorState): OrchestratorEffect[] {
   counters.rewinds += 1;
   state.step = toStep;
   state.roundRates = 0;
+  forgetTimes(state);
   forgetWork(state, toStep);
   return [...abandoned, record({ type: "rewound", step, toStep, tokens })];
 }

@@ -43,7 +43,7 @@ export function noteStep({ interval }: OrchestratorState, { outcome, nowMs }: { 
   interval.closedMs = nowMs;
 }
 
-/** The process was away: neither its steps nor its merge took as long as the clock says. */
+/** Whatever was measured of the round says nothing of its steps and its merge: the process was away, or the round begins anew. */
 export function forgetTimes({ interval }: OrchestratorState): void {
   interval.closed = 0;
   interval.stepsMs = interval.firstMs = 0;

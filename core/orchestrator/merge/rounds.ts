@@ -4,11 +4,11 @@
  */
 
 import { closingMs } from "../closing.ts";
-import { logCommitments } from "./commitments.ts";
+import { logCommitments } from "./payloads/commitments.ts";
 import { present } from "../../assert.ts";
 import { isMeasured } from "../../config/round_length.ts";
 import { derivedKey, hexOfKey } from "../../chacha.ts";
-import type { BlobHash, BlobRef, NodeId } from "../../ids.ts";
+import type { BlobHash, NodeId } from "../../ids.ts";
 import { carriedOn } from "../../merge/residual_reach.ts";
 import { openStream } from "../../prng.ts";
 import { forgetRecomputed } from "../audit/gradient_audits.ts";
@@ -18,7 +18,7 @@ import { endShowing } from "../audit/shown_states.ts";
 import { ageStandings } from "../members/blame.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
 import { renewInterval, stepsOfRound } from "./round_length.ts";
-import { holdsAgreed, type StageMerge } from "./merge_state.ts";
+import { acceptedSlices, holdsAgreed, type StageMerge } from "./merge_state.ts";
 import { rebalance } from "../members/rebalance.ts";
 import { forgetReturns } from "../members/returns.ts";
 import type { OrchestratorState } from "../state.ts";
@@ -111,10 +111,6 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
 
 function holdersOf(stage: StageMerge): NodeId[] {
   return [...stage.participants].filter((node) => holdsAgreed(stage, node));
-}
-
-function acceptedSlices(stage: StageMerge): BlobRef[] {
-  return stage.slices.map((slice) => present(slice.accepted, "an agreed stage has its slices"));
 }
 
 /** Every payload and reduced slice of the merge. */

@@ -4,7 +4,7 @@
  *
  * Runs beside training; the next merge waits for it, so that at any moment the store holds a round's parameters or what they
  * can be made from. A holder that is slow, gone or dishonest is replaced by another, finally by the hub, which repeats the
- * merge and must get the agreed hash.
+ * merge. Another hash than the agreed one would be its own then, with a warning: nobody holds the agreed one any more.
  */
 
 import { present } from "../../assert.ts";

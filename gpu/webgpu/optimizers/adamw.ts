@@ -6,12 +6,12 @@ import { present } from "../../../core/assert.ts";
 import { wholePower } from "../../../core/exact_math.ts";
 import type { StepOptions } from "../../compute.ts";
 import type { Update } from "../../stage_vectors.ts";
+import { groupsPerRow, workgroupGrid } from "../kernel.ts";
 import { piecesOf, type UpdateParts } from "./gpu_parts.ts";
 import adamw from "../wgsl/adamw.wgsl" with { type: "text" };
 
 const lanes = 64; // the kernel's workgroup size
 const hyperWords = 12; // Hyper of adamw.wgsl, padded to 16 bytes
-const groupsPerRow = 32768; // below every adapter's limit of workgroups along one axis
 
 export function buildAdamw({ ops: { kernels }, buffers, table, vectors, bindingBytes }: UpdateParts): Update {
   const first = present(vectors.state.get("firstMoments"), "AdamW keeps first moments");
@@ -20,7 +20,6 @@ export function buildAdamw({ ops: { kernels }, buffers, table, vectors, bindingB
   const dispatches = piecesOf(first.covers, { bindingBytes, cuts: vectors.cuts }).map((piece) => {
     const ofState = { offset: piece.stateOffset, size: piece.size };
     const count = piece.size / 4; // vec4f
-    const groups = Math.ceil(count / lanes);
     const decaying = Math.min(Math.max(table.decayLength - piece.offset, 0) / 4, count);
     return kernels.dispatch({
       kernel: { label: "adamw", source: adamw },
@@ -32,7 +31,7 @@ export function buildAdamw({ ops: { kernels }, buffers, table, vectors, bindingB
         hyper,
       ],
       constants: [count, decaying, groupsPerRow],
-      workgroups: [Math.min(groups, groupsPerRow), Math.ceil(groups / groupsPerRow)],
+      workgroups: workgroupGrid(Math.ceil(count / lanes)),
     });
   });
   return { dispatches, uploads: (options, steps) => [{ range: hyper, values: hyperValues(options, steps) }] };

@@ -7,7 +7,6 @@ import { describeConfig } from "../../../core/config/describe.ts";
 import type { KnobValue, NumberKnob } from "../../../core/config/knob.ts";
 import { knobAt, knobGroups, knobPaths } from "../../../core/config/knobs.ts";
 import { parseRunConfig, resolveConfig, type ResolvedConfig, valueFromText } from "../../../core/config/parse.ts";
-import { didYouMean, editDistance } from "../../../core/config/suggest.ts";
 
 function resolved(result: ResolvedConfig): { config: RunConfig; origins: Readonly<Record<string, string>> } {
   assert(result.ok, result.ok ? "" : result.problems.map(({ text }) => text).join("\n"));
@@ -90,6 +89,7 @@ Deno.test("Configuration: sparse payloads take no outer momentum, and twice the 
   assertEquals(outerOf("tiny", { "outer.learningRate": 1 }), [1, 0]);
   assertEquals(outerOf("tiny", { "outer.momentum": 0.9 }), [1, 0.9]);
   assertEquals(outerOf("100m"), [1, 0]);
+  assertEquals(outerOf("100m", { "outer.momentum": 0 }), [1, 0]);
   assertEquals(outerOf("100m", { "outer.payload": "int8" }), [0.7, 0.9]);
 });
 
@@ -331,20 +331,4 @@ Deno.test("Flags: a text becomes the value its knob wants, or stays for the prob
   assertEquals(valueFromText({ path: "train.steps", text: "many" }), "many");
   assertEquals(valueFromText({ path: "name", text: "42" }), "42");
   assertEquals(valueFromText({ path: "no.such", text: "42" }), "42");
-});
-
-Deno.test("Suggestions: the nearest path, or none", () => {
-  assertEquals(didYouMean("train.stepPerRound", knobPaths), "train.stepsPerRound");
-  assertEquals(didYouMean("model.context_length", knobPaths), "model.contextLength");
-  assertEquals(didYouMean("leaseMs", knobPaths), "limits.leaseMs");
-  assertEquals(didYouMean("outer.learningrate", knobPaths), "outer.learningRate");
-  assertEquals(didYouMean("model.widht", knobPaths), "model.width", "neighbours swapped");
-  assertEquals(didYouMean("x", knobPaths), null);
-  assertEquals(didYouMean("completely.different", knobPaths), null);
-  assertEquals([
-    editDistance("", "abc"),
-    editDistance("kitten", "sitting"),
-    editDistance("ab", "ab"),
-    editDistance("xab", "xba"),
-  ], [3, 3, 0, 1]);
 });

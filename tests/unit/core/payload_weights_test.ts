@@ -3,7 +3,7 @@
 import { assertAlmostEquals, assertEquals } from "@std/assert";
 import { nodeId } from "../../../core/ids.ts";
 import { type PayloadShape, sketchWidth } from "../../../core/merge/payload_shape.ts";
-import { countPayloads, type WeighedPayload } from "../../../core/orchestrator/merge/payload_weights.ts";
+import { countPayloads, type WeighedPayload } from "../../../core/orchestrator/merge/payloads/payload_weights.ts";
 
 const sizes = [900, 100]; // a matrix and gains
 const direction = (angle: number) => [Math.cos(angle), Math.sin(angle)];

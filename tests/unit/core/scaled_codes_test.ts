@@ -123,6 +123,23 @@ Deno.test("Codes: a zero row, a sign and the order of bits are as documented", (
   ]);
 });
 
+Deno.test("Codes: the sums of a wire are those of its decoded values", () => {
+  const below = prngOf(5);
+  for (const spec of specs) {
+    const format = scaledCodes(spec);
+    for (const shape of [{ rows: 1, width: 1 }, { rows: 5, width: 12 }, { rows: 64, width: 24 }]) {
+      const size = 10 ** (below(12) - 8);
+      const values = Float32Array.from({ length: shape.rows * shape.width }, () => (below(2_001) / 1_000 - 1) * size);
+      const bytes = format.encode(values, shape);
+      const decoded = [...format.decode(bytes, shape)];
+      const { largest, squareSum } = format.sums(bytes, shape);
+      assertEquals(largest, Math.max(...decoded.map(Math.abs)));
+      const expected = decoded.reduce((sum, value) => sum + value * value, 0);
+      assertEquals(squareSum, expected);
+    }
+  }
+});
+
 Deno.test("Codes: a scale that is no number, an undefined code or rubbish in the padding is not accepted", () => {
   const shape = { rows: 3, width: 5 };
   for (const spec of specs) {

@@ -2,6 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import { blobHash, microbatchId, nodeId, stageIndex, taskId } from "../../../core/ids.ts";
+import type { Evaluate, RunTask, Stop } from "../../../core/protocol/message.ts";
 import { bytesOf, Traffic } from "../../../cli/hub/traffic.ts";
 import { tinyConfig } from "../../support/tiny_model.ts";
 
@@ -13,6 +14,13 @@ const done = (direction: "forward" | "backward") => ({
   computeMs: 1,
 });
 
+const runTask: RunTask = {
+  ...{ type: "runTask", task: done("forward").task, microbatch: microbatchId(1), stage: stageIndex(1) },
+  ...{ direction: "forward", step: 0 },
+};
+const stop: Stop = { type: "stop", finished: true, reason: "all steps are done" };
+const evaluate: Evaluate = { type: "evaluate", request: 1, round: 0, sources: [], isTrial: false };
+
 Deno.test("Traffic: bytes are booked by node, direction and purpose, and wires by token", () => {
   const config = tinyConfig();
   const traffic = new Traffic(config);
@@ -22,8 +30,9 @@ Deno.test("Traffic: bytes are booked by node, direction and purpose, and wires b
   traffic.received({ peer: alice, message: done("forward"), segments, bytes: 100 * tokens });
   traffic.received({ peer: bob, message: done("backward"), segments, bytes: 50 * tokens });
   traffic.received({ peer: bob, message: done("backward"), segments: [], bytes: 7 }); // the head's has no tensor
-  traffic.sent({ node: alice, segments: 2, bytes: 1_000 });
-  traffic.sent({ node: alice, segments: 0, bytes: 20 });
+  traffic.sent({ node: alice, message: runTask, segments: 2, bytes: 1_000 });
+  traffic.sent({ node: alice, message: stop, segments: 0, bytes: 20 });
+  traffic.sent({ node: bob, message: evaluate, segments: 2, bytes: 600 }); // a validator's
   const hash = blobHash("00".repeat(32));
   traffic.moved({ node: bob, hash, way: "received", bytes: 300 }, "merge");
   traffic.moved({ node: bob, hash, way: "sent", bytes: 4_000 }, "parameters");
@@ -35,11 +44,11 @@ Deno.test("Traffic: bytes are booked by node, direction and purpose, and wires b
   const { total } = traffic;
   assertEquals(
     (["wires", "merge", "parameters", "control"] as const).map((kind) => bytesOf(total, kind)),
-    [150 * tokens + 1_000, 300, 4_000, 27],
+    [150 * tokens + 1_000, 300, 4_600, 27],
   );
   assertEquals(traffic.takeMoved(), {
-    ...{ wires: 150 * tokens + 1_000, merge: 300, parameters: 4_000, control: 27 },
+    ...{ wires: 150 * tokens + 1_000, merge: 300, parameters: 4_600, control: 27 },
   });
-  traffic.sent({ node: bob, segments: 0, bytes: 5 });
+  traffic.sent({ node: bob, message: stop, segments: 0, bytes: 5 });
   assertEquals(traffic.takeMoved(), { wires: 0, merge: 0, parameters: 0, control: 5 });
 });

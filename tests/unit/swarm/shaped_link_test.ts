@@ -119,6 +119,31 @@ Deno.test("Shaped link: a megabyte there and back over several connections at on
   server.close();
 });
 
+Deno.test("Shaped link: a connection takes a round trip, and its end comes as late as bytes do", async () => {
+  const delayMs = 30;
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const shape = { ...infinite, delayMs, bytesPerMs: Infinity };
+  const link = new ShapedLink({
+    ...{
+      target: { hostname: "127.0.0.1", port: listener.addr.port },
+      shape,
+      timers: systemTimers,
+      random: systemRandom,
+    },
+  });
+  const dialledMs = systemTimers.steadyMs();
+  const near = await Deno.connect({ port: link.port });
+  const far = await listener.accept();
+  const acceptedMs = systemTimers.steadyMs();
+  assert(acceptedMs - dialledMs >= 2 * delayMs - 1, `accepted after ${acceptedMs - dialledMs} ms`);
+  const endedMs = systemTimers.steadyMs();
+  near.close();
+  assertEquals(await far.read(new Uint8Array(1)), null);
+  const noticedMs = systemTimers.steadyMs() - endedMs;
+  assert(noticedMs >= delayMs - 1, `noticed after ${noticedMs} ms`);
+  for (const end of [far, listener, link]) end.close();
+});
+
 Deno.test("Shaped link: where nobody listens behind it, or after a reset, the node's connection ends", async () => {
   const server = echo();
   const target = { hostname: "127.0.0.1", port: server.port };

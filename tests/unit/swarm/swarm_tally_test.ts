@@ -73,8 +73,30 @@ Deno.test("Swarm tally: a repeated step, merge or audit counts once, and the fir
     verdictsFailed: 1,
     checkpoint: null,
     resumedAtStep: null,
+    bytesPerTrainedToken: 0,
+    ...{ wireBytes: 0, mergeBytes: 0, parameterBytes: 0, controlBytes: 0 },
   });
   assertEquals(tally.firstStepAtMs, 1300);
+});
+
+Deno.test("Swarm tally: bytes of all lives are those of the tokens that they trained, also when the run went back", () => {
+  const tally = new SwarmTally();
+  const moved = { wires: 40, merge: 30, parameters: 20, control: 10 };
+  const rewound: RunRecord = { type: "rewound", step: 60, toStep: 0, tokens: 600 };
+  tally.onRecord(rewound, 1);
+  assertEquals(tally.summary(null, 2)["bytesPerTrainedToken"], null);
+  for (const record of [started(0), closed(1, 7), started(0), closed(1, 7.5), closed(2, 6)]) tally.onRecord(record, 2);
+  for (let life = 0; life < 2; life++) tally.onMoved(moved);
+  const { tokens, bytesPerTrainedToken, mergeBytes } = tally.summary({ type: "summary", mergeBytes: 3 }, 4);
+  assertEquals([tokens, bytesPerTrainedToken, mergeBytes], [20, 10, 60]);
+});
+
+Deno.test("Swarm tally: a resumed run's only evaluation is its last as well as its first", () => {
+  const tally = new SwarmTally();
+  tally.onRecord(evaluated(8, 4.4), 1);
+  const { validationLossFirst, validationLossLast } = tally.summary(null, 2);
+  assertEquals([validationLossFirst, validationLossLast], [4.4, 4.4]);
+  assertEquals(new SwarmTally().summary({ type: "summary", validationLossLast: 4.3 }, 2)["validationLossLast"], 4.3);
 });
 
 Deno.test("Swarm tally: what one life saw is not forgotten by the next", () => {

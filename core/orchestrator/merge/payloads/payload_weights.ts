@@ -19,9 +19,9 @@
  * (core/merge/average.ts).
  */
 
-import type { NodeId } from "../../ids.ts";
-import { cosineOf, partsOf, type PayloadShape } from "../../merge/payload_shape.ts";
-import { lowerMedian } from "../../lower_median.ts";
+import type { NodeId } from "../../../ids.ts";
+import { cosineOf, partsOf, type PayloadShape } from "../../../merge/payload_shape.ts";
+import { lowerMedian } from "../../../lower_median.ts";
 
 export interface WeighedPayload {
   readonly node: NodeId;

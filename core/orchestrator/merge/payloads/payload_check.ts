@@ -10,24 +10,25 @@
  * compared with the other stages are not used as a reference. Shapes and directions: payload_weights.ts.
  */
 
-import { present } from "../../assert.ts";
-import { fault } from "../../fault.ts";
-import type { NodeId } from "../../ids.ts";
-import { parameterTable } from "../../model/spec.ts";
-import { payloadCodecOf } from "../../merge/payload/payload_codecs.ts";
-import { peakSizes } from "../../merge/matrix_peaks.ts";
-import { reachOf } from "../../merge/residual_reach.ts";
-import { notePayloadWay } from "../audit/shown_ends.ts";
-import { blame, noteWithheld, suspect } from "../members/blame.ts";
-import { type OrchestratorEffect, type OrchestratorEvent, record, send } from "../event.ts";
+import { present } from "../../../assert.ts";
+import { fault } from "../../../fault.ts";
+import type { NodeId } from "../../../ids.ts";
+import { parameterTable } from "../../../model/spec.ts";
+import { payloadCodecOf } from "../../../merge/payload/payload_codecs.ts";
+import { peakSizes } from "../../../merge/matrix_peaks.ts";
+import { reachOf } from "../../../merge/residual_reach.ts";
+import { notePayloadWay } from "../../audit/shown_ends.ts";
+import { blame, noteWithheld, suspect } from "../../members/blame.ts";
+import { type OrchestratorEffect, type OrchestratorEvent, record, send } from "../../event.ts";
 import { refuseCommitment, signedCommitment } from "./commitments.ts";
-import { payloadSlice, type StageMerge } from "./merge_state.ts";
+import { payloadSlice, type StageMerge } from "../merge_state.ts";
 import { countPayloads, type WeighedPayload } from "./payload_weights.ts";
-import { dropWeight, owe, withdrawPayload } from "./reducers.ts";
-import { type LongestWay, longestWay } from "../../train/longest_way.ts";
-import { lowerMedian } from "../../lower_median.ts";
-import { largestOf, notePayload } from "../step/scale_book.ts";
-import type { OrchestratorState } from "../state.ts";
+import { owe } from "../owing.ts";
+import { dropWeight, withdrawPayload } from "../participants.ts";
+import { type LongestWay, longestWay } from "../../../train/longest_way.ts";
+import { lowerMedian } from "../../../lower_median.ts";
+import { largestOf, notePayload } from "../../step/scale_book.ts";
+import type { OrchestratorState } from "../../state.ts";
 
 const farAbovePeers = 4; // times the reference; beyond that a payload counts as if it were the reference
 const mostWeighed = 2; // times the reference; beyond that a payload is scaled down

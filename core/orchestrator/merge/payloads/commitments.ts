@@ -6,15 +6,15 @@
  * passed enter the log in one entry.
  */
 
-import { fault } from "../../fault.ts";
-import type { NodeId } from "../../ids.ts";
-import type { PayloadCommitted } from "../../protocol/message.ts";
-import type { SignedStatement } from "../../statements/statement.ts";
-import type { OrchestratorEffect } from "../event.ts";
-import { blame } from "../members/blame.ts";
-import type { Member, OrchestratorState } from "../state.ts";
-import type { Commitment, StageMerge } from "./merge_state.ts";
-import { withdrawPayload } from "./reducers.ts";
+import { fault } from "../../../fault.ts";
+import type { NodeId } from "../../../ids.ts";
+import type { PayloadCommitted } from "../../../protocol/message.ts";
+import type { SignedStatement } from "../../../statements/statement.ts";
+import type { OrchestratorEffect } from "../../event.ts";
+import { blame } from "../../members/blame.ts";
+import type { Member, OrchestratorState } from "../../state.ts";
+import type { Commitment, StageMerge } from "../merge_state.ts";
+import { withdrawPayload } from "../participants.ts";
 
 /** What came with a payload; `isOurs`: its head is the one that follows from the steps. */
 export function commitmentOf({ head }: Member, message: PayloadCommitted): Commitment {

@@ -1,0 +1,53 @@
+/** What happens to a stage's merge when a replica leaves it or its payload does not count. */
+
+import type { NodeId } from "../../ids.ts";
+import type { OrchestratorEffect } from "../event.ts";
+import { benchMember } from "../members/roster_changes.ts";
+import type { OrchestratorState } from "../state.ts";
+import type { StageMerge } from "./merge_state.ts";
+import { forgive } from "./owing.ts";
+import { replaceReducer } from "./reducers.ts";
+
+/** The merge no longer waits for this node's work of the round. */
+export function dropWeight(merge: StageMerge, node: NodeId): void {
+  merge.wholeWeight -= merge.weights.get(node) ?? 0;
+  merge.weights.delete(node);
+}
+
+/** Takes nodes out of a stage's merge; their work goes to others. What they committed counts, unless they were expelled. */
+export function dropParticipants(
+  state: OrchestratorState,
+  options: { merge: StageMerge; nodes: readonly NodeId[]; nowMs: number },
+): OrchestratorEffect[] {
+  const { merge, nodes } = options;
+  const effects: OrchestratorEffect[] = [];
+  for (const node of nodes) {
+    merge.participants.delete(node);
+    merge.applied.delete(node);
+    forgive(merge, node);
+    if (state.expelled.has(node)) withdraw(merge, node);
+    if (!merge.payloads.has(node)) dropWeight(merge, node);
+    const member = state.members.get(node);
+    if (member !== undefined) benchMember(state, member);
+    if (merge.phase === "reducing" && !merge.isStale) effects.push(...replaceReducer(state, { merge, node }));
+  }
+  return effects;
+}
+
+/** Removes an expelled node's payload; slices reduced with it are reduced again. */
+function withdraw(merge: StageMerge, node: NodeId): void {
+  if (merge.phase !== "committing" && merge.phase !== "reducing") return; // the payload was checked, and others have applied it
+  if (merge.payloads.has(node)) {
+    withdrawPayload(merge, node);
+    merge.isStale = merge.phase === "reducing";
+  }
+}
+
+/** Removes a payload from the merge. */
+export function withdrawPayload(merge: StageMerge, node: NodeId): void {
+  if (merge.payloads.delete(node)) merge.committedWeight -= merge.weights.get(node) ?? 0;
+  merge.checking.delete(node);
+  merge.lengths.delete(node);
+  merge.shapes.delete(node);
+  dropWeight(merge, node);
+}

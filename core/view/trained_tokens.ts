@@ -1,0 +1,21 @@
+/**
+ * Tokens that a process has seen trained. A step counts once, by the highest one closed: a restarted orchestrator, or a run that
+ * goes back, trains some again.
+ */
+export class TrainedTokens {
+  total = 0;
+  #step: number | null = null;
+
+  /** The highest step closed; null: none. */
+  get step(): number | null {
+    return this.#step;
+  }
+
+  /** False: the step has been counted before. */
+  note({ step, tokens }: { step: number; tokens: number }): boolean {
+    if (this.#step !== null && step <= this.#step) return false;
+    this.#step = step;
+    this.total += tokens;
+    return true;
+  }
+}
