@@ -27,11 +27,13 @@ interface Times {
 /**
  * What a round's steps and its merge take. A merge lasts from the last step's end to the agreed result, with the optimizer's work on
  * that step, which otherwise is a part of the step that follows: so what merging adds is that time, less what the first step of a
- * round is shorter than its others.
+ * round is shorter than its others, but never less than half: a member that is late in all steps but the first must not make
+ * merges look free.
  */
 export function timesOf({ closed, stepsMs, firstMs }: Interval, lastedMs: number): Times {
-  const stepMs = closed > 1 ? (stepsMs - firstMs) / (closed - 1) : stepsMs;
-  return { stepMs, mergeMs: Math.max(0, closed > 1 ? lastedMs + firstMs - stepMs : lastedMs) };
+  if (closed < 2) return { stepMs: stepsMs, mergeMs: lastedMs };
+  const stepMs = Math.min((stepsMs - firstMs) / (closed - 1), firstMs + lastedMs / 2);
+  return { stepMs, mergeMs: lastedMs + firstMs - stepMs };
 }
 
 /** The next round's steps, given the length of the one before. */

@@ -24,26 +24,31 @@ const leastGain = 1.5;
 
 /**
  * Shares in [0, 1], in the order of `losses`: held-out losses with one miner's parameters each, Infinity if they are not finite.
- * `base`: the loss without any of them; `tokens`: that each is the mean of. All are 1 where there is nothing to compare with.
+ * `base`: the loss without any of them; `tokens`: that each is the mean of. Null: neither it nor the others gain what says anything.
  */
 export function payloadQualities(
   { base, losses, tokens }: { base: number; losses: readonly number[]; tokens: number },
-): number[] {
+): (number | null)[] {
   const gains = losses.map((loss) => base - loss);
+  const least = leastGain / Math.sqrt(tokens);
   return gains.map((gain, i) => {
     const usual = lowerMedian(gains.filter((_, j) => j !== i)) ?? 0;
-    if (!(usual >= leastGain / Math.sqrt(tokens))) return 1;
+    if (!(usual >= least)) return gain >= least ? 1 : null;
     return Math.max(0, Math.min(1, gain / (fullShare * usual)));
   });
 }
 
-/** Notes the shares of miners whose payloads have just been tried; a miner that is not in `qualities` is paid in full. */
+/**
+ * Notes the shares of miners whose payloads have just been tried; a miner that is not in `qualities` is paid in full. A trial that
+ * says nothing changes nothing: who went on with bad payloads where they cannot be told would be paid in full again.
+ */
 export function noteQualities(
   qualities: Map<NodeId, number>,
-  { miners, shares }: { miners: readonly NodeId[]; shares: readonly number[] },
+  { miners, shares }: { miners: readonly NodeId[]; shares: readonly (number | null)[] },
 ): void {
   for (const [i, miner] of miners.entries()) {
-    const share = shares[i] ?? 1;
+    const share = shares[i] ?? null;
+    if (share === null) continue;
     if (share < 1) qualities.set(miner, share);
     else qualities.delete(miner);
   }

@@ -156,5 +156,31 @@ const short = (): readonly Row[] =>
     },
   }));
 
-testAttacks("short payloads", short);
+/** A short payload beside a whole one makes nobody a suspect: at the next jump of the loss the honest one would lose its place. */
+const shortMates = (): readonly Row[] =>
+  [2, 3].flatMap((replicas) =>
+    [0.01, 0.1].map((factor): Row => ({
+      name: `all but one of ${replicas} commit ${factor} of their payloads, and the last is no suspect`,
+      replicas,
+      isQuick: replicas === 2 && factor === 0.1,
+      culprit: "tolerated",
+      lossTolerance: 1,
+      miners: Array.from({ length: replicas - 1 }, (_, replica) => ({
+        stage: 1,
+        replica,
+        hostile: commitsPayload(times(factor)),
+      })),
+      also: (after) => {
+        assertNobodyHonestNamed(after);
+        for (const [node, { suspectedRound }] of after.state.standings) {
+          assert(
+            after.hostile.has(node) || suspectedRound === null,
+            `${node} is a suspect since round ${suspectedRound}`,
+          );
+        }
+      },
+    }))
+  );
+
+testAttacks("short payloads", () => [...short(), ...shortMates()]);
 testAttacks("plausible payloads", () => plausible().map((row) => ({ ...row, culprit: "tolerated" })));

@@ -2,6 +2,7 @@
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
+import { shareRecovery } from "../../core/score/payload_quality.ts";
 import { takeEntry } from "../../core/ledger/ledger.ts";
 import { openLedger } from "../../core/ledger/ledger_state.ts";
 import type { MachineEntry, TriedEntry } from "../../core/ledger/entry.ts";
@@ -81,7 +82,11 @@ Deno.test("Payload trials: who gains nothing is paid nothing from then on, until
   assertEquals(unitsOf(hub, idler!), 0);
   assert(honest.every((node) => unitsOf(hub, node) > 0));
   layOut(hub);
-  answer(hub, judge!, (hash) => hash === null ? 5 : 4.5);
+  answer(hub, judge!, () => 4.5); // nobody gains anything, which says nothing of any of them
+  assertEquals([...hub.state.qualities], [[idler!, shareRecovery]]);
+  round(hub, [idler!, ...honest]);
+  const second = layOut(hub);
+  answer(hub, judge!, (hash) => hash !== null && second.has(hash) ? 4 : 4.5);
   assertEquals(hub.state.qualities.size, 0);
 });
 

@@ -48,7 +48,13 @@ Deno.test("Round length: what merging adds is without the optimizer's work, whic
     stepMs: 300,
     mergeMs: 270,
   });
-  assertEquals(timesOf(steps, 20).mergeMs, 0);
+});
+
+Deno.test("Round length: a member that is late in all steps but the first does not make merges look free", () => {
+  const late = { ...openInterval(), closed: 5, stepsMs: 1_000 + 4 * 5_500, firstMs: 1_000 };
+  const times = timesOf(late, 4_000);
+  assertEquals(times, { stepMs: 3_000, mergeMs: 2_000 });
+  assertEquals(stepsFor(times, { before: 5, train: trainWith({}) }), 6);
 });
 
 const measured = { train: { stepsPerRound: 0, microbatchesPerStep: 4 } };

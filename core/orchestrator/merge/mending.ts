@@ -81,9 +81,9 @@ export function onBlobsChecked(
   const merge = state.merge?.stages[options.stage];
   if (merge?.mend !== "looking" || round !== state.round || phase !== merge.phase) return [];
   merge.mend = null;
-  merge.deadlineMs = Math.max(merge.deadlineMs, nowMs + state.config.limits.mergePhaseMs); // our loss must not make anyone late
   const lost = new Set(options.lost.map((ref) => ref.hash));
   if (lost.size === 0) return doubtDoubters(state, { merge, nowMs });
+  merge.deadlineMs = Math.max(merge.deadlineMs, nowMs + state.config.limits.mergePhaseMs); // our loss must not make anyone late
   const text =
     `Stage ${merge.stage} cannot be merged in round ${round} as the store must hold its blobs: ${lost.size} are gone or damaged; asking their makers`;
   const seen = record({ type: "warning", text });

@@ -1,7 +1,13 @@
 /** What a payload's gain on held-out text is worth beside its peers'. */
 
 import { assertAlmostEquals, assertEquals } from "@std/assert";
-import { payloadQualities } from "../../../core/score/payload_quality.ts";
+import { nodeId } from "../../../core/ids.ts";
+import {
+  noteQualities,
+  payloadQualities,
+  recoverQualities,
+  shareRecovery,
+} from "../../../core/score/payload_quality.ts";
 
 const tokens = 10_000; // a gain of 0.015 nats says something
 
@@ -18,11 +24,22 @@ Deno.test("Payload quality: nothing gained, or worse, is worth nothing, a little
 });
 
 Deno.test("Payload quality: an honest miner among liars that gain nothing is not the odd one out", () => {
-  assertEquals(payloadQualities({ base: 4, tokens, losses: [3.9, 4.1, 4.1] }), [1, 1, 1]);
+  assertEquals(payloadQualities({ base: 4, tokens, losses: [3.9, 4.1, 4.1] }), [1, null, null]);
 });
 
 Deno.test("Payload quality: where the others gain no more than chance does, nothing is judged", () => {
-  assertEquals(payloadQualities({ base: 4, tokens, losses: [4.02, 3.99, 3.99] }), [1, 1, 1]);
-  assertEquals(payloadQualities({ base: 4, tokens: 128, losses: [4, 3.9, 3.9] }), [1, 1, 1], "of few tokens");
+  assertEquals(payloadQualities({ base: 4, tokens, losses: [4.02, 3.99, 3.99] }), [null, null, null]);
+  assertEquals(payloadQualities({ base: 4, tokens: 128, losses: [4, 3.9, 3.9] }), [null, null, null], "of few tokens");
   assertEquals(payloadQualities({ base: 4, tokens, losses: [3.9] }), [1], "nobody to compare with");
+});
+
+Deno.test("Payload quality: a trial that says nothing leaves a miner's share as it is", () => {
+  const [bad, good] = [nodeId("bad"), nodeId("good")];
+  const qualities = new Map([[bad, 0.25]]);
+  noteQualities(qualities, { miners: [bad, good], shares: [null, null] });
+  assertEquals([...qualities], [[bad, 0.25]]);
+  recoverQualities(qualities, shareRecovery);
+  assertEquals(qualities.get(bad), 0.375);
+  noteQualities(qualities, { miners: [bad, good], shares: [1, 0.5] });
+  assertEquals([...qualities], [[good, 0.5]]);
 });

@@ -228,9 +228,9 @@ const triedEnd = ({ node, parameters, answers }: TriedEnd): LoggedEnd => ({
 });
 
 function shortText(
-  { node, round, base, loss, share }: { node: NodeId; round: number; base: number; loss: number; share: number },
+  { node, round, base, loss, share }: { node: NodeId; round: number; base: number; loss: number; share: number | null },
 ): OrchestratorEffect[] {
-  if (share === 1) return [];
+  if (share === null || share === 1) return [];
   const gain = Number.isFinite(loss) ? `${(base - loss).toFixed(4)} nats` : "nothing: its result is not finite";
   const paid = `${(100 * share).toFixed(0)} %`;
   const text = `${node} is paid ${paid} of its work until its next trial: its payload of round ${round} gains ${gain}`;

@@ -6,8 +6,9 @@
  * wrong. Lengths are norms as a share of the sum of the round's learning rates: a step of the optimizer goes at most
  * `longestStep` of them, and a codec with a residual may hold back several rounds' worth. Only a payload beyond that is left
  * out, unpaid and blamed. A payload longer than its peers and the stage's last rounds is scaled down, to their median if it is
- * far longer: it stays in the merge and keeps its pay, because the peers may be the liars. Peers that make almost no progress
- * compared with the other stages are not used as a reference. Shapes and directions: payload_weights.ts.
+ * far longer: it stays in the merge and keeps its pay, because the peers may be the liars. For the same reason what is usual in
+ * the other stages is never too long here, and peers that make almost no progress beside those are no reference at all. Nobody
+ * is a suspect where neither a majority nor another stage says what is usual. Shapes and directions: payload_weights.ts.
  */
 
 import { present } from "../../../assert.ts";
@@ -34,6 +35,7 @@ const farAbovePeers = 4; // times the reference; beyond that a payload counts as
 const mostWeighed = 2; // times the reference; beyond that a payload is scaled down
 const roundsForPast = 2;
 const leastBesideOthers = 1 / 16; // of the other stages' median length: below that a stage's peers are not a reference
+const usualElsewhere = 3 / 4; // of that median: honest stages' lengths are within 1.5 of each other (tests/bench/LOG.md)
 const leastAlone = 1 / 256; // of the longest honest length, where there is no other stage
 const mostAsked = 4; // times for one payload, then it is left out: the store is broken or the contributor stores nothing
 
@@ -130,13 +132,13 @@ export function lengthScale(length: number, usual: number): number {
 
 /** Decides each payload's weight before reducing. */
 export function weighPayloads(state: OrchestratorState, merge: StageMerge): void {
-  const { reference, isOwn } = referenceOf(state, merge);
+  const { reference, isOwn, isCertain } = referenceOf(state, merge);
   merge.scales.clear();
   for (const [node, length] of merge.lengths) {
     const scale = lengthScale(length, reference);
     if (scale === 1) continue;
     merge.scales.set(node, scale);
-    if (isOwn) suspect(state, node);
+    if (isOwn && isCertain) suspect(state, node);
   }
   if (!isOwn) return; // what the others made is no measure
   const { tensors } = parameterTable(present(state.stages[merge.stage], "every stage has a spec"));
@@ -164,6 +166,7 @@ export function noteLengths(state: OrchestratorState, merge: StageMerge): void {
 interface Reference {
   readonly reference: number;
   readonly isOwn: boolean; // the stage's own, so a payload far above it is out of the ordinary
+  readonly isCertain: boolean; // others than a single peer say so
 }
 
 /** The reference for lengths in this stage. */
@@ -172,9 +175,10 @@ function referenceOf(state: OrchestratorState, merge: StageMerge): Reference {
   const own = ownReference(state, { merge, honestLength });
   const others = middleOfOthers(state, merge);
   const isOwn = own >= (others === null ? leastAlone * honestLength : leastBesideOthers * others);
-  if (isOwn) return { reference: own, isOwn };
+  const isCertain = others !== null || merge.lengths.size > 2;
+  if (isOwn) return { reference: Math.max(own, usualElsewhere * (others ?? 0)), isOwn, isCertain };
   const most = largestOf([...merge.lengths.values()]) ?? 0;
-  return { reference: Math.min(most, honestLength, others ?? honestLength / farAbovePeers), isOwn };
+  return { reference: Math.min(most, honestLength, others ?? honestLength / farAbovePeers), isOwn, isCertain };
 }
 
 /** Of two payloads neither is a majority: a short payload, or a history of short ones, must not reduce an honest one's weight. */
