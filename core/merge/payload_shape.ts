@@ -6,7 +6,7 @@
  * backwards in one of them alone may look like its peers as a whole. A part is a count sketch (Charikar, Chen, Farach-Colton,
  * 2002): each value is added, with a sign, to one of `sketchWidth` sums, both drawn by a hash with a key. The inner product of
  * two sketches estimates that of the payloads, with a standard deviation of 1 / sqrt(sketchWidth) of their lengths. The key is
- * secret until the round is over, so that nobody can make a payload whose sketch misleads. Out of scope: what follows from a shape (core/orchestrator/merge/payloads/payload_weights.ts).
+ * secret at least until the round is over, so that nobody can make a payload whose sketch misleads. Out of scope: what follows from a shape (core/orchestrator/merge/payloads/payload_weights.ts).
  */
 
 import { inUnits, type LongWork } from "../long_work.ts";

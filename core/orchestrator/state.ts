@@ -21,7 +21,7 @@ import { type Counters, newCounters, newFacts, type RunFacts } from "./run_facts
 import type { MarkCounts } from "./marks.ts";
 import type { Standing } from "./members/standing.ts";
 import { type Interval, openInterval } from "../merge/interval.ts";
-import type { MergeWork, UploadWork } from "./merge/merge_state.ts";
+import type { MergeWork, Trail, UploadWork } from "./merge/merge_state.ts";
 import type { StepOutcome } from "./step/step_outcome.ts";
 import { openScaleBook, type ScaleBook } from "./step/scale_book.ts";
 import { type ItemQueue, newQueue, type StepWork } from "./step/step_state.ts";
@@ -115,7 +115,7 @@ export interface RoundReport {
  * Of the state's shape and of what the machine makes of an event: a journal of another one cannot be replayed. A test fails when
  * the shape changes without it.
  */
-export const stateVersion = 20;
+export const stateVersion = 21;
 
 export type Phase = "gathering" | "training" | "merging" | "closing" | "finished";
 
@@ -164,6 +164,7 @@ export interface OrchestratorState {
   readonly resting: NodeId[]; // members about to lose their place
   readonly notices: { readonly node: NodeId; readonly notice: Notice }[]; // yet to be sent
   readonly qualities: Map<NodeId, number>; // shares of pay below 1, by the last trial: audit/held_out/payload_trials.ts
+  readonly trails: Map<NodeId, Trail>; // of payloads with a residual: merge/payloads/payload_trails.ts
   readonly unpaid: Set<NodeId>; // withheld a duty in the open round
   roundRates: number; // sum of the learning rates of the open round's closed steps
   carriedRates: number; // what residuals may still hold of earlier rounds, in the same unit: core/merge/residual_reach.ts
@@ -245,7 +246,7 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     claims: new Map(),
     resting: [],
     notices: [],
-    qualities: new Map(),
+    ...{ qualities: new Map(), trails: new Map() },
     unpaid: new Set(),
     roundRates: 0,
     carriedRates: step === 0 ? 0 : rememberedRates(config),

@@ -43,7 +43,7 @@ function scalesOf(
     const sum = new ShapeSum(tensors, sketchKey);
     atOnce(sum.add(values, 0));
     const length = Math.sqrt(values.reduce((squares, value) => squares + value ** 2, 0));
-    return { node: `${i}` as NodeId, weight: 1, length, shape: sum.finish() };
+    return { node: `${i}` as NodeId, weight: 1, length, shape: sum.finish(), trail: null };
   });
   const reference = present(lowerMedian(weighed.map(({ length }) => length)), "there are payloads");
   const measures = { sizes: tensors.map(({ size }) => size), peakSizes: peakSizes(tensors), reference };

@@ -21,6 +21,7 @@ import { roundsUntilDue } from "../../score/work_score.ts";
 import { longestWay } from "../../train/longest_way.ts";
 import { type OrchestratorEffect, type OrchestratorEvent, record, reject } from "../event.ts";
 import { blame, noteAbsence, noteWithheld } from "../members/blame.ts";
+import { sketchKeyOf } from "../merge/payloads/payload_trails.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 import { forfeit, isExcusable, noteHidden } from "./forfeits.ts";
 import { noteShownWay } from "./shown_ends.ts";
@@ -53,7 +54,8 @@ export function awaitStates(
   },
 ): BlobRef[] {
   if (drawn.size === 0) return [...refs];
-  const { audit, members, round, stream: { key: [sketchKey] } } = state;
+  const { audit, members, round } = state;
+  const sketchKey = sketchKeyOf(state);
   const needed = new Set<string>();
   for (const [node, replays] of drawn) {
     const { stage } = present(replays[0], "a drawn miner has a task");

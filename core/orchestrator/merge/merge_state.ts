@@ -52,6 +52,13 @@ export interface Commitment {
   readonly isOurs: boolean; // the head is the one that the hub knows
 }
 
+/** Where a miner's payloads of several rounds have led: payloads/payload_trails.ts. */
+export interface Trail {
+  readonly assignment: number; // a miner that loads a stage anew begins without a residual
+  readonly rounds: number; // that it has payloads of
+  readonly sketch: readonly number[];
+}
+
 export function payloadOf(slices: readonly BlobRef[]): Payload {
   return { hashes: slices.map(({ hash }) => hash), bytes: slices.map(({ bytes }) => bytes) };
 }

@@ -28,6 +28,7 @@ import {
   voteOf,
 } from "./merge_state.ts";
 import { askForPayload, noteLengths } from "./payloads/payload_check.ts";
+import { keepTrails } from "./payloads/payload_trails.ts";
 import { owe } from "./owing.ts";
 import { judgeSlices, reduce, reducesAlone } from "./reducing.ts";
 import { replicasOf } from "../members/replicas.ts";
@@ -190,6 +191,7 @@ function agree(state: OrchestratorState, options: { merge: StageMerge; nowMs: nu
   }
   merge.agreed = agreed;
   noteLengths(state, merge);
+  keepTrails(state, merge);
   const odd = [...merge.participants].filter((node) => !holdsAgreed(merge, node));
   state.counters.disagreements += odd.length;
   const effects: OrchestratorEffect[] = [];

@@ -7,6 +7,7 @@ import { closingMs } from "../closing.ts";
 import { logCommitments } from "./payloads/commitments.ts";
 import { present } from "../../assert.ts";
 import { isMeasured } from "../../config/round_length.ts";
+import { dropTrails } from "./payloads/payload_trails.ts";
 import { derivedKey, hexOfKey } from "../../chacha.ts";
 import type { BlobHash, NodeId } from "../../ids.ts";
 import { carriedOn } from "../../merge/residual_reach.ts";
@@ -45,6 +46,7 @@ export function openRound(state: OrchestratorState, { mergedMs }: { mergedMs: nu
   state.audit.drawn.clear();
   state.audit.leaves.clear();
   forgetWays(state);
+  dropTrails(state);
   forgetRecomputed(state);
   ageStandings(state);
 }

@@ -22,7 +22,7 @@ function payload(
   { weight = 9, length }: { weight?: number; length?: number } = {},
 ): WeighedPayload {
   const whole = own === null ? usual : Math.hypot(...own.tensorSquares.map(Math.sqrt));
-  return { node: nodeId(name), weight, length: length === undefined ? whole : length * usual, shape: own };
+  return { node: nodeId(name), weight, length: length === undefined ? whole : length * usual, shape: own, trail: null };
 }
 
 const honest = [payload("a", shape(0)), payload("b", shape(0.8, [2.5, 1.3])), payload("d", shape(0.5, [2.8, 1.1]))];

@@ -23,6 +23,7 @@ import { blame, noteWithheld, suspect } from "../../members/blame.ts";
 import { type OrchestratorEffect, type OrchestratorEvent, record, send } from "../../event.ts";
 import { refuseCommitment, signedCommitment } from "./commitments.ts";
 import { payloadSlice, type StageMerge } from "../merge_state.ts";
+import { sketchKeyOf, trailOf } from "./payload_trails.ts";
 import { countPayloads, type WeighedPayload } from "./payload_weights.ts";
 import { owe } from "../owing.ts";
 import { dropWeight, withdrawPayload } from "../participants.ts";
@@ -47,7 +48,8 @@ export function checkPayload(
 ): OrchestratorEffect {
   const payload = present(merge.payloads.get(node), "a committed payload");
   const slices = payload.hashes.map((_, index) => payloadSlice(payload, index));
-  const { round, stream: { key: [sketchKey] } } = state; // secret, and the same for all payloads of the round
+  const { round } = state;
+  const sketchKey = sketchKeyOf(state);
   const commitment = present(merge.commitments.get(node), "a payload comes with a commitment");
   const signed = signedCommitment({ round, node, commitment });
   return { type: "checkPayload", round, stage: merge.stage, node, slices, layout: merge.layout, sketchKey, signed };
@@ -143,17 +145,18 @@ export function weighPayloads(state: OrchestratorState, merge: StageMerge): void
   if (!isOwn) return; // what the others made is no measure
   const { tensors } = parameterTable(present(state.stages[merge.stage], "every stage has a spec"));
   const measures = { sizes: tensors.map(({ size }) => size), peakSizes: peakSizes(tensors), reference };
-  for (const [node, { scale, isOdd }] of countPayloads(weighedPayloads(merge), measures)) {
+  for (const [node, { scale, isOdd }] of countPayloads(weighedPayloads(state, merge), measures)) {
     if (scale < 1) merge.scales.set(node, Math.min(scale, merge.scales.get(node) ?? 1));
     if (isOdd) suspect(state, node);
   }
 }
 
-function weighedPayloads({ lengths, weights, shapes }: StageMerge): WeighedPayload[] {
-  return [...lengths].map(([node, length]) => ({
+function weighedPayloads(state: OrchestratorState, merge: StageMerge): WeighedPayload[] {
+  return [...merge.lengths].map(([node, length]) => ({
     ...{ node, length },
-    weight: weights.get(node) ?? 0,
-    shape: shapes.get(node) ?? null,
+    weight: merge.weights.get(node) ?? 0,
+    shape: merge.shapes.get(node) ?? null,
+    trail: trailOf(state, { merge, node }),
   }));
 }
 

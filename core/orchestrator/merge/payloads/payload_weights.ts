@@ -8,26 +8,28 @@
  *   be short: they came late, or make no way on purpose.
  * - It never outweighs all others together: a fast miner has up to twice their weight, and may have twice their length.
  * - It goes where the others go, as far as they agree, and never against them, as a whole and in each kind of tensor; otherwise
- *   it is left out. Not of three: there two liars would make the honest one the odd one out, and drive the stage backwards alone.
+ *   it is left out (directions.ts), also by what sparse payloads of several rounds come to (payload_trails.ts).
  * - It is not far shorter than its work lets expect; otherwise it is left out, or it would only hold the others back.
  *
  * Honest payloads of small models (tests/bench/LOG.md): at most 1.5 times the middle in a tensor and 1.3 in a longest row or
- * column (sparse: 1.95), cosines of 0.4 to 0.9 with the others' mean, which agree to 0.35 or more, or less than half of both
- * with sparse payloads; of a kind of tensor, cosines of 0.2 or more where the others agree to 0.35. Being left out is no
- * punishment: the pay stays. Of two payloads neither is a majority: nothing is done. Cf. the robust rules in Karimireddy et al.,
+ * column (sparse: 1.95). Being left out is no punishment: the pay stays. Of two payloads neither is a majority: nothing is done. Cf. the robust rules in Karimireddy et al.,
  * arXiv 2012.10333. Out of scope: bounds that hold for any payload by itself (payload_check.ts), and the weight of work
  * (core/merge/average.ts).
  */
 
 import type { NodeId } from "../../../ids.ts";
-import { cosineOf, partsOf, type PayloadShape } from "../../../merge/payload_shape.ts";
+import type { PayloadShape } from "../../../merge/payload_shape.ts";
 import { lowerMedian } from "../../../lower_median.ts";
+import { type Direction, nodesAway } from "./directions.ts";
+import type { Trail } from "../merge_state.ts";
+import { youngRounds } from "./payload_trails.ts";
 
 export interface WeighedPayload {
   readonly node: NodeId;
   readonly weight: number;
   readonly length: number; // in any unit
   readonly shape: PayloadShape | null; // null: not known
+  readonly trail: Trail | null; // of codecs with a residual
 }
 
 export interface Counted {
@@ -40,14 +42,6 @@ const mostOfPart = 2;
 const farAbove = 2; // times that
 const leastUsual = 1 / 2; // of the stage's usual length: below that the middle one is not the measure
 const leastLength = 1 / 8;
-const fewestOthers = 3; // that may judge a direction
-const leastShare = 1 / 64; // of a squared length: sparse payloads have single values of a kind with less
-
-/** The least cosines with the others' mean, by how much they agree among each other. A sketch is off by 0.06. */
-const leastCosines = {
-  whole: [{ agreement: 0.35, cosine: 0.1 }, { agreement: 0.2, cosine: -0.2 }],
-  kind: [{ agreement: 0.5, cosine: 0.1 }, { agreement: 0.35, cosine: -0.1 }],
-};
 
 interface Measures {
   readonly sizes: readonly number[]; // of the stage's tensors
@@ -67,7 +61,7 @@ export function countPayloads(
   const { reference } = measures;
   const middleLength = lowerMedian(payloads.map(({ length }) => length)) ?? 0;
   const usual = middleLength >= leastUsual * reference ? middleLength : reference;
-  const away = nodesAway(payloads);
+  const away = new Set([...nodesAway(directionsOf(payloads)), ...nodesAway(trailsOf(payloads))]);
   for (const payload of payloads) {
     const { node, weight, length } = payload;
     const expected = middleLength * Math.min(1, weight / middleWeight);
@@ -81,6 +75,14 @@ export function countPayloads(
   }
   return counted;
 }
+
+const directionsOf = (payloads: readonly WeighedPayload[]): Direction[] =>
+  payloads.flatMap(({ node, shape }) => shape === null ? [] : [{ node, sketch: shape.sketch, isYoung: false }]);
+
+const trailsOf = (payloads: readonly WeighedPayload[]): Direction[] =>
+  payloads.flatMap(({ node, trail }) =>
+    trail === null ? [] : [{ node, sketch: trail.sketch, isYoung: trail.rounds < youngRounds }]
+  );
 
 /** Of a payload's length, what the middle one has in each part, at least as average values; null if shapes are not known. */
 function middleShares(payloads: readonly WeighedPayload[], { sizes, peakSizes }: Measures): number[] | null {
@@ -114,37 +116,4 @@ function tensorScale(
   return scale;
 }
 
-/** Nodes whose payloads do not go where the others' go, as a whole or in a kind of tensor. */
-function nodesAway(payloads: readonly WeighedPayload[]): Set<NodeId> {
-  const away = new Set<NodeId>();
-  const known = payloads.flatMap(({ node, shape }) => shape === null ? [] : [{ node, sketch: shape.sketch }]);
-  if (known.length <= fewestOthers) return away;
-  const note = (sketches: readonly (readonly number[])[], least: keyof typeof leastCosines) => {
-    const cosines = sketches.map((a) => sketches.map((b) => cosineOf(a, b)));
-    for (const [i, { node }] of known.entries()) if (pointsAway(cosines, { i, least })) away.add(node);
-  };
-  note(known.map(({ sketch }) => sketch), "whole");
-  const parts = known.map(({ sketch }) => partsOf(sketch));
-  for (const kind of parts[0]!.keys()) {
-    const ofKind = parts.map((sketch) => sketch[kind]!);
-    const shares = ofKind.map((part, i) => squareOf(part) / Math.max(squareOf(known[i]!.sketch), Number.MIN_VALUE));
-    if ((lowerMedian(shares) ?? 0) >= leastShare) note(ofKind, "kind");
-  }
-  return away;
-}
-
-/** By the cosines of all pairs. */
-function pointsAway(
-  cosines: readonly (readonly number[])[],
-  { i, least }: { i: number; least: keyof typeof leastCosines },
-): boolean {
-  if (least === "kind" && cosines[i]![i] === 0) return false; // it has nothing there
-  const others = cosines.filter((_, j) => j !== i).map((row) => row.filter((_, j) => j !== i));
-  const agreement = lowerMedian(others.flatMap((row, j) => row.slice(j + 1))) ?? 0; // the middle one of all pairs
-  const meanLength = Math.sqrt(sum(others.map(sum)));
-  const toMean = meanLength > 0 ? sum(cosines[i]!.filter((_, j) => j !== i)) / meanLength : 0;
-  return toMean < (leastCosines[least].find((each) => agreement > each.agreement)?.cosine ?? -Infinity);
-}
-
-const squareOf = (values: readonly number[]): number => values.reduce((total, value) => total + value * value, 0);
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
