@@ -10,7 +10,7 @@ import { closest, parseOptions, splitCommand } from "./options/args.ts";
 import { type Command, type CommandContext, type CommandTable, commonOptions, type OptionSpec } from "./command.ts";
 import { commandTable } from "./command_table.ts";
 import type { ConfigFile } from "./options/config_file.ts";
-import { Stopped, Terminated, UsageError, UserError } from "./output/errors.ts";
+import { interrupted, Stopped, Terminated, UsageError, UserError } from "./output/errors.ts";
 import { exitFailed, exitInterrupted } from "./output/exit_codes.ts";
 import { commandText, overviewText, type Page } from "./output/help_text.ts";
 import { readOptions } from "./options/given_options.ts";
@@ -235,9 +235,8 @@ function interruptionOf(output: TerminalOutput): CommandContext["interruption"] 
 function explain(error: unknown, { output, verbose }: { output: TerminalOutput; verbose: boolean }): number {
   output.closeLive(); // so the error appears below the last frame
   if (error instanceof Stopped) {
-    const reason = "interrupted";
-    if (!output.hasSummary) output.summary({ finished: false, reason });
-    output.log.warn(`Stopped: ${reason}`);
+    if (!output.hasSummary) output.summary(interrupted);
+    output.log.warn(`Stopped: ${interrupted.reason}`);
     return error.exitCode;
   }
   const known = error instanceof UserError ? error : undefined;

@@ -5,7 +5,9 @@
  * has the numbers by which the parts are judged. A new part is one line in `parts` and one file beside this one.
  */
 
+import { nextTurn } from "../../net/turns.ts";
 import type { CommandContext } from "../command.ts";
+import { interrupted, untilStopped } from "../output/errors.ts";
 import { byteSize, decimal } from "../screen/format.ts";
 import { measureHello } from "./hello.ts";
 import { measurePipeline, measureSwarm } from "./machine.ts";
@@ -39,16 +41,22 @@ export async function runHubBench(context: CommandContext): Promise<number> {
   const asked = positionals[1];
   const names = asked === undefined ? Object.keys(parts) : [asked];
   const summary: Record<string, unknown> = {};
-  for (const name of names) {
+  const signal = context.interruption();
+  const measure = async (name: string) => {
     const part = Object.hasOwn(parts, name) ? parts[name] : undefined;
     if (part === undefined) throw unknownName("part of hub", { name, known: Object.keys(parts) });
     const report = (fields: Fields, words: string) => {
       output.event({ type: "measurement", benchmark: "hub", part: name, ...fields });
       output.line(`${output.paint.dim(name.padEnd(10))}${words}`);
     };
-    const signal = context.interruption();
     Object.assign(summary, await part({ seconds: options.number("seconds") ?? 3, signal, report }));
-  }
+    await nextTurn(); // a part that computes all the time lets no Ctrl-C through
+    signal.throwIfAborted();
+  };
+  const measureAll = async () => {
+    for (const name of names) await measure(name);
+  };
+  await untilStopped(measureAll, () => output.summary({ ...summary, ...interrupted }));
   output.summary(summary);
   return 0;
 }
@@ -119,8 +127,8 @@ function hello({ seconds, report }: PartOptions): Promise<Fields> {
   });
 }
 
-async function messages({ seconds, report }: PartOptions): Promise<Fields> {
-  const measured = await measureMessages(seconds);
+async function messages({ seconds, signal, report }: PartOptions): Promise<Fields> {
+  const measured = await measureMessages(seconds, signal);
   const roundTripsPerSecond = measured.count / measured.seconds;
   const cpuMicrosecondsEach = (measured.cpuSeconds * 1e6) / measured.count;
   const words = `${decimal(roundTripsPerSecond)} round trips/s, ${decimal(cpuMicrosecondsEach)} cpu us each, both ends`;

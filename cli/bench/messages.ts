@@ -8,6 +8,7 @@
 import { randomBytes } from "node:crypto";
 import { hotkeyOfMiniSecret, verifySignature } from "../../chain/wallet/hotkey.ts";
 import { assert } from "../../core/assert.ts";
+import type { NodeId } from "../../core/ids.ts";
 import type { HubMessage, NodeMessage } from "../../core/protocol/message.ts";
 import { Hub } from "../../net/links/hub.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
@@ -16,15 +17,31 @@ import { Node } from "../../net/links/node.ts";
 import { readHubMessage } from "../../net/messages/schema_hub.ts";
 import { readNodeMessage } from "../../net/messages/schema_node.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
+import { nextTurn } from "../../net/turns.ts";
 import { hubTickets } from "../hub/hub_tickets.ts";
 import { type Measured, Meter } from "./meter.ts";
+import { aborted } from "./peer_processes.ts";
 import { sampleTask } from "./relay.ts";
 
 const turnsAtOnce = 64;
+const noticeMs = 100; // between looks for Ctrl-C, which does not get through while messages follow one another
 
-export async function measureMessages(seconds: number): Promise<Measured> {
+export async function measureMessages(seconds: number, signal: AbortSignal): Promise<Measured> {
   const meter = new Meter(seconds);
   let isOver = false;
+  let isPaused = false;
+  let waiting = 0; // turns that begin after the pause
+  let noticedMs = performance.now();
+  const begin = (peer: NodeId) => {
+    for (; waiting > 0 && !isOver; waiting--) hub.send(peer, sampleTask);
+  };
+  const pause = async (peer: NodeId) => {
+    isPaused = true;
+    await nextTurn();
+    isPaused = false;
+    noticedMs = performance.now();
+    begin(peer);
+  };
   const shared = { verify: verifySignature, limits: defaultNetLimits, timers: systemTimers, random: systemRandom };
   const signer = newHotkey();
   const hub = new Hub<NodeMessage, HubMessage>({
@@ -37,8 +54,10 @@ export async function measureMessages(seconds: number): Promise<Measured> {
     onEvent: (event) => {
       if (event.type !== "peerConnected" && event.type !== "message") return;
       if (event.type === "message") meter.count(event.bytes);
-      const begin = event.type === "message" ? 1 : turnsAtOnce;
-      for (let turns = isOver ? 0 : begin; turns > 0; turns--) hub.send(event.peer, sampleTask);
+      waiting += event.type === "message" ? 1 : turnsAtOnce;
+      if (isPaused) return;
+      if (performance.now() < noticedMs + noticeMs) begin(event.peer);
+      else void pause(event.peer);
     },
   });
   const node = new Node<HubMessage, NodeMessage>({
@@ -54,7 +73,7 @@ export async function measureMessages(seconds: number): Promise<Measured> {
   }, createLoopback((wire) => hub.accept(wire)));
   node.connect();
   try {
-    return await meter.done;
+    return await Promise.race([meter.done, aborted(signal)]);
   } finally {
     isOver = true;
     node.close("benchmark over");

@@ -43,7 +43,8 @@ async function endedEarly({ name, ended, logPath }: Child): Promise<never> {
   throw new Error(`The ${name} of a benchmark ended with code ${code}: ${await lastLines(logPath)}`);
 }
 
-function aborted(signal: AbortSignal): Promise<never> {
+/** Rejects when the measurement is asked to stop. */
+export function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     if (signal.aborted) reject(signal.reason);
     else signal.addEventListener("abort", () => reject(signal.reason), { once: true });

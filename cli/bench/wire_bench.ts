@@ -15,10 +15,13 @@ import { microbatchId, stageIndex, taskId } from "../../core/ids.ts";
 import { keyOf, nextUint32, openStream } from "../../core/prng.ts";
 import type { NodeMessage } from "../../core/protocol/message.ts";
 import { encodeFrame } from "../../net/messages/frame.ts";
+import { nextTurn } from "../../net/turns.ts";
 import type { CommandContext } from "../command.ts";
+import { interrupted, untilStopped, UsageError } from "../output/errors.ts";
 
 const rows = 2048; // tokens of a microbatch: one sequence of the larger sizes
 const share = 32; // of the model's width that crosses: 64 values of 2048
+const noticeSeconds = 0.1; // of the processor, between looks for Ctrl-C
 const directions: readonly WireDirection[] = ["forward", "gradient"];
 
 const task = taskId({ microbatch: microbatchId(123_456), stage: stageIndex(12), direction: "forward", attempt: 0 });
@@ -33,9 +36,11 @@ export interface WireCost {
   readonly decodeGbPerCpuSecond: number;
 }
 
-export function runWireBench(context: CommandContext): number {
+export async function runWireBench(context: CommandContext): Promise<number> {
   const { options, output } = context;
   const width = options.number("d") ?? 2048;
+  mustBeWidth(width);
+  const signal = context.interruption();
   const seconds = options.number("seconds") ?? 3;
   const wires = codecNames.flatMap((codec) => directions.map((direction) => wireOf({ codec, direction }, width)));
   output.line(`${width} channels, microbatches of ${rows} tokens; bfloat16 would take ${2 * width} bytes per token`);
@@ -43,18 +48,30 @@ export function runWireBench(context: CommandContext): number {
     `${"codec".padEnd(9)}${"direction".padEnd(11)}${"values".padStart(6)}${"bytes/token".padStart(13)}` +
       `${"smaller".padStart(10)}${"encode GB/s".padStart(13)}${"decode GB/s".padStart(13)}`,
   );
-  const found = wires.map((wire): WireCost => {
-    const cost = measured(wire, { width, seconds: seconds / wires.length });
+  const found: WireCost[] = [];
+  const measure = async (wire: Wire) => {
+    const cost = await measured(wire, { width, seconds: seconds / wires.length, signal });
     output.event({ type: "measurement", benchmark: "wire", ...cost });
     output.line(
       `${cost.codec.padEnd(9)}${cost.direction.padEnd(11)}${String(cost.values).padStart(6)}` +
         `${cost.bytesPerToken.toFixed(2).padStart(13)}${`${cost.timesSmaller.toFixed(1)}x`.padStart(10)}` +
         `${cost.encodeGbPerCpuSecond.toFixed(2).padStart(13)}${cost.decodeGbPerCpuSecond.toFixed(2).padStart(13)}`,
     );
-    return cost;
-  });
+    found.push(cost);
+  };
+  const measureAll = async () => {
+    for (const wire of wires) await measure(wire);
+  };
+  await untilStopped(measureAll, () => output.answer({ d: width, rows: found, ...interrupted }, ""));
   output.answer({ d: width, rows: found }, "");
   return 0;
+}
+
+function mustBeWidth(width: number): void {
+  if (width % 4 === 0) return;
+  throw new UsageError(`Cannot use --d as a model's width must be a multiple of 4: current value is ${width}`, {
+    next: `For example: iota bench wire --d ${4 * Math.round(width / 4)}`,
+  });
 }
 
 function wireOf({ codec, direction }: Pick<Wire, "codec" | "direction">, modelWidth: number): Wire {
@@ -63,39 +80,57 @@ function wireOf({ codec, direction }: Pick<Wire, "codec" | "direction">, modelWi
   return { codec, direction, rows, width };
 }
 
-function measured(wire: Wire, { width, seconds }: { width: number; seconds: number }): WireCost {
+async function measured(
+  wire: Wire,
+  { width, seconds, signal }: { width: number; seconds: number; signal: AbortSignal },
+): Promise<WireCost> {
   const stream = openStream(keyOf(1, "wire bench"));
   const values = Float32Array.from({ length: rows * wire.width }, () => nextUint32(stream) / 2 ** 32 - 0.5);
   const bytes = encodeWire(wire, values);
   const message: NodeMessage = { type: "taskDone", task, losses: null, computeMs: 123.456 };
   const bytesPerToken = encodeFrame({ header: message, segments: [bytes] }).length / rows;
   const gigabytes = 4 * values.length / 1e9;
+  const perCpuSecond = (work: () => void) => timesPerCpuSecond(work, { seconds: seconds / 2, signal });
   return {
     codec: wire.codec,
     direction: wire.direction,
     values: wire.width,
     bytesPerToken,
     timesSmaller: 2 * width / bytesPerToken,
-    encodeGbPerCpuSecond: gigabytes * perCpuSecond(() => encodeWire(wire, values), seconds / 2),
-    decodeGbPerCpuSecond: gigabytes * perCpuSecond(() => decodeWire(wire, bytes), seconds / 2),
+    encodeGbPerCpuSecond: gigabytes * await perCpuSecond(() => encodeWire(wire, values)),
+    decodeGbPerCpuSecond: gigabytes * await perCpuSecond(() => decodeWire(wire, bytes)),
   };
 }
 
-/** Times a CPU second, after a warm-up of a quarter. */
-function perCpuSecond(work: () => void, seconds: number): number {
-  repeat(work, seconds / 4);
-  const { count, cpuSeconds } = repeat(work, seconds);
+interface Repetition {
+  readonly seconds: number;
+  readonly signal: AbortSignal;
+}
+
+/** After a warm-up of a quarter. */
+async function timesPerCpuSecond(work: () => void, { seconds, signal }: Repetition): Promise<number> {
+  await repeat(work, { seconds: seconds / 4, signal });
+  const { count, cpuSeconds } = await repeat(work, { seconds, signal });
   return count / cpuSeconds;
 }
 
-function repeat(work: () => void, seconds: number): { count: number; cpuSeconds: number } {
-  const start = process.cpuUsage();
+/** Ctrl-C is noticed between two pieces of work, now and then. */
+async function repeat(
+  work: () => void,
+  { seconds, signal }: Repetition,
+): Promise<{ count: number; cpuSeconds: number }> {
   let count = 0;
-  while (true) {
+  let [cpuSeconds, noticedAt] = [0, 0];
+  const start = process.cpuUsage();
+  while (cpuSeconds < seconds) {
     work();
     count += 1;
     const { user, system } = process.cpuUsage(start);
-    const cpuSeconds = (user + system) / 1e6;
-    if (cpuSeconds >= seconds) return { count, cpuSeconds };
+    cpuSeconds = (user + system) / 1e6;
+    if (cpuSeconds < noticedAt + noticeSeconds) continue;
+    noticedAt = cpuSeconds;
+    await nextTurn();
+    signal.throwIfAborted();
   }
+  return { count, cpuSeconds };
 }

@@ -6,7 +6,6 @@
  */
 
 import type { Command, CommandContext } from "../command.ts";
-import { UsageError } from "../output/errors.ts";
 import { deviceOption, memoryOption, threadsOption, tlsAuthorityOption } from "../options/node_options.ts";
 
 /** A new benchmark is one line here and one folder or file in cli/bench. */
@@ -15,7 +14,7 @@ const benchmarks: Readonly<Record<string, (context: CommandContext) => Promise<n
   step: async (context) => await (await import("../bench/compute/step_bench.ts")).runStepBench(context),
   gemm: async (context) => await (await import("../bench/compute/gemm_bench.ts")).runGemmBench(context),
   attention: async (context) => await (await import("../bench/compute/attention_bench.ts")).runAttentionBench(context),
-  wire: async (context) => (await import("../bench/wire_bench.ts")).runWireBench(context),
+  wire: async (context) => await (await import("../bench/wire_bench.ts")).runWireBench(context),
   adapter: async (context) => await (await import("../bench/compute/adapter_bench.ts")).runAdapterBench(context),
 };
 
@@ -101,16 +100,14 @@ export const command: Command = {
     const [name, part] = context.positionals;
     if (name === "peer") return await (await import("../bench/peer.ts")).runPeer(part ?? "");
     if (name === "compile") return await (await import("../bench/compute/adapter_bench.ts")).runCompile(part ?? "auto");
-    if (context.options.flag("tune")) {
-      if (name === undefined) return await (await import("../bench/compute/tune_bench.ts")).runTune(context);
-      throw new UsageError(`Cannot tune with bench ${name} as --tune stands alone`, { next: "iota bench --tune" });
-    }
-    if (name === undefined) return await (await import("../bench/compute/worth_bench.ts")).runWorthBench(context);
-    const run = Object.hasOwn(benchmarks, name) ? benchmarks[name] : undefined;
-    if (run === undefined) {
+    const run = name !== undefined && Object.hasOwn(benchmarks, name) ? benchmarks[name] : undefined;
+    if (name !== undefined && run === undefined) {
       const { unknownName } = await import("../bench/unknown_name.ts");
       throw unknownName("benchmark", { name, known: Object.keys(benchmarks) });
     }
-    return await run(context);
+    (await import("../bench/ignored_words.ts")).refuseIgnored(context, command.options);
+    if (run !== undefined) return await run(context);
+    if (context.options.flag("tune")) return await (await import("../bench/compute/tune_bench.ts")).runTune(context);
+    return await (await import("../bench/compute/worth_bench.ts")).runWorthBench(context);
   },
 };

@@ -47,6 +47,19 @@ export class Terminated extends Stopped {
   }
 }
 
+/** In the summary of a command that was asked to stop. */
+export const interrupted = { finished: false, reason: "interrupted" } as const;
+
+/** If `work` is asked to stop, `tell` says what had ended by then; the stop itself still ends the command. */
+export async function untilStopped(work: () => Promise<void>, tell: () => void): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (error instanceof Stopped) tell();
+    throw error;
+  }
+}
+
 export interface Attempt {
   readonly action: string; // "open the data folder"
   readonly value: string; // the path, port or URL it was tried with

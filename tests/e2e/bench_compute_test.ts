@@ -3,14 +3,16 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { iota } from "../support/process/iota_process.ts";
 
+const alone = ["--peers", "none"];
+
 async function summaryOf(words: readonly string[]): Promise<Record<string, unknown>> {
-  const { code, stdout, stderr } = await iota(["bench", ...words, "--peers", "none", "--json"]);
+  const { code, stdout, stderr } = await iota(["bench", ...words, "--json"]);
   assertEquals(code, 0, stderr);
   return JSON.parse(stdout.trim().split("\n").at(-1)!);
 }
 
 Deno.test("Bench: a training step on the processor has one hash, whatever the run", async () => {
-  const step = ["step", "--device", "cpu", "--size", "toy", "--seconds", "0.1"];
+  const step = ["step", "--device", "cpu", "--size", "toy", "--seconds", "0.1", ...alone];
   const [first, second] = [await summaryOf(step), await summaryOf(step)];
   assertEquals([first["device"], first["hash"]], ["cpu", second["hash"]]);
   assertMatch(String(first["hash"]), /^[0-9a-f]{64}$/);
@@ -18,7 +20,7 @@ Deno.test("Bench: a training step on the processor has one hash, whatever the ru
 });
 
 Deno.test("Bench: every form and shape of product has a speed", async () => {
-  const { rows } = await summaryOf(["gemm", "--device", "cpu", "--seconds", "0.1"]) as {
+  const { rows } = await summaryOf(["gemm", "--device", "cpu", "--seconds", "0.1", ...alone]) as {
     rows: { kind: string; gflopsPerCpuSecond: number }[];
   };
   assertEquals(new Set(rows.map(({ kind }) => kind)), new Set(["NT", "NN", "TN"]));
@@ -26,7 +28,7 @@ Deno.test("Bench: every form and shape of product has a speed", async () => {
 });
 
 Deno.test("Bench: attention has a speed in both passes, below the machine's limit", async () => {
-  const { rows, limit } = await summaryOf(["attention", "--device", "cpu", "--seconds", "0.1"]) as {
+  const { rows, limit } = await summaryOf(["attention", "--device", "cpu", "--seconds", "0.1", ...alone]) as {
     rows: { pass: string; gflopsPerCpuSecond: number }[];
     limit: { gflopsPerCpuSecond: number };
   };

@@ -4,6 +4,7 @@ import { assert, assertAlmostEquals, assertEquals, assertStringIncludes } from "
 import { measureRestart } from "../../../cli/bench/restart.ts";
 import { commandTable } from "../../../cli/command_table.ts";
 import { main } from "../../../cli/main.ts";
+import { nextTurn } from "../../../net/turns.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 
 async function bench(...words: string[]) {
@@ -53,4 +54,54 @@ Deno.test("Bench: wire tells the bytes that every codec puts on a socket, framin
   assertAlmostEquals(bytesOf("iota", "gradient"), 128 + overhead, 1e-6);
   assertAlmostEquals(bytesOf("q4block", "forward"), 33 + overhead, 0.01);
   assertAlmostEquals(bytesOf("q4block", "gradient"), 65 + overhead, 0.01);
+});
+
+Deno.test("Bench: a word or an option that the chosen benchmark would ignore is refused, with those that take it", async () => {
+  for (
+    const [words, problem] of [
+      ["wire relay", "Cannot use 'relay' with bench wire as only bench hub has parts"],
+      ["wire --size tiny", "Cannot use --size with bench wire as only these take it: bench --tune, bench step"],
+      ["gemm --d 64", "Cannot use --d with bench gemm as only these take it: bench wire"],
+      ["--d 128", "Cannot use --d with bench alone as only these take it: bench wire"],
+      ["hub restart --seconds 1", "Cannot use --seconds with bench hub restart"],
+      ["step --tune", "Cannot use --tune with bench step as only these take it: bench --tune"],
+    ] as const
+  ) {
+    const { code, stdout, stderr } = await bench(...words.split(" "));
+    assertEquals([code, stdout], [2, ""], words);
+    assertStringIncludes(stderr, problem);
+  }
+});
+
+Deno.test("Bench: wire refuses a width that no model has", async () => {
+  const { code, stderr } = await bench("wire", "--d", "2047");
+  assertEquals(code, 2);
+  assertStringIncludes(stderr, "a model's width must be a multiple of 4: current value is 2047");
+  assertStringIncludes(stderr, "iota bench wire --d 2048");
+});
+
+for (const words of [["wire", "--d", "32"], ["hub", "messages"]]) {
+  Deno.test(`Bench: ${words.join(" ")} lets Ctrl-C through and tells what it has measured`, async () => {
+    const host = new FakeHost();
+    const interrupting = nextTurn().then(() => host.interrupt());
+    const code = await main(["bench", ...words, "--seconds", "6", "--json"], host, commandTable);
+    await interrupting;
+    const lines = host.written.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
+    const { finished, reason, rows = [] } = lines.at(-1);
+    assertEquals([code, finished, reason], [1, false, "interrupted"]);
+    assertEquals(lines.length - 1, rows.length);
+  });
+}
+
+Deno.test("Bench: an interrupted hub keeps the parts that were measured", async () => {
+  const host = new FakeHost();
+  const write = host.write.bind(host);
+  host.write = (stream, text) => {
+    write(stream, text);
+    if (text.includes('"part":"messages"')) host.interrupt();
+  };
+  assertEquals(await main(["bench", "hub", "messages", "--seconds", "0.1", "--json"], host, commandTable), 1);
+  const { finished, messageRoundTripsPerSecond } = JSON.parse(host.written.stdout.trimEnd().split("\n").at(-1)!);
+  assertEquals(finished, false);
+  assert(messageRoundTripsPerSecond > 0);
 });
