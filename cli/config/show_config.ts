@@ -11,11 +11,11 @@ import { originOfSized } from "../../core/config/describe.ts";
 import { type KnobPath, type KnobValue, tomlValue } from "../../core/config/knob.ts";
 import { knobPaths } from "../../core/config/knobs.ts";
 import type { Origins } from "../../core/config/parse.ts";
-import type { CommandContext, OptionSpec } from "../command.ts";
+import type { CommandContext, OptionSpec, OptionValues } from "../command.ts";
 import { type ConfigFile, readConfigFile } from "../options/config_file.ts";
 import { hubOptions, hubTable, settingName } from "../options/hub_options.ts";
 import { hubPart } from "../options/run_file.ts";
-import { flagPaths, resolveRun } from "../options/run_options.ts";
+import { givenOption, resolveRun } from "../options/run_options.ts";
 import { meaningOf } from "./meaning.ts";
 import { cut } from "../screen/format.ts";
 
@@ -25,7 +25,7 @@ export async function showConfig(context: CommandContext): Promise<number> {
   const path = options.text("config");
   const file = path === undefined ? null : await readConfigFile(path);
   const paths = knobPaths.filter((path) => !options.flag("changed") || isChosen(origins, path));
-  const sourceOf = (path: KnobPath) => sourceText(path, { config, origins, file });
+  const sourceOf = (path: KnobPath) => sourceText(path, { config, origins, file, options });
   for (const path of paths) {
     const source = { origin: origins[path], line: origins[path] === "file" ? file?.lineOf(path) ?? null : null };
     output.event({ type: "setting", path, value: valueAt(config, path), ...source });
@@ -47,14 +47,14 @@ interface Sources {
   readonly config: RunConfig;
   readonly origins: Origins;
   readonly file: ConfigFile | null;
+  readonly options: OptionValues;
 }
 
 /** `run.toml:12`, `--steps`, `size tiny`, `default`. */
-export function sourceText(path: KnobPath, { config, origins, file }: Sources): string {
+export function sourceText(path: KnobPath, { config, origins, file, options }: Sources): string {
   switch (origins[path]) {
     case "flag":
-      return Object.entries(flagPaths).find(([, flagPath]) => flagPath === path)?.[0].replace(/^/, "--") ??
-        (path === "size" || path === "deterministic" ? `--${path}` : "--set");
+      return `--${givenOption(options, path) ?? "set"}`;
     case "file": {
       const line = file?.lineOf(path);
       const name = file?.path.split("/").at(-1) ?? "file";

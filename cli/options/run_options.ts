@@ -11,7 +11,7 @@ import { codecNames } from "../../core/codec/codec_names.ts";
 import type { KnobPath, KnobValue } from "../../core/config/knob.ts";
 import { payloadCodecNames } from "../../core/merge/payload/payload_codec_names.ts";
 import type { Origins, Problem, ResolveInput } from "../../core/config/parse.ts";
-import type { CommandContext, OptionSpec } from "../command.ts";
+import type { CommandContext, OptionSpec, OptionValues } from "../command.ts";
 import { type Environment, expandHome } from "../paths.ts";
 import type { ConfigFile } from "./config_file.ts";
 import { UsageError, UserError } from "../output/errors.ts";
@@ -170,11 +170,32 @@ export async function overridesOf(
         }`,
       });
     }
-    overrides[path] = valueFromText({ path, text: entry.slice(at + 1).trim() });
+    const read = valueFromText({ path, text: entry.slice(at + 1).trim() });
+    const value = path === corpusPath && typeof read === "string" ? expandHome(read, environment) : read;
+    const ownOption = givenOption(options, path);
+    if (ownOption !== undefined) {
+      mustAgree({ path, value, ownOption, other: (path === "size" ? options.text("size") : overrides[path])! });
+    }
+    overrides[path] = value;
   }
-  const corpus = overrides[corpusPath];
-  if (typeof corpus === "string") overrides[corpusPath] = expandHome(corpus, environment);
   return overrides;
+}
+
+/** The given option, other than --set, that sets this setting. */
+export function givenOption(options: OptionValues, path: string): string | undefined {
+  const paths = { ...flagPaths, size: "size", deterministic: "deterministic" };
+  return Object.entries(paths).find(([name, ofName]) => ofName === path && options.given(name))?.[0];
+}
+
+function mustAgree(
+  { path, value, ownOption, other }: { path: string; value: KnobValue; ownOption: string; other: KnobValue },
+): void {
+  if (value === other) return;
+  throw new UsageError(
+    `Cannot use --${ownOption} and --set ${path} together as a setting must have one value: current values are ` +
+      `'${other}' and '${value}'`,
+    { next: "Leave one of them out" },
+  );
 }
 
 /** The run's text file, wherever it was named; null: the built-in text, or a value that cannot be a path. */
@@ -246,11 +267,16 @@ export async function settingsError(
 
 /** The given run options as words for a child process; the parent has dealt with --fresh and --resume. */
 export function runWords({ options }: CommandContext): string[] {
-  const words: string[] = [];
-  for (const { name, kind } of [...runOptions, { name: "config", kind: "string" as const }]) {
-    if (!options.given(name) || name === "fresh" || name === "resume") continue;
-    if (kind === "boolean") words.push(`--${name}`);
-    else words.push(`--${name}`, String(kind === "int" ? options.number(name) : options.text(name)));
-  }
-  return words;
+  const ofRun = runOptions.filter(({ name }) => name !== "fresh" && name !== "resume");
+  return givenWords(options, [...ofRun, { name: "config", kind: "string" }]);
+}
+
+type NamedOption = Pick<OptionSpec, "name" | "kind">;
+
+/** Those of these options that were given, in their order, as words. */
+export function givenWords(options: OptionValues, specs: readonly NamedOption[]): string[] {
+  return specs.filter(({ name }) => options.given(name)).flatMap(({ name, kind }) => {
+    if (kind === "boolean") return [`--${name}`];
+    return [`--${name}`, String(kind === "int" || kind === "float" ? options.number(name) : options.text(name))];
+  });
 }

@@ -178,7 +178,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   },
   "outer.density": float(
     { ...densities, unit: "of the values", omitsDefault: true },
-    "Share in sparse payloads, twice as dense in embeddings.",
+    "Share of the values in sparse payloads, twice as dense in embeddings.",
   ),
   "outer.reducers": {
     ...choice(reducerNames, defaultReducers, "Who averages payloads (auto: the hub in small stages)."),

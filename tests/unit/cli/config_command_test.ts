@@ -182,3 +182,31 @@ Deno.test("Config init: a dash is no file, and a disk that cannot be written is 
   assertEquals((withoutData(readOnly) as UserError).next, "Name a file in a folder on another disk");
   assertEquals(withoutData(new Error("else")) instanceof UserError, false);
 });
+
+Deno.test("Config show: --set is the origin of a setting that has an option of its own too", async () => {
+  for (
+    const set of ["pipeline.codec=q5block", "outer.payload=int8", "train.steps=7", "size=toy", "deterministic=true"]
+  ) {
+    const { stdout } = await config("show", "--changed", "--set", set);
+    assertMatch(stdout, /^\w+ = \S+ +# --set /m);
+  }
+  const { stdout } = await config("show", "--changed", "--size", "toy", "--deterministic", "--merge", "int8");
+  for (const option of ["--size", "--deterministic", "--merge"]) assertStringIncludes(stdout, `# ${option} `);
+});
+
+Deno.test("Config show: an option and --set must not give one setting two values", async () => {
+  const settings = [
+    ["--codec", "q4block", "pipeline.codec", "none"],
+    ["--merge", "int8", "outer.payload", "float32"],
+    ["--steps", "5", "train.steps", "6"],
+    ["--size", "toy", "size", "tiny"],
+  ] as const;
+  for (const [option, value, path, other] of settings) {
+    const { code, stderr } = await config("show", option, value, "--set", `${path}=${other}`);
+    assertEquals(code, 2);
+    assertStringIncludes(stderr, `Cannot use ${option} and --set ${path} together`);
+    assertStringIncludes(stderr, `current values are '${value}' and '${other}'`);
+    assertEquals((await config("show", option, value, "--set", `${path}=${value}`)).code, 0);
+  }
+  assertEquals((await config("show", "--deterministic", "--set", "deterministic=false")).code, 2);
+});
