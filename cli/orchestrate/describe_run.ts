@@ -33,7 +33,7 @@ export function describeRun(config: RunConfig): string[] {
   ];
 }
 
-/** The codec of most boundaries, and the others by the stage that receives. */
+/** The run's own codec where it is used, and the others by the stage that receives. */
 function codecsText(config: RunConfig): string {
   const named = ({ codec, width, gradientBits, sideWidth }: WireSpec) =>
     `codec ${codec}${codecs[codec].describe(width)}` +
@@ -41,10 +41,10 @@ function codecsText(config: RunConfig): string {
     (sideWidth === undefined ? "" : `, beside ${sideWidth} values that stages keep of each`);
   const { boundaries: _, ...pipeline } = config.pipeline;
   const usual = named(wireAt({ model: config.model, pipeline }, 1));
-  const others = wiresOfRun(config).flatMap((wire, i) =>
-    named(wire) === usual ? [] : [`${named(wire)} before stage ${i + 1}`]
-  );
-  return [usual, ...others].join(", ");
+  const wires = wiresOfRun(config).map(named);
+  const others = wires.flatMap((wire, i) => wire === usual ? [] : [`${wire} before stage ${i + 1}`]);
+  const isUsed = wires.length === 0 || others.length < wires.length;
+  return [...(isUsed ? [usual] : []), ...others].join(", ");
 }
 
 const intervalText = (train: RunConfig["train"]): string =>

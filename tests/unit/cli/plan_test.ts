@@ -53,3 +53,12 @@ Deno.test("Plan: an amount of memory needs a unit", async () => {
   ]];
   for (const [text, bytes] of read) assertEquals(bytesOf(text), bytes, text);
 });
+
+Deno.test("Plan: the run's codec is described only where a boundary has it", async () => {
+  const withBoundaries = async (boundaries: string) =>
+    (await plan(`--size tiny --set pipeline.boundaries=${boundaries}`)).stdout;
+  const others = await withBoundaries("1=q4block:16,2=none");
+  assertEquals(others.includes("q5block"), false, others);
+  assertStringIncludes(others, "before stage 1, codec none");
+  assertStringIncludes(await withBoundaries("2=none"), "codec q5block");
+});
