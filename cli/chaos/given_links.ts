@@ -2,8 +2,7 @@
 
 import type { CommandContext } from "../command.ts";
 import { UsageError } from "../output/errors.ts";
-import { linksGrammar } from "./grammars.ts";
-import { type LinkShape, parseLinks } from "./link_shape.ts";
+import { brokenLinksRule, type LinkShape, parseLinks } from "./link_shape.ts";
 
 /** Undefined: not given. */
 export function givenLinks({ options }: Pick<CommandContext, "options">): LinkShape | undefined {
@@ -11,7 +10,7 @@ export function givenLinks({ options }: Pick<CommandContext, "options">): LinkSh
   if (text === undefined) return undefined;
   const shape = parseLinks(text);
   if (shape !== null) return shape;
-  throw new UsageError(`Cannot use --links as it must be ${linksGrammar}: current value is '${text}'`, {
+  throw new UsageError(`Cannot use --links as ${brokenLinksRule(text)}: current value is '${text}'`, {
     next: 'For example: --links "40ms 20mbit"',
   });
 }

@@ -9,6 +9,7 @@
  */
 
 import { present } from "../../core/assert.ts";
+import { linksGrammar } from "./grammars.ts";
 
 export interface LinkShape {
   readonly delayMs: number; // one way
@@ -17,26 +18,38 @@ export interface LinkShape {
   readonly resetMs: number; // about the life of a connection; Infinity: no resets
 }
 
-const number = "(\\d{1,6}(?:\\.\\d{1,3})?)";
+const number = "(\\d+(?:\\.\\d+)?)";
 const pattern = new RegExp(
   `^${number}ms(?:\\s+${number}([kmg]bit))?(?:\\s+jitter\\s+${number}ms)?(?:\\s+reset\\s+${number}(s|min))?$`,
 );
+const shortNumber = /^\d{1,6}(\.\d{1,3})?$/;
 /** Of one in the words, in bytes a ms and in ms. */
 const rates: Units = { kbit: 1e3 / 8_000, mbit: 1e6 / 8_000, gbit: 1e9 / 8_000 };
 const lives: Units = { s: 1_000, min: 60_000 };
 type Units = Readonly<Record<string, number>>;
 
-/** Null if the words are not of the grammar, or a rate or life is zero. */
+const wordsOf = (text: string): string[] => pattern.exec(text.trim().toLowerCase()) ?? [];
+
+/** Null if the words break a rule. */
 export function parseLinks(text: string): LinkShape | null {
-  const [, delay, rate, unit, jitter, life, lifeUnit] = pattern.exec(text.trim().toLowerCase()) ?? [];
-  if (delay === undefined) return null;
-  const shape: LinkShape = {
+  if (brokenLinksRule(text) !== null) return null;
+  const [, delay, rate, unit, jitter, life, lifeUnit] = wordsOf(text);
+  return {
     delayMs: Number(delay),
     bytesPerMs: rate === undefined ? Infinity : Number(rate) * rates[unit!]!,
     jitterMs: Number(jitter ?? 0),
     resetMs: life === undefined ? Infinity : Number(life) * lives[lifeUnit!]!,
   };
-  return shape.bytesPerMs > 0 && shape.resetMs > 0 ? shape : null;
+}
+
+/** What the words must be and are not; null: they are a shape. */
+export function brokenLinksRule(text: string): string | null {
+  const [, delay, rate, , jitter, life] = wordsOf(text);
+  if (delay === undefined) return `it must be ${linksGrammar}`;
+  const long = [delay, rate, jitter, life].find((each) => each !== undefined && !shortNumber.test(each));
+  if (long !== undefined) return `each of its numbers must have at most 6 digits and 3 decimals: one is ${long}`;
+  if (rate !== undefined && Number(rate) === 0) return "its rate must be above 0";
+  return life !== undefined && Number(life) === 0 ? "the life of a connection, its reset, must be above 0" : null;
 }
 
 /** In the words that `parseLinks` reads. */

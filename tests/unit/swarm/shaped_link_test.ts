@@ -1,7 +1,7 @@
 /** Lines of nodes: their words, when bytes arrive, and a proxy that loses, reorders and keeps nothing. */
 
-import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import { Direction, linksText, mostInFlight, parseLinks } from "../../../cli/chaos/link_shape.ts";
+import { assert, assertAlmostEquals, assertEquals, assertStringIncludes } from "@std/assert";
+import { brokenLinksRule, Direction, linksText, mostInFlight, parseLinks } from "../../../cli/chaos/link_shape.ts";
 import { ShapedLink } from "../../../cli/swarm/shaped_link.ts";
 import { systemRandom, systemTimers } from "../../../net/timers.ts";
 import { prngOf } from "../../support/small_prng.ts";
@@ -35,6 +35,21 @@ Deno.test("Link shape: words are a delay, a rate, jitter and resets, in this ord
   ) {
     assertEquals(parseLinks(wrong), null, wrong);
   }
+});
+
+Deno.test("Link shape: words that are none are told which rule they break", () => {
+  for (
+    const [words, rule] of [
+      ["0ms 0mbit", "rate must be above 0"],
+      ["1ms reset 0min", "reset, must be above 0"],
+      ["99999999ms", "at most 6 digits and 3 decimals: one is 99999999"],
+      ["1ms 0.0001mbit", "at most 6 digits and 3 decimals: one is 0.0001"],
+      ["reset 0min", '"DELAYms [RATE(kbit|mbit|gbit)] [jitter MSms] [reset LIFE(s|min)]"'],
+    ] as const
+  ) {
+    assertStringIncludes(brokenLinksRule(words) ?? "", rule);
+  }
+  for (const words of ["1ms 3kbit", "1ms 2gbit", "1ms reset 5s"]) assertEquals(brokenLinksRule(words), null);
 });
 
 Deno.test("Link shape: its text is read as the same shape", () => {
