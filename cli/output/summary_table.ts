@@ -49,13 +49,17 @@ const isMissing = (value: unknown): value is null | undefined => value === null 
 
 const unitSuffix = /(Ms|Bytes)$/;
 
-/** Field names that programs rely on but people would not understand. */
+/** Field names that programs rely on but people would not understand without their unit or in other words. */
 const words: Readonly<Record<string, string>> = {
+  controlBytes: "control bytes",
   emissionRao: "emission",
   firstLossMs: "time to the first loss",
+  mergeBytes: "merge bytes",
+  parameterBytes: "parameter bytes",
   reLeases: "tasks handed out again",
   speculations: "tasks given to a second miner",
   wallMs: "wall time",
+  wireBytes: "wire bytes",
 };
 
 /** `mergeBytesPerMiner` → `merge bytes per miner`, `bytesPerTokenForward` → `bytes per token forward`. */

@@ -96,6 +96,7 @@ Deno.test("Command line: people get lines and an aligned table in readable units
     const sample = "The people of this nation have never been stronger,\nand the state of the union is sound.";
     output.summary({
       wallMs: 94_200,
+      wireBytes: 2048,
       mergeBytesPerMiner: 2_411_724,
       bytesPerTokenForward: 18.5,
       reLeases: 0,
@@ -112,6 +113,7 @@ Deno.test("Command line: people get lines and an aligned table in readable units
     [
       "one step",
       "wall time                1 m 34 s",
+      "wire bytes               2.0 KiB",
       "merge bytes per miner    2.3 MiB",
       "bytes per token forward  18.5 B",
       "tasks handed out again   0",
