@@ -1,9 +1,67 @@
 /** `iota swarm`: a whole run on this machine, each role in its own process. The work is in cli/swarm/run_swarm.ts. */
 
-import type { Command } from "../command.ts";
 import { attackersGrammar, chaosGrammar, linksGrammar } from "../chaos/grammars.ts";
+import type { Command, OptionSpec } from "../command.ts";
 import { deviceOption, memoryOption, threadsOption } from "../options/node_options.ts";
 import { runOptions } from "../options/run_options.ts";
+
+/** Of the machine, the chain, and what happens to nodes: no run keeps them. */
+export const swarmOptions: readonly OptionSpec[] = [
+  {
+    name: "port",
+    kind: "int",
+    placeholder: "PORT",
+    min: 0,
+    max: 65535,
+    default: 0,
+    doc: "the orchestrator's port; 0 takes any free one",
+  },
+  {
+    name: "sample-tokens",
+    kind: "int",
+    placeholder: "N",
+    min: 0,
+    max: 10_000,
+    default: 60,
+    doc: "length of the sample at the end; 0 for none",
+  },
+  deviceOption,
+  {
+    ...threadsOption,
+    defaultText: "the cores shared between the nodes, at least 1",
+    doc: "threads of each node that compute its stage where the processor is the device",
+  },
+  memoryOption,
+  {
+    name: "chain",
+    kind: "choice",
+    placeholder: "NAME",
+    choices: ["local", "none"],
+    default: "local",
+    doc: "run a local chain, where validators set weights and miners earn, or none",
+  },
+  {
+    name: "links",
+    kind: "string",
+    placeholder: "SHAPE",
+    defaultText: "loopback as it is",
+    doc: `give every node a line of its own to the orchestrator; SHAPE is ${linksGrammar}`,
+  },
+  {
+    name: "attackers",
+    kind: "string",
+    placeholder: "LIST",
+    defaultText: "nobody",
+    doc: `let the first miners attack the run; LIST is ${attackersGrammar}`,
+  },
+  {
+    name: "chaos",
+    kind: "string",
+    placeholder: "PLAN",
+    defaultText: "nothing",
+    doc: `break parts of the swarm on schedule, and restart what died; PLAN is ${chaosGrammar}`,
+  },
+];
 
 export const command: Command = {
   name: "swarm",
@@ -19,63 +77,7 @@ export const command: Command = {
     'iota swarm --replicas 2 --chaos "kill-miner every 20 steps; kill-orchestrator at step 30"',
     'iota swarm --replicas 3 --validators 2 --attackers "lazy:1,flip:1"',
   ],
-  options: [
-    ...runOptions,
-    {
-      name: "port",
-      kind: "int",
-      placeholder: "PORT",
-      min: 0,
-      max: 65535,
-      default: 0,
-      doc: "the orchestrator's port; 0 takes any free one",
-    },
-    {
-      name: "sample-tokens",
-      kind: "int",
-      placeholder: "N",
-      min: 0,
-      max: 10_000,
-      default: 60,
-      doc: "length of the sample at the end; 0 for none",
-    },
-    deviceOption,
-    {
-      ...threadsOption,
-      defaultText: "the cores shared between the nodes, at least 1",
-      doc: "threads of each node that compute its stage where the processor is the device",
-    },
-    memoryOption,
-    {
-      name: "chain",
-      kind: "choice",
-      placeholder: "NAME",
-      choices: ["local", "none"],
-      default: "local",
-      doc: "run a local chain, where validators set weights and miners earn, or none",
-    },
-    {
-      name: "links",
-      kind: "string",
-      placeholder: "SHAPE",
-      defaultText: "loopback as it is",
-      doc: `give every node a line of its own to the orchestrator; SHAPE is ${linksGrammar}`,
-    },
-    {
-      name: "attackers",
-      kind: "string",
-      placeholder: "LIST",
-      defaultText: "nobody",
-      doc: `let the first miners attack the run; LIST is ${attackersGrammar}`,
-    },
-    {
-      name: "chaos",
-      kind: "string",
-      placeholder: "PLAN",
-      defaultText: "nothing",
-      doc: `break parts of the swarm on schedule, and restart what died; PLAN is ${chaosGrammar}`,
-    },
-  ],
+  options: [...runOptions, ...swarmOptions],
   configures: "run",
   rights: {
     read: ["data", "corpus", "tuning"],
@@ -86,6 +88,6 @@ export const command: Command = {
   },
   async run(context) {
     const { runSwarm } = await import("../swarm/run_swarm.ts");
-    return await runSwarm(context);
+    return await runSwarm(context, swarmOptions);
   },
 };

@@ -7,7 +7,7 @@ import { samplingOf } from "../../core/config/sampling.ts";
 import { systemTimers } from "../../net/timers.ts";
 import { type ChaosPlan, parsePlan } from "../chaos/plan.ts";
 import type { ComputeWorker } from "../../gpu/worker_client.ts";
-import type { CommandContext } from "../command.ts";
+import type { CommandContext, OptionSpec } from "../command.ts";
 import { mustBeCorpus } from "../data/corpus.ts";
 import { UsageError } from "../output/errors.ts";
 import type { Paint } from "../output/paint.ts";
@@ -30,9 +30,11 @@ import type { AttackName } from "../redteam/attack_names.ts";
 import { parseAttackers } from "../redteam/attackers.ts";
 import { keepPage } from "./keep_page.ts";
 import { Swarm } from "./swarm.ts";
+import { resumeWords } from "./resume_words.ts";
 import type { Emission } from "./swarm_chain.ts";
 
-export async function runSwarm(context: CommandContext): Promise<number> {
+/** `unkept`: options that no run keeps, for the command that resumes it. */
+export async function runSwarm(context: CommandContext, unkept: readonly OptionSpec[]): Promise<number> {
   const startedMs = systemTimers.nowMs();
   const interruption = context.interruption();
   const plan = chaosPlan(context);
@@ -66,7 +68,7 @@ export async function runSwarm(context: CommandContext): Promise<number> {
   const exitCode = await swarm.run();
   const summary = swarm.summary();
   if (interruption.aborted) {
-    const again = shellWords(["iota", "swarm", "--data", folder]);
+    const again = shellWords(resumeWords(context.options, { folder, unkept }));
     context.output.log.warn(`Stopped after step ${summary["steps"]}, kept up to the last merge; resume with: ${again}`);
   }
   if (exitCode === 0 && !interruption.aborted) summary["sample"] = await writeSample(context, runPlan);
