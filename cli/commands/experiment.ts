@@ -42,7 +42,7 @@ export const command: Command = {
     "task that a tail cannot learn alone, gradients how few bits may come back. The row zero is a control whose wires say " +
     "nothing; the utility of another row is its share of the way from there to whole wires. Merge compares what replicas of " +
     "a stage send each other, together whether what both cost adds up, swarm both with one process, links how steps of more microbatches fare over home " +
-    "lines. Clasp measures on a trained model what cheating miners do to the loss, and how many samples each form of attribution needs to find them. Zoo has a trained stage audited " +
+    "lines, where --steps counts the smallest ones and larger ones are fewer. Clasp measures on a trained model what cheating miners do to the loss, and how many samples each form of attribution needs to find them. Zoo has a trained stage audited " +
     "while it cheats in many ways, by this program's rule and by a cosine. Payloads compares what a merge is without each " +
     "payload with cheaper values of payloads. Byzantine has replicas of a stage commit lies, and merges with and without this " +
     "program's rules. Replays computes the same tasks again and again on every device here and counts what differs. Audits " +

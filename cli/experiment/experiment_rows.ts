@@ -29,28 +29,34 @@ export interface RowResults {
   readonly ofSeeds: LabResult[];
 }
 
+/** Of the rows that have been trained: of some, in an interrupted experiment, with fewer seeds than of others before them. */
 export function rowsOf(results: readonly RowResults[]): ExperimentRow[] {
-  const lossOf = ({ ofSeeds }: RowResults) => meanOf(ofSeeds.map(({ loss }) => loss));
-  return results.map((result) => {
+  const trained = results.filter(({ ofSeeds }) => ofSeeds.length > 0);
+  return trained.map((result) => {
     const { row: { name, family }, ofSeeds } = result;
-    const relatives = results.filter(({ row }) => row.family === family);
+    const relatives = trained.filter(({ row }) => row.family === family);
     const control = present(relatives[0], "a family has a control");
     const zero = relatives.find(({ row }) => row.wires === "zero");
     const gaps = ofSeeds.map(({ loss }, i) => loss - control.ofSeeds[i]!.loss);
     const { bytesForward, bytesBackward } = ofSeeds[0]!;
-    const worth = zero === undefined ? 0 : lossOf(zero) - lossOf(control);
+    const common = Math.min(ofSeeds.length, zero?.ofSeeds.length ?? 0);
+    const worth = zero === undefined ? 0 : lossOf(zero, common) - lossOf(control, common);
     return {
       ...{ name, bytesForward, bytesBackward },
       mergeBytesPerParameter: meanOf(ofSeeds.map((run) => run.mergeBytesPerParameter)),
       tokensPerSecond: meanOf(ofSeeds.map((run) => run.tokensPerSecond)),
-      loss: lossOf(result),
+      loss: lossOf(result, ofSeeds.length),
       gap: meanOf(gaps),
       standardError: standardErrorOf(gaps),
-      utility: zero === undefined || worth <= 0 ? null : (lossOf(zero) - lossOf(result)) / worth,
+      utility: zero === undefined || worth <= 0 ? null : (lossOf(zero, common) - lossOf(result, common)) / worth,
       seeds: ofSeeds.length,
     };
   });
 }
+
+/** Mean over the first seeds. */
+const lossOf = ({ ofSeeds }: RowResults, seeds: number): number =>
+  meanOf(ofSeeds.slice(0, seeds).map(({ loss }) => loss));
 
 export function tableOf(rows: readonly ExperimentRow[]): string[] {
   const heading = [

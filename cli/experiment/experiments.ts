@@ -19,6 +19,7 @@ export interface Row {
   settings(width: number): Settings;
   readonly links?: string; // of every miner, as `iota swarm --links`. @default none: no delay
   readonly slowness?: number; // times that every pass takes as long. @default 1
+  readonly stepShare?: number; // of the experiment's steps: larger steps are fewer, at equal tokens. @default 1
   /** Rows of a family are compared with its first one, and with its row of zero wires. @default the family of those without */
   readonly family?: string;
   /** "zero": they say nothing, and what a codec is worth is measured from this row. @default as the run's codec has them */
@@ -101,7 +102,9 @@ const swarm = (name: string, { codec = "q5block", share, stepsPerRound }: {
 /** Its stages run in one process, with nothing lost between them. */
 const oneProcess = row("one process", { "swarm.replicas": 1, "pipeline.codec": "none" });
 
-/** Equal tokens: larger steps are fewer. `slowness`: larger models compute longer. */
+const fewestMicrobatches = 8; // of a step
+
+/** `slowness`: larger models compute longer. */
 const line = (
   microbatchesPerStep: number,
   { links, slowness = 1 }: { links: string | undefined; slowness?: number },
@@ -110,10 +113,11 @@ const line = (
     `${microbatchesPerStep} microbatches${slowness === 1 ? "" : `, passes x ${slowness}`}${
       links === undefined ? "" : `, ${links}`
     }`,
-    { "train.microbatchesPerStep": microbatchesPerStep, "train.steps": 1920 / microbatchesPerStep },
+    { "train.microbatchesPerStep": microbatchesPerStep },
   ),
   ...(links === undefined ? {} : { links }),
   slowness,
+  stepShare: fewestMicrobatches / microbatchesPerStep,
 });
 
 const lines = [undefined, "40ms 20mbit", "150ms 5mbit"];
@@ -240,10 +244,10 @@ export const experiments: Readonly<Record<string, Experiment>> = {
   links: {
     doc:
       "steps of more microbatches, and of passes that take longer, over home lines: tokens per second of virtual time, and what they cost in loss",
-    settings: { "swarm.replicas": 2 },
+    settings: { "swarm.replicas": 2, "train.steps": 240 },
     rows: [
-      ...[8, 16, 32].flatMap((microbatches) => lines.map((links) => line(microbatches, { links }))),
-      ...[4, 16].flatMap((slowness) => lines.map((links) => line(8, { links, slowness }))),
+      ...[1, 2, 4].flatMap((times) => lines.map((links) => line(times * fewestMicrobatches, { links }))),
+      ...[4, 16].flatMap((slowness) => lines.map((links) => line(fewestMicrobatches, { links, slowness }))),
     ],
   },
 };

@@ -1,7 +1,7 @@
 /**
  * `iota experiment`: trains every row of an experiment with several seeds and says how far each ends from the control.
  *
- * Out of scope: what its numbers are (experiment_rows.ts).
+ * Out of scope: which rows and runs (chosen_rows.ts, planned_rows.ts), and what its numbers are (experiment_rows.ts).
  */
 
 import { openProgress } from "../output/progress.ts";
@@ -9,16 +9,17 @@ import { present } from "../../core/assert.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import type { CommandContext } from "../command.ts";
 import { givenRun } from "../options/run_options.ts";
-import { UsageError } from "../output/errors.ts";
 import { parseLinks } from "../chaos/link_shape.ts";
 import { openDevice } from "../roles/open_device.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
-import { decimal } from "../screen/format.ts";
+import { decimal, plural } from "../screen/format.ts";
+import { withRows } from "./chosen_rows.ts";
 import { type Experiment, experiments, type Row } from "./experiments.ts";
 import { type RowResults, rowsOf, tableOf } from "./experiment_rows.ts";
+import { type PlannedRow, planRows, type Repetition } from "./planned_rows.ts";
 import { meanOf } from "./sample_moments.ts";
+import { endWithRows } from "./told_rows.ts";
 import { withLabData } from "../lab/lab_data.ts";
-import { configOf, patience } from "../lab/lab_settings.ts";
 import { type LabResult, runLab } from "../lab/lab_swarm.ts";
 import { codedBytes, codedWires, type WireCodes } from "../lab/coded_wires.ts";
 import { zeroWires } from "../lab/zero_wires.ts";
@@ -35,73 +36,66 @@ interface Lab {
 }
 
 export async function runExperiment(context: CommandContext): Promise<number> {
-  const { options, output } = context;
-  const experiment = withRows(
-    present(experiments[context.positionals[0] ?? ""], "the command knows the names"),
-    options.text("rows"),
-  );
-  const seeds = options.number("seeds") ?? 3;
-  const given = await givenRun(context);
-  const firstSeed = options.number("seed") ?? 1;
-  const runs = Array.from({ length: seeds }, (_, i) =>
-    experiment.rows.map((row) => ({
-      row,
-      config: configOf({
-        ...{ common: experiment.settings, own: row.settings, input: given.input },
-        fixed: { ...patience, seed: firstSeed + i },
-      }),
-    }))).flat(); // before anything is computed, so that a wrong setting is found at once
+  const { options, output, positionals: [name = ""] } = context;
+  const experiment = withRows(present(experiments[name], "the command knows the names"), options.text("rows"));
+  const { input } = await givenRun(context);
+  const first = options.number("seed") ?? 1;
+  const seeds = Array.from({ length: options.number("seeds") ?? 3 }, (_, i) => first + i);
+  const { rows, repetitions } = planRows(experiment, { input, seeds }); // so that a wrong setting is found at once
   const lab: Lab = {
     folder: await Deno.makeTempDir({ prefix: "iota-experiment-" }),
     device: await openDevice(options.text("device") ?? "cpu", { threads: options.number("threads") }),
     signal: context.interruption(),
   };
   try {
-    output.line(`${context.positionals[0]}: ${experiment.doc}; ${runs[0]!.config.train.steps} steps, ${seeds} seeds`);
-    const results: RowResults[] = experiment.rows.map((row) => ({ row, ofSeeds: [] }));
-    const steps = runs.reduce((sum, { config }) => sum + config.train.steps, 0);
-    const progress = openProgress(output, "training", "steps");
-    let done = 0;
-    for (const { row, config } of runs) {
-      const { name } = row;
-      const onStep = () => progress.at(++done, steps, `${name}, seed ${config.seed}`);
-      const result = await trained(context, { experiment, row, config, lab, onStep });
-      present(results.find((other) => other.row === row), "a row has its results").ofSeeds.push(result);
-      output.event({ type: "run", name, seed: config.seed, ...result });
-      output.line(`${name.padEnd(longestName)} seed ${config.seed}  ${decimal(result.loss)} nats per token`);
-    }
-    progress.close();
-    const rows = rowsOf(results);
-    output.line("");
-    for (const line of tableOf(rows)) output.line(line);
-    output.answer({ experiment: context.positionals[0], rows }, "");
-    return 0;
+    const [{ train: { steps } }] = rows[0]!.configs as [RunConfig];
+    output.line(`${name}: ${experiment.doc}; ${steps} steps, ${plural(seeds.length, "seed")}`);
+    sayRepetitions(context, repetitions);
+    const results: RowResults[] = rows.map(({ row }) => ({ row, ofSeeds: [] }));
+    return await endWithRows(context, () => trainAll(context, { experiment, rows, lab, results }), () => {
+      const ended = rowsOf(results);
+      return { rows: ended, table: tableOf(ended) };
+    });
   } finally {
     await lab.device.finish();
     await Deno.remove(lab.folder, { recursive: true });
   }
 }
 
-/** The control, the rows whose names contain one of the words between commas, and the controls of their families. */
-function withRows(experiment: Experiment, text: string | undefined): Experiment {
-  if (text === undefined) return experiment;
-  const words = text.split(",").map((word) => word.trim()).filter((word) => word !== "");
-  const { rows } = experiment;
-  const [control, ...others] = rows;
-  const controlOf = ({ family }: Row) => rows.find((row) => row.family === family);
-  const chosen = others.filter(({ name }) => words.some((word) => name.includes(word)));
-  const unmet = words.find((word) => !others.some(({ name }) => name.includes(word)));
-  if (control !== undefined && unmet === undefined && chosen.length > 0) {
-    const kept = new Set([control, ...chosen, ...chosen.map(controlOf)]);
-    return { ...experiment, rows: rows.filter((row) => kept.has(row)) };
+function sayRepetitions({ output }: CommandContext, repetitions: readonly Repetition[]): void {
+  if (repetitions.length === 0) return;
+  const pairs = repetitions.map(({ name, earlier }) => `${name} (${earlier})`).join(", ");
+  const text = `Left out as they are the same runs as earlier rows at this size: ${pairs}`;
+  if (output.mode === "json") output.log.info(text);
+  else output.line(text);
+}
+
+/** Every row with the first seed, then with the next one. */
+async function trainAll(
+  context: CommandContext,
+  { experiment, rows, lab, results }: {
+    experiment: Experiment;
+    rows: readonly PlannedRow[];
+    lab: Lab;
+    results: readonly RowResults[];
+  },
+): Promise<void> {
+  const { output } = context;
+  const steps = rows.flatMap(({ configs }) => configs).reduce((sum, { train }) => sum + train.steps, 0);
+  const progress = openProgress(output, "training", "steps");
+  let done = 0;
+  for (const seed of rows[0]!.configs.keys()) {
+    for (const [i, { row, configs }] of rows.entries()) {
+      const { name } = row;
+      const config = present(configs[seed], "a row has a run of each seed");
+      const onStep = () => progress.at(++done, steps, `${name}, seed ${config.seed}`);
+      const result = await trained(context, { experiment, row, config, lab, onStep });
+      present(results[i], "a row has its results").ofSeeds.push(result);
+      output.event({ type: "run", name, seed: config.seed, ...result });
+      output.line(`${name.padEnd(longestName)} seed ${config.seed}  ${decimal(result.loss)} nats per token`);
+    }
   }
-  const names = others.map(({ name }) => name).join("; ");
-  throw new UsageError(
-    `Cannot choose rows as each word of --rows must be part of a name: ${unmet ?? "none is given"}`,
-    {
-      next: `The names: ${names}`,
-    },
-  );
+  progress.close();
 }
 
 async function trained(

@@ -1,6 +1,5 @@
 /** The runs of an experiment that trains models of its own: one configuration a seed, each with its text, on one device. */
 
-import type { RunConfig } from "../../core/config/config.ts";
 import type { CommandContext } from "../command.ts";
 import { withLabData } from "../lab/lab_data.ts";
 import { configOf, type Settings } from "../lab/lab_settings.ts";
@@ -11,14 +10,13 @@ import type { PathOptions } from "./trained_path.ts";
 const defaultSeeds = 3;
 
 /**
- * Calls `body` for `--seeds` seeds from `--seed` on, one after another. All settings are checked before the first begins; they are
- * returned.
+ * Calls `body` for `--seeds` seeds from `--seed` on, one after another. All settings are checked before the first begins.
  */
 export async function forEachSeed(
   context: CommandContext,
   { common, fixed }: { common: Settings; fixed: Settings },
   body: (options: PathOptions) => Promise<void>,
-): Promise<RunConfig[]> {
+): Promise<void> {
   const { options } = context;
   const { input } = await givenRun(context);
   const first = options.number("seed") ?? 1;
@@ -33,7 +31,6 @@ export async function forEachSeed(
     for (const config of configs) {
       await withLabData({ folder, config }, (batches) => body({ config, batches, device, signal }));
     }
-    return configs;
   } finally {
     await device.finish();
     await Deno.remove(folder, { recursive: true });

@@ -1,6 +1,14 @@
 /** The lab of `iota experiment`: its swarm trains like any other, repeats to the bit, and its table is arithmetic on runs. */
 
-import { assert, assertAlmostEquals, assertEquals, assertLess, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertAlmostEquals,
+  assertEquals,
+  assertLess,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import { parseLinks } from "../../cli/chaos/link_shape.ts";
 import { commandTable } from "../../cli/command_table.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
@@ -106,7 +114,11 @@ Deno.test("Experiment: gaps and their standard error are those of its runs", asy
   const lines = host.written.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
   const runs = lines.filter(({ type }) => type === "run");
   const { rows, type } = lines.at(-1);
-  assertEquals([type, rows.length, runs.length], ["summary", experiments["codecs"]!.rows.length, 2 * rows.length]);
+  assertEquals([type, rows.length, runs.length], ["summary", experiments["codecs"]!.rows.length - 2, 2 * rows.length]);
+  assertStringIncludes(
+    host.written.stderr,
+    "Left out as they are the same runs as earlier rows at this size: iota d/32 (iota d/16)",
+  );
   const controlOf = (name: string) => name.endsWith(" + side") ? "none + side" : "none";
   for (const row of rows) {
     const [first, second] = [1, 2].map((seed) => {
@@ -158,6 +170,37 @@ Deno.test("Experiment: --rows keeps the control and the rows that its words name
   const own = new FakeHost();
   assertEquals(await main(["experiment", "zoo", "--rows", "resbm"], own, commandTable), 2);
   assertStringIncludes(own.written.stderr, "zoo has no rows to choose");
+});
+
+/** Ctrl-C as soon as a text is written. */
+function interruptedAt(text: string): FakeHost {
+  const host = new FakeHost();
+  const write = host.write.bind(host);
+  host.write = (stream, written) => {
+    write(stream, written);
+    if (written.includes(text)) host.interrupt();
+  };
+  return host;
+}
+
+Deno.test("Experiment: an interrupted one tells the rows that have ended, to programs and to people", async () => {
+  const words = "experiment codecs --size toy --steps 2 --seeds 1 --threads 1 --rows zero,tail".split(" ");
+  const host = interruptedAt('"type":"run","name":"zero"');
+  assertEquals(await main([...words, "--json"], host, commandTable), 1);
+  const { rows, finished, reason } = JSON.parse(host.written.stdout.trimEnd().split("\n").at(-1)!);
+  assertEquals([finished, reason], [false, "interrupted"]);
+  assertEquals(rows.map(({ name }: { name: string }) => name), ["none", "zero"]);
+  const people = interruptedAt("zero ");
+  assertEquals(await main(words, people, commandTable), 1);
+  assertMatch(people.written.stdout, /2 steps, 1 seed\n/);
+  assertMatch(people.written.stdout, /\n\n +bytes forward .*\nnone .*\nzero .*\nfinished +no\nreason +interrupted\n$/);
+});
+
+Deno.test("Experiment: one with runs of its own shortens its rounds to few steps, and tells its rows when interrupted", async () => {
+  const words = "experiment payloads --size toy --steps 2 --seeds 2 --threads 1".split(" ");
+  const host = interruptedAt("Seed 2: ");
+  assertEquals(await main(words, host, commandTable), 1, host.written.stderr);
+  assertMatch(host.written.stdout, /\n\n +rank correlation .*\ngradient at the start .*[^]*\nfinished +no\n/);
 });
 
 Deno.test("Experiment: clasp without a stage that has a wire on both sides is refused", async () => {

@@ -6,6 +6,8 @@ import { alignedRows } from "../../lab/aligned_rows.ts";
 import { configOf } from "../../lab/lab_settings.ts";
 import { givenRun } from "../../options/run_options.ts";
 import { openProgress } from "../../output/progress.ts";
+import { plural } from "../../screen/format.ts";
+import { endWithRows } from "../told_rows.ts";
 import { type AuditCost, auditCost, type AuditRow, auditRows, type Counted } from "./audit_rows.ts";
 import { watchAudits, type WatchedRun } from "./watch_audits.ts";
 
@@ -33,29 +35,31 @@ export async function runAudits(context: CommandContext): Promise<number> {
     );
   const swarms = distinct(lengths.map(configsOf));
   const { size, pipeline: { stages }, swarm: { replicas, validators } } = swarms[0]![0]!;
-  output.line(`${stages} stages of ${size}, ${replicas} miners each, ${validators} validators, ${seeds.length} seeds`);
-  const progress = openProgress(output, "simulating", "runs");
-  const rows: AuditRow[] = [];
-  const costs: AuditCost[] = [];
-  let done = 0;
-  for (const configs of swarms) {
-    const runs: WatchedRun[] = [];
-    for (const config of configs) {
-      const { steps, stepsPerRound } = config.train;
-      progress.at(done++, swarms.length * seeds.length, `rounds of ${stepsPerRound} steps, seed ${config.seed}`);
-      const rounds = Math.max(1, Math.floor(steps / stepsPerRound));
-      runs.push(await watchAudits({ config, rounds, signal: context.interruption() }));
+  output.line(
+    `${stages} stages of ${size}, ${replicas} miners each, ${validators} validators, ${plural(seeds.length, "seed")}`,
+  );
+  const watched = swarms.map((): WatchedRun[] => []); // of each length of rounds
+  const watchAll = async () => {
+    const progress = openProgress(output, "simulating", "runs");
+    let done = 0;
+    for (const [i, configs] of swarms.entries()) {
+      for (const config of configs) {
+        const { steps, stepsPerRound } = config.train;
+        progress.at(done++, swarms.length * seeds.length, `rounds of ${stepsPerRound} steps, seed ${config.seed}`);
+        const rounds = Math.max(1, Math.floor(steps / stepsPerRound));
+        watched[i]!.push(await watchAudits({ config, rounds, signal: context.interruption() }));
+      }
     }
-    const [ofLength, cost] = [auditRows(runs), auditCost(runs)];
-    for (const row of ofLength) output.event({ type: "row", ...row });
-    output.event({ type: "cost", ...cost });
-    rows.push(...ofLength);
-    costs.push(cost);
-  }
-  progress.close();
-  for (const line of ["", ...tableOf(rows), "", ...costTable(costs)]) output.line(line);
-  output.answer({ experiment: "audits", rows, costs }, "");
-  return 0;
+    progress.close();
+  };
+  return await endWithRows(context, watchAll, () => {
+    const begun = watched.filter((runs) => runs.length > 0);
+    const rows = begun.flatMap(auditRows);
+    const costs = begun.map(auditCost);
+    for (const row of rows) output.event({ type: "row", ...row });
+    for (const cost of costs) output.event({ type: "cost", ...cost });
+    return { rows, table: [...tableOf(rows), "", ...costTable(costs)], facts: { costs } };
+  });
 }
 
 /** A length that is given replaces both. */

@@ -4,6 +4,7 @@ import type { CommandContext } from "../../command.ts";
 import { alignedRows } from "../../lab/aligned_rows.ts";
 import { meanOf, standardErrorOf } from "../sample_moments.ts";
 import { forEachSeed } from "../seeded_runs.ts";
+import { endWithRows } from "../told_rows.ts";
 import { type CombineRule, combineRules } from "./combine.ts";
 import { type PayloadLie, payloadLies, replicas } from "./payload_liars.ts";
 import { type Trained, trainReplicas } from "./train_replicas.ts";
@@ -38,20 +39,21 @@ export async function runByzantine(context: CommandContext): Promise<number> {
     combineRules.map((rule) => ({ name: lie?.name ?? "honest", lie, rule, liars: lie?.liars ?? 0, results: [] }))
   );
   const common = { "train.steps": 100, "train.stepsPerRound": 10, "pipeline.codec": "none" };
-  await forEachSeed(context, { common, fixed: { "pipeline.stages": 3 } }, async (options) => {
-    const { seed, size, train: { steps, stepsPerRound } } = options.config;
-    output.line(`Seed ${seed}: ${replicas} replicas of ${size} train ${steps} steps, merged every ${stepsPerRound}`);
-    for (const { name, lie, rule, results } of cells) {
-      const trained = await trainReplicas({ ...options, rule, lie, heldOutSequences });
-      output.event({ type: "trained", seed, name, rule, ...trained });
-      results.push(trained);
-    }
+  const trainAll = async () => {
+    await forEachSeed(context, { common, fixed: { "pipeline.stages": 3 } }, async (options) => {
+      const { seed, size, train: { steps, stepsPerRound } } = options.config;
+      output.line(`Seed ${seed}: ${replicas} replicas of ${size} train ${steps} steps, merged every ${stepsPerRound}`);
+      for (const { name, lie, rule, results } of cells) {
+        const trained = await trainReplicas({ ...options, rule, lie, heldOutSequences });
+        output.event({ type: "trained", seed, name, rule, ...trained });
+        results.push(trained);
+      }
+    });
+  };
+  return await endWithRows(context, trainAll, () => {
+    const rows = byzantineRows(cells.filter(({ results }) => results.length > 0));
+    return { rows, table: tableOf(rows) };
   });
-  const rows = byzantineRows(cells);
-  output.line("");
-  for (const line of tableOf(rows)) output.line(line);
-  output.answer({ experiment: "byzantine", rows }, "");
-  return 0;
 }
 
 export function byzantineRows(cells: readonly Results[]): ByzantineRow[] {

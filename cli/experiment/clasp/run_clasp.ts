@@ -2,10 +2,13 @@
  * `iota experiment clasp`: trains and measures a model for each seed, then says what each form of CLASP needs to find cheats.
  */
 
+import { nextTurn } from "../../../net/turns.ts";
 import type { CommandContext } from "../../command.ts";
 import { alignedRows } from "../../lab/aligned_rows.ts";
 import { UsageError } from "../../output/errors.ts";
 import { forEachSeed } from "../seeded_runs.ts";
+import { endWithRows } from "../told_rows.ts";
+import type { PathOptions } from "../trained_path.ts";
 import { attackNames, type ClaspRow, damageText, measurementsOf, rowsOf } from "./clasp_rows.ts";
 import { type Damage, measureDamage } from "./measure_damage.ts";
 
@@ -14,34 +17,40 @@ const plainWires = { "pipeline.codec": "none", "pipeline.boundaries": "" }; // a
 const leastStages = 3; // whoever cheats has a wire on both sides
 
 export async function runClasp(context: CommandContext): Promise<number> {
-  const { output } = context;
   const damages: Damage[] = [];
-  await forEachSeed(context, { common, fixed: plainWires }, async (options) => {
-    const { seed, size, train: { steps }, pipeline: { stages } } = options.config;
-    if (stages < leastStages) {
-      throw new UsageError(
-        `Cannot measure cheats as pipeline.stages must be at least ${leastStages}, so that one has a wire on both sides: ` +
-          `current value is ${stages}`,
-        { next: `Give it --stages ${leastStages}` },
-      );
-    }
-    output.line(`Seed ${seed}: trains ${steps} steps of ${size}, then measures`);
-    const damage = await measureDamage(options);
-    output.event({ type: "measured", seed, ...damage });
-    damages.push(damage);
-  });
-  output.line(damageText(damages));
   const rows: ClaspRow[] = [];
-  for (const attack of [...attackNames(damages), null]) {
-    context.interruption().throwIfAborted();
-    const ofAttack = rowsOf(damages, attack);
-    for (const row of ofAttack) output.event({ type: "row", ...row });
-    rows.push(...ofAttack);
+  const measureAll = async () => {
+    await forEachSeed(context, { common, fixed: plainWires }, async (options) => {
+      damages.push(await damageOf(context, options));
+    });
+    context.output.line(damageText(damages));
+    for (const attack of [...attackNames(damages), null]) {
+      await nextTurn(); // Ctrl-C does not get through while swarms are drawn
+      context.interruption().throwIfAborted();
+      const ofAttack = rowsOf(damages, attack);
+      for (const row of ofAttack) context.output.event({ type: "row", ...row });
+      rows.push(...ofAttack);
+    }
+  };
+  return await endWithRows(context, measureAll, () => ({
+    ...{ rows, table: tableOf(rows) },
+    facts: damages.length === 0 ? {} : { measured: measurementsOf(damages) },
+  }));
+}
+
+async function damageOf({ output }: CommandContext, options: PathOptions): Promise<Damage> {
+  const { seed, size, train: { steps }, pipeline: { stages } } = options.config;
+  if (stages < leastStages) {
+    throw new UsageError(
+      `Cannot measure cheats as pipeline.stages must be at least ${leastStages}, so that one has a wire on both sides: ` +
+        `current value is ${stages}`,
+      { next: `Give it --stages ${leastStages}` },
+    );
   }
-  output.line("");
-  for (const line of tableOf(rows)) output.line(line);
-  output.answer({ experiment: "clasp", measured: measurementsOf(damages), rows }, "");
-  return 0;
+  output.line(`Seed ${seed}: trains ${steps} steps of ${size}, then measures`);
+  const damage = await measureDamage(options);
+  output.event({ type: "measured", seed, ...damage });
+  return damage;
 }
 
 function tableOf(rows: readonly ClaspRow[]): string[] {

@@ -5,6 +5,7 @@ import type { CommandContext } from "../../command.ts";
 import { alignedRows } from "../../lab/aligned_rows.ts";
 import { meanOf } from "../sample_moments.ts";
 import { forEachSeed } from "../seeded_runs.ts";
+import { endWithRows } from "../told_rows.ts";
 import { behaviours, type PayloadValues, valuePayloads } from "./value_payloads.ts";
 
 const heldOutSequences = 64;
@@ -27,23 +28,28 @@ export async function runPayloads(context: CommandContext): Promise<number> {
   const { output } = context;
   const common = { "train.steps": 100, "train.stepsPerRound": 10 };
   const all: PayloadValues[] = [];
-  await forEachSeed(context, { common, fixed: { "pipeline.stages": 3 } }, async (options) => {
-    const { seed, size, train: { steps } } = options.config;
-    output.line(`Seed ${seed}: trains ${steps} steps of ${size}, then eight replicas apart`);
-    const values = await valuePayloads({ ...options, heldOutSequences });
-    output.event({ type: "values", seed, behaviours, ...values });
-    all.push(values);
+  const valueAll = async () => {
+    await forEachSeed(context, { common, fixed: { "pipeline.stages": 3 } }, async (options) => {
+      const { seed, size, train: { steps } } = options.config;
+      output.line(`Seed ${seed}: trains ${steps} steps of ${size}, then eight replicas apart`);
+      const values = await valuePayloads({ ...options, heldOutSequences });
+      output.event({ type: "values", seed, behaviours, ...values });
+      all.push(values);
+    });
+  };
+  return await endWithRows(context, valueAll, () => {
+    const rows = all.length === 0 ? [] : payloadsRows(all);
+    return { rows, table: tableOf(rows) };
   });
-  const rows = payloadsRows(all);
-  output.line("");
+}
+
+function tableOf(rows: readonly PayloadsRow[]): string[] {
   const percent = (share: number) => `${(100 * share).toFixed(0)} %`;
   const heading = ["", "rank correlation with leaving out", "least", "tripled wrong sign last", "bad below honest"];
   const cells = rows.map(({ name, spearman, least, wrongSignLast, badBelowHonest }) => [
     ...[name, spearman.toFixed(3), least.toFixed(3), percent(wrongSignLast), percent(badBelowHonest)],
   ]);
-  for (const line of alignedRows([heading, ...cells])) output.line(line);
-  output.answer({ experiment: "payloads", rows }, "");
-  return 0;
+  return alignedRows([heading, ...cells]);
 }
 
 export function payloadsRows(all: readonly PayloadValues[]): PayloadsRow[] {

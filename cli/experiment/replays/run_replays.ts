@@ -13,6 +13,7 @@ import type { CommandContext } from "../../command.ts";
 import { alignedRows } from "../../lab/aligned_rows.ts";
 import { configOf } from "../../lab/lab_settings.ts";
 import { givenRun } from "../../options/run_options.ts";
+import { endWithRows } from "../told_rows.ts";
 import { areEqual, computeTask, flips, openTask, type TaskResult } from "./replay_tasks.ts";
 
 const inputs = 10; // different ones for each stage
@@ -51,16 +52,16 @@ export async function runReplays(context: CommandContext): Promise<number> {
   );
   const rows: ReplayRow[] = [];
   let processor: TaskResult[] | null = null;
-  for (const runtime of runtimes) {
-    const { row, firsts } = await rowOf(runtime, { specs, processor, signal: context.interruption() });
-    processor ??= firsts;
-    rows.push(row);
-    output.event({ type: "row", ...row });
-  }
-  output.line("");
-  for (const line of tableOf(rows)) output.line(line);
-  output.answer({ experiment: "replays", codec: config.pipeline.codec, rows }, "");
-  return 0;
+  const replayAll = async () => {
+    for (const runtime of runtimes) {
+      const { row, firsts } = await rowOf(runtime, { specs, processor, signal: context.interruption() });
+      processor ??= firsts;
+      rows.push(row);
+      output.event({ type: "row", ...row });
+    }
+  };
+  const facts = { codec: config.pipeline.codec };
+  return await endWithRows(context, replayAll, () => ({ rows, table: tableOf(rows), facts }));
 }
 
 export async function rowOf(

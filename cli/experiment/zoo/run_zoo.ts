@@ -1,9 +1,11 @@
 /** `iota experiment zoo`: which behaviours of miners the original's audit rule accepts, and which this program's. */
 
+import type { RunConfig } from "../../../core/config/config.ts";
 import type { CommandContext } from "../../command.ts";
 import { alignedRows } from "../../lab/aligned_rows.ts";
 import { meanOf } from "../sample_moments.ts";
 import { forEachSeed } from "../seeded_runs.ts";
+import { endWithRows } from "../told_rows.ts";
 import { auditZoo, type Judgement } from "./audit_zoo.ts";
 import { behaviours } from "./behaviours.ts";
 
@@ -29,17 +31,21 @@ export async function runZoo(context: CommandContext): Promise<number> {
   const { output } = context;
   const all = new Map(behaviours.map(({ name }) => [name, [] as Judgement[]]));
   const settings = { common: { "train.steps": 100 }, fixed: { "pipeline.stages": 3, "pipeline.boundaries": "" } };
-  const configs = await forEachSeed(context, settings, async (options) => {
-    const { seed, size, train: { steps } } = options.config;
-    output.line(`Seed ${seed}: trains ${steps} steps of ${size}, then audits a stage`);
-    for (const [name, judgements] of await auditZoo({ ...options, microbatches })) all.get(name)?.push(...judgements);
+  let config: RunConfig | null = null; // of the first seed that was audited
+  const auditAll = async () => {
+    await forEachSeed(context, settings, async (options) => {
+      const { seed, size, train: { steps } } = options.config;
+      output.line(`Seed ${seed}: trains ${steps} steps of ${size}, then audits a stage`);
+      for (const [name, judgements] of await auditZoo({ ...options, microbatches })) all.get(name)?.push(...judgements);
+      config ??= options.config;
+    });
+  };
+  return await endWithRows(context, auditAll, () => {
+    if (config === null) return { rows: [], table: [] };
+    const rows = zooRows(all, config.validate.tolerance);
+    for (const row of rows) output.event({ type: "row", ...row });
+    return { rows, table: tableOf(rows), facts: { codec: config.pipeline.codec, ...ratesOf(rows) } };
   });
-  const rows = zooRows(all, configs[0]!.validate.tolerance);
-  for (const row of rows) output.event({ type: "row", ...row });
-  output.line("");
-  for (const line of tableOf(rows)) output.line(line);
-  output.answer({ experiment: "zoo", codec: configs[0]!.pipeline.codec, rows, ...ratesOf(rows) }, "");
-  return 0;
 }
 
 export function zooRows(judged: ReadonlyMap<string, readonly Judgement[]>, tolerance: number): ZooRow[] {
