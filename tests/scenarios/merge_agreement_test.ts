@@ -114,6 +114,16 @@ Deno.test("Merge: two of three that collude on false parameters do not rule the 
   assertEquals([blamed, hub.state.members.get(nodes[2]!)!.status], [nodes.slice(0, 2), "active"]);
 });
 
+Deno.test("Merge: where the hub merged from other parameters than the replicas had, as its store lost those, nobody is blamed", () => {
+  const { hub, nodes } = applying(3);
+  const [lie, right] = [hub.blob(64), hub.blob(64)];
+  for (const [i, node] of nodes.entries()) show(hub, node, i === 0 ? lie : right);
+  hub.state.replaced.add(stage);
+  const other = hub.blob(64);
+  hubMerges(hub, other);
+  assertEquals([agreedOn(hub), hub.count("blamed")], [other, 0]);
+});
+
 Deno.test("Merge: one word is taken when the store has lost the slices that it could be checked with", () => {
   const { hub, nodes, parameters } = oneWord((hub) => hub.blob(64));
   hub.step({ type: "mergeUnavailable", round: 0, stage, lost: "slices" });

@@ -193,10 +193,11 @@ function agree(state: OrchestratorState, options: { merge: StageMerge; nowMs: nu
   noteLengths(state, merge);
   keepTrails(state, merge);
   const odd = [...merge.participants].filter((node) => !holdsAgreed(merge, node));
+  const isOfTheirStart = merge.refereed !== null && !state.replaced.has(merge.stage); // not of what the store had left instead
   state.counters.disagreements += odd.length;
   const effects: OrchestratorEffect[] = [];
   for (const node of odd) {
-    if (merge.refereed !== null && merge.applied.has(node)) effects.push(...blame(state, { node, fault: wrongVote }));
+    if (isOfTheirStart && merge.applied.has(node)) effects.push(...blame(state, { node, fault: wrongVote }));
     benchMember(state, present(state.members.get(node), "a participant is a member"));
   }
   return [...effects, enter(state, { merge, phase: "agreed", nowMs })];
