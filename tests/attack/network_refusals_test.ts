@@ -57,7 +57,13 @@ Deno.test("Attack: 200 bad hellos are one warning and a number in /status, and n
       await hub.ended;
     }
     const records = (await Deno.readTextFile(`${folder}/hub/records.jsonl`)).trimEnd().split("\n");
-    assertEquals(records.map((line) => JSON.parse(line).record.type), ["opened", "takenUp", "warning", "runFinished"]);
+    assertEquals(records.map((line) => JSON.parse(line).record.type), [
+      "opened",
+      "takenUp",
+      "warning",
+      "runFinished",
+      "bytesMoved",
+    ]);
     const ledger = (await Deno.readTextFile(`${folder}/hub/ledger.jsonl`)).trimEnd().split("\n");
     assertEquals(ledger.map((line) => JSON.parse(line).entry?.type ?? "signature"), ["begun", "ended", "signature"]);
   }));
