@@ -11,11 +11,9 @@ export class TrainedTokens {
     return this.#step;
   }
 
-  /** False: the step has been counted before. */
-  note({ step, tokens }: { step: number; tokens: number }): boolean {
-    if (this.#step !== null && step <= this.#step) return false;
+  note({ step, tokens }: { step: number; tokens: number }): void {
+    if (this.#step !== null && step <= this.#step) return;
     this.#step = step;
     this.total += tokens;
-    return true;
   }
 }
