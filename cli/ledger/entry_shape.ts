@@ -109,6 +109,7 @@ const entryShape = v.variant("type", [
       miners: texts,
       losses: v.array(v.nullable(v.number())),
       recovery,
+      keepsShares: v.optional(v.literal(true)),
       parameters: v.optional(texts),
       ends: v.optional(v.array(loggedEnd)),
     },

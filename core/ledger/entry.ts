@@ -67,6 +67,7 @@ export interface TriedEntry {
   readonly miners: readonly NodeId[];
   readonly losses: readonly (number | null)[]; // null: not finite
   readonly recovery?: number; // of each share with every round from then on; left out by earlier versions: none
+  readonly keepsShares?: true; // of miners of whom it says nothing; left out by earlier versions: they were paid in full
   readonly parameters?: readonly string[]; // of every stage at the round's start: statements/statement.ts
   readonly ends?: readonly LoggedEnd[]; // with the validators' word for each loss; left out by earlier versions
 }

@@ -221,12 +221,12 @@ function sumFrom(values: readonly number[], first: number): number {
 }
 
 function takeTrial(ledger: Ledger, entry: TriedEntry): string | null {
-  const { round, base, tokens, miners, losses, recovery = 0 } = entry;
+  const { round, base, tokens, miners, losses, recovery = 0, keepsShares = false } = entry;
   if (losses.length !== miners.length) return `the trial of round ${round} must have a loss for each of its miners`;
   const problem = endsProblem(entry);
   if (problem !== null) return problem;
-  const shares = payloadQualities({ base, tokens, losses: losses.map((loss) => loss ?? Infinity) });
-  noteQualities(ledger.qualities, { miners, shares });
+  const found = payloadQualities({ base, tokens, losses: losses.map((loss) => loss ?? Infinity) });
+  noteQualities(ledger.qualities, { miners, shares: keepsShares ? found : found.map((share) => share ?? 1) });
   ledger.recovery = recovery;
   return null;
 }

@@ -90,6 +90,29 @@ Deno.test("Payload trials: who gains nothing is paid nothing from then on, until
   assertEquals(hub.state.qualities.size, 0);
 });
 
+Deno.test("Payload trials: in a log of an earlier version a trial that says nothing pays in full again, in a new one it does not", () => {
+  const { hub, judges: [judge], nodes: [idler, ...honest] } = trying(["judge"]);
+  const first = layOut(hub);
+  answer(hub, judge!, (hash) => hash === null || first.get(hash) === idler ? 5 : 4.5);
+  round(hub, [idler!, ...honest]);
+  layOut(hub);
+  answer(hub, judge!, () => 4.5);
+  const tried = hub.effects.flatMap((effect): MachineEntry[] =>
+    effect.type === "log" && effect.entry.type === "tried" ? [effect.entry] : []
+  );
+  assertEquals(tried.length, 2);
+  const qualitiesAfter = (entries: readonly MachineEntry[]) => {
+    const ledger = openLedger();
+    for (const entry of entries) assertEquals(takeEntry(ledger, entry), null);
+    return [...ledger.qualities];
+  };
+  assertEquals(qualitiesAfter(tried), [[idler!, 0]]);
+  assertEquals(
+    qualitiesAfter(tried.map(({ keepsShares: _, ...entry }: MachineEntry & { keepsShares?: true }) => entry)),
+    [],
+  );
+});
+
 /** What a validator said of a payload, changed to the forged loss; its signature no longer fits. */
 const lieOf = (node: NodeId | null) => (answer: object) => node === null ? answer : { ...answer, loss: 4.5 };
 

@@ -54,7 +54,8 @@ class Stage {
       atOnce(sum.add(sent, 0));
       return [node, sum.finish()] as const;
     }));
-    const merge = { shapes } as unknown as StageMerge; // nothing else is read
+    const lengths = new Map([...shapes].map(([node, { tensorSquares }]) => [node, Math.sqrt(tensorSquares[0]!)]));
+    const merge = { shapes, lengths } as unknown as StageMerge; // nothing else is read
     const trails = this.miners.map(({ node }) => ({ node, trail: trailOf(state, { merge, node })! }));
     keepTrails(state, merge);
     return {
@@ -87,6 +88,21 @@ Deno.test("Payload trails: a miner that goes the wrong way is told by its sparse
   }
 });
 
+Deno.test("Payload trails: a huge payload now and then does not hide the ones that go the wrong way", () => {
+  const stage = new Stage();
+  for (let i = 0; i < 6; i++) stage.add(1);
+  const liars = [stage.add(-1.9), stage.add(-1.9)];
+  let found = 0;
+  for (let round = 0; round < 26; round++) {
+    const isHuge = round % 13 === 0;
+    for (const miner of stage.miners) if (liars.includes(miner.node)) miner.factor = isHuge ? 200 : -1.9;
+    const { trails } = stage.round();
+    if (!isHuge) found += liars.filter((node) => trails.includes(node)).length;
+    assert(trails.every((node) => liars.includes(node)), `round ${round}: ${trails}`);
+  }
+  assert(found >= 40, `${found} of 48 reversed payloads are left out`);
+});
+
 Deno.test("Payload trails: one ends with the miner's assignment and with its place", () => {
   const stage = new Stage();
   const [first, second] = [stage.add(1), stage.add(1)];
@@ -105,7 +121,7 @@ Deno.test("Payload trails: codecs without a residual have none, and a key for ea
   const hub = new ScriptedOrchestrator({ model: { layers: 1 }, pipeline: { stages: 1, codec: "none" } });
   const node = hub.ready("miner");
   const shapes = new Map([[node, { tensorSquares: [], peakSquares: [], sketch: [1] }]]);
-  const merge = { shapes } as unknown as StageMerge;
+  const merge = { shapes, lengths: new Map([[node, 1]]) } as unknown as StageMerge;
   assertEquals(trailOf(hub.state, { merge, node }), null);
   assertEquals(sketchKeyOf(hub.state), hub.state.stream.key[0]);
   assertEquals(trailOf(hub.state, { merge, node: nodeId("stranger") }), null);

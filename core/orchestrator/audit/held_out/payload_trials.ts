@@ -214,7 +214,16 @@ function settle(state: OrchestratorState, trial: PayloadTrial): OrchestratorEffe
   const miners = tried.map(({ node }) => node);
   noteQualities(state.qualities, { miners, shares });
   const entry = {
-    ...{ type: "tried" as const, round, stage, tokens, base, miners, recovery: shareRecovery },
+    ...{
+      type: "tried" as const,
+      round,
+      stage,
+      tokens,
+      base,
+      miners,
+      recovery: shareRecovery,
+      keepsShares: true as const,
+    },
     losses: losses.map((loss) => Number.isFinite(loss) ? loss : null),
     ...{ parameters, ends: ends.map(triedEnd) },
   };

@@ -6,9 +6,9 @@
  * wrong. Lengths are norms as a share of the sum of the round's learning rates: a step of the optimizer goes at most
  * `longestStep` of them, and a codec with a residual may hold back several rounds' worth. Only a payload beyond that is left
  * out, unpaid and blamed. A payload longer than its peers and the stage's last rounds is scaled down, to their median if it is
- * far longer: it stays in the merge and keeps its pay, because the peers may be the liars. For the same reason what is usual in
- * the other stages is never too long here, and peers that make almost no progress beside those are no reference at all. Nobody
- * is a suspect where neither a majority nor another stage says what is usual. Shapes and directions: payload_weights.ts.
+ * far longer: it stays in the merge and keeps its pay, because the peers may be the liars. For the same reason nobody is a
+ * suspect for a length that is usual in the other stages, or where neither a majority nor another stage says what is usual; and
+ * peers that make almost no progress beside those stages are no reference at all. Shapes and directions: payload_weights.ts.
  */
 
 import { present } from "../../../assert.ts";
@@ -134,13 +134,13 @@ export function lengthScale(length: number, usual: number): number {
 
 /** Decides each payload's weight before reducing. */
 export function weighPayloads(state: OrchestratorState, merge: StageMerge): void {
-  const { reference, isOwn, isCertain } = referenceOf(state, merge);
+  const { reference, isOwn, odd } = referenceOf(state, merge);
   merge.scales.clear();
   for (const [node, length] of merge.lengths) {
     const scale = lengthScale(length, reference);
     if (scale === 1) continue;
     merge.scales.set(node, scale);
-    if (isOwn && isCertain) suspect(state, node);
+    if (length > odd) suspect(state, node);
   }
   if (!isOwn) return; // what the others made is no measure
   const { tensors } = parameterTable(present(state.stages[merge.stage], "every stage has a spec"));
@@ -168,8 +168,8 @@ export function noteLengths(state: OrchestratorState, merge: StageMerge): void {
 
 interface Reference {
   readonly reference: number;
-  readonly isOwn: boolean; // the stage's own, so a payload far above it is out of the ordinary
-  readonly isCertain: boolean; // others than a single peer say so
+  readonly isOwn: boolean; // the stage's own
+  readonly odd: number; // a payload longer than this is out of the ordinary, whoever the liars in the stage are
 }
 
 /** The reference for lengths in this stage. */
@@ -178,10 +178,15 @@ function referenceOf(state: OrchestratorState, merge: StageMerge): Reference {
   const own = ownReference(state, { merge, honestLength });
   const others = middleOfOthers(state, merge);
   const isOwn = own >= (others === null ? leastAlone * honestLength : leastBesideOthers * others);
-  const isCertain = others !== null || merge.lengths.size > 2;
-  if (isOwn) return { reference: Math.max(own, usualElsewhere * (others ?? 0)), isOwn, isCertain };
+  if (isOwn) {
+    const isMajority = merge.lengths.size > 2;
+    const usual = Math.max(own, Math.min(honestLength, usualElsewhere * (others ?? 0)));
+    const isCertain = isMajority || others !== null;
+    return { reference: isMajority ? own : usual, isOwn, odd: isCertain ? mostWeighed * usual : Infinity };
+  }
   const most = largestOf([...merge.lengths.values()]) ?? 0;
-  return { reference: Math.min(most, honestLength, others ?? honestLength / farAbovePeers), isOwn, isCertain };
+  const reference = Math.min(most, honestLength, others ?? honestLength / farAbovePeers);
+  return { reference, isOwn, odd: Infinity };
 }
 
 /** Of two payloads neither is a majority: a short payload, or a history of short ones, must not reduce an honest one's weight. */

@@ -4,11 +4,13 @@
  * A sparse payload has few values in common with its peers', so the directions of one round say little: honest ones of 1/64 of
  * the values have cosines of 0.05 with each other. Their sums over rounds do not differ much (0.36 after eight rounds and 0.6
  * after sixteen, tests/bench/LOG.md), because a residual brings everything in the end. A trail is the sketch of such a sum,
- * older rounds fading as they do in a residual. For that all rounds are sketched with the same key, which is never revealed.
+ * older rounds fading as they do in a residual, and none longer than its round's middle one, or a huge payload would hide those
+ * that follow it. For that all rounds are sketched with the same key, which is never revealed.
  */
 
 import { derivedKey } from "../../../chacha.ts";
 import type { NodeId } from "../../../ids.ts";
+import { lowerMedian } from "../../../lower_median.ts";
 import { payloadCodecOf } from "../../../merge/payload/payload_codecs.ts";
 import type { OrchestratorState } from "../../state.ts";
 import type { StageMerge, Trail } from "../merge_state.ts";
@@ -28,9 +30,10 @@ export function sketchKeyOf({ config, secret, stream }: OrchestratorState): numb
 /** With the payloads of this merge; null: the codec keeps no residual. */
 export function trailOf(state: OrchestratorState, { merge, node }: { merge: StageMerge; node: NodeId }): Trail | null {
   const { keepsResidual, mostRounds } = payloadCodecOf(state.config);
-  const sketch = merge.shapes.get(node)?.sketch;
+  const shape = merge.shapes.get(node);
   const member = state.members.get(node);
-  if (!keepsResidual || sketch === undefined || member === undefined) return null;
+  if (!keepsResidual || shape === undefined || member === undefined) return null;
+  const sketch = withinUsual(shape.sketch, { merge, node });
   const { assignment } = member;
   const before = state.trails.get(node);
   if (before?.assignment !== assignment || before.sketch.length !== sketch.length) {
@@ -42,6 +45,15 @@ export function trailOf(state: OrchestratorState, { merge, node }: { merge: Stag
     rounds: before.rounds + 1,
     sketch: sketch.map((value, i) => value + fading * before.sketch[i]!),
   };
+}
+
+function withinUsual(
+  sketch: readonly number[],
+  { merge: { lengths }, node }: { merge: StageMerge; node: NodeId },
+): readonly number[] {
+  const usual = lowerMedian([...lengths.values()]) ?? 0;
+  const length = lengths.get(node) ?? 0;
+  return length > usual ? sketch.map((value) => value * usual / length) : sketch;
 }
 
 /** The stage is merged: what its payloads have added counts in the next round. */

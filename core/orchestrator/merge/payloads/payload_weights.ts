@@ -34,7 +34,7 @@ export interface WeighedPayload {
 
 export interface Counted {
   readonly scale: number; // 0: left out
-  readonly isOdd: boolean; // far longer in a tensor than its peers
+  readonly isOdd: boolean; // far more of its length is in a part than of its peers'
 }
 
 const fewest = 3; // payloads that have a middle
@@ -66,11 +66,11 @@ export function countPayloads(
     const { node, weight, length } = payload;
     const expected = middleLength * Math.min(1, weight / middleWeight);
     const isShort = isMajority && length < leastLength * expected;
-    const scale = shares === null ? 1 : tensorScale(payload, { shares, usual });
+    const { scale, isOdd } = shares === null ? { scale: 1, isOdd: false } : tensorScale(payload, { shares, usual });
     const most = isMajority ? (wholeWeight - weight) * usual / (weight * length) : 1;
     counted.set(node, {
       scale: isShort || away.has(node) ? 0 : most < scale ? most : scale, // NaN of an empty payload bounds nothing
-      isOdd: scale < 1,
+      isOdd,
     });
   }
   return counted;
@@ -101,19 +101,20 @@ function sharesOf({ tensorSquares, peakSquares }: PayloadShape): number[] {
   return [...tensorSquares, ...peakSquares].map((square) => whole > 0 ? square / whole : 0);
 }
 
-/** A payload that is long in all its parts alike is only scaled down. */
+/** A payload that is long in all its parts alike is only scaled down, and not odd. */
 function tensorScale(
   { shape, length }: WeighedPayload,
   { shares, usual }: { shares: readonly number[]; usual: number },
-): number {
+): Counted {
   const allowed = Math.min(1, mostOfPart * usual / length); // as for its whole length: payload_check.ts
-  let scale = 1;
+  let scale = 1, isOdd = false;
   for (const [part, square] of sharesOf(shape!).entries()) {
     const most = mostOfPart * shares[part]! * usual;
     const own = length * Math.sqrt(square);
+    if (Math.sqrt(square) > mostOfPart * shares[part]!) isOdd = true;
     if (own > most) scale = Math.min(scale, allowed * own > farAbove * most ? 0 : most / own);
   }
-  return scale;
+  return { scale, isOdd };
 }
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);

@@ -1,0 +1,54 @@
+/** How long payloads count beside their peers', what other stages say of it, and who becomes a suspect. */
+
+import { assertAlmostEquals, assertEquals } from "@std/assert";
+import { type NodeId, nodeId } from "../../core/ids.ts";
+import type { StageMerge } from "../../core/orchestrator/merge/merge_state.ts";
+import { weighPayloads } from "../../core/orchestrator/merge/payloads/payload_check.ts";
+import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
+
+const usual = 0.35;
+
+/** Weighs payloads of these lengths in stage 0; `elsewhere`: of the other stage's last rounds. Returns scale and suspicion. */
+function weighed(lengths: Readonly<Record<string, number>>, { elsewhere, past = usual }: Record<string, number>) {
+  const { state } = new ScriptedOrchestrator({
+    model: { layers: 2 },
+    pipeline: { stages: 2, codec: "none" },
+    swarm: { replicas: 1, validators: 0 },
+  });
+  const norms = [past!, elsewhere!];
+  for (const [stage, { payloadNorms }] of state.scales.stages.entries()) {
+    payloadNorms.push(...Array.from({ length: 3 }, () => norms[stage]!));
+  }
+  const nodes = Object.keys(lengths).map(nodeId);
+  const of = (value: (node: NodeId) => number) => new Map(nodes.map((node) => [node, value(node)]));
+  const merge = {
+    ...{ stage: 0, scales: new Map<NodeId, number>(), shapes: new Map() },
+    ...{ lengths: of((node) => lengths[node]!), weights: of(() => 1) },
+  };
+  weighPayloads(state, merge as unknown as StageMerge);
+  return (name: string) => ({
+    scale: merge.scales.get(nodeId(name)) ?? 1,
+    isSuspect: (state.standings.get(nodeId(name))?.suspectedRound ?? null) !== null,
+  });
+}
+
+Deno.test("Payload lengths: a payload as long as the other stages' is no suspect, however short its mates' are", () => {
+  for (const short of [0.001, 0.01, 0.1, 0.17]) {
+    const two = weighed({ short: short * usual, whole: usual }, { elsewhere: usual, past: short * usual });
+    assertEquals(two("whole"), { scale: 1, isSuspect: false }, `one of two commits ${short}`);
+    const three = weighed({ a: short * usual, b: short * usual, whole: usual }, {
+      elsewhere: usual,
+      past: short * usual,
+    });
+    assertEquals(three("whole").isSuspect, false, `two of three commit ${short}`);
+  }
+});
+
+Deno.test("Payload lengths: one of three counts half of both others together, whatever another stage's lengths are", () => {
+  const rows = [[0.35, 1.8, true], [0.48, 1.8, true], [1.2, 1.79, false], [2.4, 3.5, true], [3.9, 3.99, true]] as const;
+  for (const [elsewhere, long, isOdd] of rows) {
+    const { scale, isSuspect } = weighed({ a: usual, b: usual, long }, { elsewhere })("long");
+    assertAlmostEquals(scale * long / (2 * usual), 0.5, 0.01, `${long} beside ${elsewhere}`);
+    assertEquals(isSuspect, isOdd, `${long} beside ${elsewhere}`);
+  }
+});
