@@ -30,6 +30,7 @@ import { type SwarmHub, SwarmNodes } from "./swarm_nodes.ts";
 import { SwarmOrchestrator } from "./swarm_orchestrator.ts";
 import type { AttackName } from "../redteam/attack_names.ts";
 import { AttackerTally } from "../redteam/attackers.ts";
+import { type ByteKind, noBytes } from "../../core/view/curves.ts";
 import { SwarmTally } from "./swarm_tally.ts";
 
 const askToStopMs = 300; // an orchestrator that was interrupted says so at once
@@ -140,11 +141,15 @@ export class Swarm {
     return this.#dashboard;
   }
 
+  get #moved(): Record<ByteKind, number> {
+    return this.#projection?.view.bytes ?? noBytes();
+  }
+
   summary(): Record<string, unknown> {
     const { folder, startedMs } = this.#options;
     const { firstStepAtMs } = this.#tally;
     return {
-      ...this.#tally.summary(this.#summary, systemTimers.nowMs()),
+      ...this.#tally.summary(this.#summary, { nowMs: systemTimers.nowMs(), moved: this.#moved }),
       run: folder,
       firstLossMs: firstStepAtMs === null ? null : firstStepAtMs - startedMs,
       minersKilled: this.#chaos?.minersKilled ?? 0,
@@ -180,11 +185,10 @@ export class Swarm {
         return;
       case "textSampled":
         return this.#projection?.tell(line as unknown as RecordOf<"textSampled">);
-      case "bytesMoved":
-        this.#tally.onMoved(line as unknown as RecordOf<"bytesMoved">);
-        return this.#keep(line);
       case "wire":
-        return this.#keep(line);
+      case "bytesMoved":
+        this.#projection?.keep(line as unknown as RecordOf<"wire" | "bytesMoved">); // no line of a swarm's own
+        return;
       case "traffic": // as the orchestrator's own output tells it
         return this.#context.output.event({ ...line, type: "traffic" });
       case "error":
@@ -193,11 +197,6 @@ export class Swarm {
       default:
         return this.#onRecord(line as unknown as RunRecord);
     }
-  }
-
-  /** No line of a swarm's own. */
-  #keep(line: Line): void {
-    this.#projection?.keep(line as unknown as RecordOf<"wire" | "bytesMoved">);
   }
 
   /** `step`: of the newest checkpoint, until the orchestrator has read its journal. */

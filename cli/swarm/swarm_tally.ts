@@ -7,7 +7,7 @@
  */
 
 import type { RunRecord } from "../../core/protocol/record.ts";
-import { type ByteKind, byteKinds, noBytes } from "../../core/view/curves.ts";
+import type { ByteKind } from "../../core/view/curves.ts";
 import { portBytes } from "../orchestrate/run_summary.ts";
 import { TrainedTokens } from "../../core/view/trained_tokens.ts";
 import type { Line } from "./supervised_process.ts";
@@ -23,7 +23,6 @@ export class SwarmTally {
   firstStepAtMs: number | null = null;
   #trainingSinceMs: number | null = null;
   readonly #trained = new TrainedTokens();
-  readonly #moved = noBytes();
   #round = 0;
   #lossFirst: number | null = null;
   #lossLast: number | null = null;
@@ -39,11 +38,6 @@ export class SwarmTally {
   /** An orchestrator resumed the run at this step; only the swarm's first one says where the swarm began. */
   begin(step: number): void {
     if (this.#trained.step === null) this.#resumedAtStep ??= step;
-  }
-
-  /** Bytes that have crossed an orchestrator's port. One that is killed does not tell of those since its last step. */
-  onMoved(moved: Readonly<Record<ByteKind, number>>): void {
-    for (const kind of byteKinds) this.#moved[kind] += moved[kind];
   }
 
   onRecord(record: RunRecord, nowMs: number): void {
@@ -78,9 +72,12 @@ export class SwarmTally {
 
   /**
    * The orchestrator's summary with the values that the swarm knows better; if it was away at the end, only what the
-   * swarm knows.
+   * swarm knows. `moved`: bytes over the port of all lives; one that is killed does not tell of those since its last step.
    */
-  summary(orchestrator: Line | null, nowMs: number): Record<string, unknown> {
+  summary(
+    orchestrator: Line | null,
+    { nowMs, moved }: { nowMs: number; moved: Readonly<Record<ByteKind, number>> },
+  ): Record<string, unknown> {
     const untold = { finished: false, steps: this.#trained.step ?? 0, rounds: this.#round, microbatchesLost: null };
     const { type: _, ...told }: Line = orchestrator ?? untold;
     const trainingMs = this.#trainingSinceMs === null ? null : nowMs - this.#trainingSinceMs;
@@ -89,7 +86,7 @@ export class SwarmTally {
       ...told,
       tokens,
       tokensPerSecond: trainingMs === null || trainingMs === 0 ? null : (tokens * 1000) / trainingMs,
-      ...portBytes(this.#moved, tokens),
+      ...portBytes(moved, tokens),
       lossFirst: this.#lossFirst,
       lossLast: this.#lossLast,
       validationLossFirst: this.#validationFirst?.loss ?? null,

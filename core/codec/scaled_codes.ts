@@ -218,7 +218,7 @@ export function scaledCodes(spec: CodesSpec): WireFormat {
     },
     decode,
     isFinite: (bytes, shape) =>
-      spec.grid === "nearest" ? hasPlainFrame(bytes, shape, spec) : codes.sums(bytes, shape).squareSum < Infinity, // no code is undefined
+      spec.grid === "nearest" ? hasPlainFrame(bytes, shape, spec) : Number.isFinite(codes.sums(bytes, shape).squareSum),
     rounding: { ofValue: 0, ofRow: codeShare(spec), valuesHit: hitShare(spec) },
     sums: (bytes, shape) => codes.sums(bytes, shape),
   };

@@ -47,6 +47,12 @@ Deno.test("Payload weights: longer in one tensor than twice the middle, it is sc
   assertEquals(counted(shape(0.4, [0, 8])), { scale: 0, isOdd: true });
 });
 
+Deno.test("Payload weights: who has done little may have any shape, and who is long in all parts alike is not odd", () => {
+  assertEquals(counted(shape(0.4, [0.2, 0.9])), { scale: 1, isOdd: false }, "a newcomer's gains");
+  const { scale, isOdd } = counted(shape(0.4, [9, 3.6]));
+  assertEquals([scale < 1, isOdd], [true, false], "beside short mates");
+});
+
 Deno.test("Payload weights: where peers have nothing in a tensor, average values are the measure", () => {
   const empty = [payload("a", shape(0, [3, 0])), payload("b", shape(0, [3, 0]))];
   const of = (gains: number) =>

@@ -14,7 +14,7 @@ import { cosineOf, partsOf } from "../../../merge/payload_shape.ts";
 export interface Direction {
   readonly node: NodeId;
   readonly sketch: readonly number[];
-  readonly isYoung: boolean; // too few rounds of it are known to agree with the others
+  readonly isYoung: boolean; // of too few rounds to agree with the others
 }
 
 const fewestOthers = 3; // that may judge a direction

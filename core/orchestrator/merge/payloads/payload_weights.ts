@@ -34,7 +34,7 @@ export interface WeighedPayload {
 
 export interface Counted {
   readonly scale: number; // 0: left out
-  readonly isOdd: boolean; // far more of its length is in a part than of its peers'
+  readonly isOdd: boolean; // far longer in a part than its peers, and not as it is longer as a whole
 }
 
 const fewest = 3; // payloads that have a middle
@@ -111,8 +111,9 @@ function tensorScale(
   for (const [part, square] of sharesOf(shape!).entries()) {
     const most = mostOfPart * shares[part]! * usual;
     const own = length * Math.sqrt(square);
+    if (own <= most) continue;
+    scale = Math.min(scale, allowed * own > farAbove * most ? 0 : most / own);
     if (Math.sqrt(square) > mostOfPart * shares[part]!) isOdd = true;
-    if (own > most) scale = Math.min(scale, allowed * own > farAbove * most ? 0 : most / own);
   }
   return { scale, isOdd };
 }
