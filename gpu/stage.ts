@@ -166,7 +166,7 @@ class DeviceStage implements StageCompute {
     const kept = this.#passes.take(name);
     const pass = kept ?? this.#passes.spare;
     if (kept === null) this.#uploads.input(input, pass);
-    this.#uploads.index(input, pass);
+    this.#uploads.ofBackward(input, pass);
     this.#uploads.gradient(pass.wireOut!.gradient, gradient);
     const programs = kept === null ? [pass.trunk, pass.trunkBackward] : [pass.trunkBackward];
     return await this.#backwardResult(programs, pass.wireIn);
@@ -175,7 +175,7 @@ class DeviceStage implements StageCompute {
   async turnaround(input: StageInput, targets: Uint32Array): Promise<Turnaround> {
     const head = this.#head();
     this.#uploads.input(input, this.#program);
-    this.#uploads.index(input, this.#program);
+    this.#uploads.ofBackward(input, this.#program);
     this.#uploads.targets(head.targets, targets);
     const { trunk, trunkBackward, wireIn } = this.#program;
     const ranges = wireIn === null ? [head.losses] : [head.losses, wireIn.gradient.staged];

@@ -63,6 +63,10 @@ export interface CodesOperands {
   readonly bytes: BufferRange;
 }
 
+export interface CodesEncodeOperands extends CodesOperands {
+  readonly key: BufferRange; // one word, of stochastic rounding
+}
+
 /** Of a task's rows, and of the part of the table at hand. */
 export interface EmbedSizes extends RowSizes {
   readonly firstId: number;
@@ -157,6 +161,6 @@ export interface StageOps {
   /** Between f32 values and their bfloat16 bytes, two values in a word. `count` is a multiple of 4. */
   bfloat16Encode(count: number, tensors: { values: BufferRange; bytes: BufferRange }): Dispatch;
   bfloat16Decode(count: number, tensors: { values: BufferRange; bytes: BufferRange }): Dispatch;
-  codesEncode(operands: CodesOperands): Dispatch[];
+  codesEncode(operands: CodesEncodeOperands): Dispatch[];
   codesDecode(operands: CodesOperands): Dispatch[];
 }

@@ -6,6 +6,7 @@
  */
 
 import { assert, present } from "../core/assert.ts";
+import { roundingKey } from "../core/codec/rounding_key.ts";
 import { valuesOfWire, type Wire, wireBytes, wireIds } from "../core/codec/wire.ts";
 import type { StageSpec } from "../core/model/spec.ts";
 import { type StageWires, stageWires } from "../core/model/stage_wires.ts";
@@ -37,9 +38,11 @@ export class StageUploads {
     if (tokens !== null) this.#ids("tokens", tokens.tokens, this.#given(input));
   }
 
-  /** For a backward: gradients of tables need their tokens sorted. */
-  index(input: StageInput, { tokens }: StageProgram): void {
+  /** What only a backward reads: gradients of tables need their tokens sorted, those that are sent a key to be rounded with. */
+  ofBackward(input: StageInput, { tokens, wireIn }: StageProgram): void {
     if (tokens !== null) this.#buffers.upload(tokens.index, tokenIndex(this.#given(input)));
+    const key = wireIn?.gradient.key ?? null;
+    if (key !== null && input.type === "wire") this.#buffers.upload(key, Uint32Array.of(roundingKey(input.wire)));
   }
 
   /** Of the tokens of a task; null where they do not cross with the wire. */

@@ -41,7 +41,8 @@ export interface WireRounding {
 export interface WireFormat {
   /** Length of a whole wire, so that tokens may share bytes: a codebook, or codes of less than a byte. */
   byteLength(shape: WireShape): number;
-  encode(values: Float32Array, shape: WireShape): Uint8Array<ArrayBuffer>; // values (rows, width)
+  /** `values` (rows, width). `key`: what random rounding follows from (rounding_key.ts); other formats ignore it. */
+  encode(values: Float32Array, shape: WireShape, key: number): Uint8Array<ArrayBuffer>;
   decode(bytes: Uint8Array, shape: WireShape): Float32Array<ArrayBuffer>; // (rows, width)
   /** True if all decoded values are finite: no NaN, no infinity, no undefined code. */
   isFinite(bytes: Uint8Array, shape: WireShape): boolean;

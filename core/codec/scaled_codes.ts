@@ -10,8 +10,8 @@
  *                 bias over the values of a wire, as a gradient must be (QSGD, arXiv 1610.02132)
  *
  * Codes are stored with 2^(bits - 1) added. Only the stochastic grid has an undefined one, 0. The random numbers are a hash of
- * the value's place, its row's scale and the code below it: whoever repeats a task gets the same bytes, without a key. So a
- * value that stays at a place between two codes for many steps is rounded in the same way each time.
+ * the value's place, its row's scale, the code below it and a key that is another for every microbatch (rounding_key.ts), so a
+ * value that stays between two codes for many steps is rounded anew in each.
  *
  * A magnitude becomes a code by one float32 product and truncation, so every machine makes the same codes of the same values:
  * core here, and the kernels of gpu/webgpu/wgsl/codes_encode.wgsl and codes_decode.wgsl.
@@ -61,9 +61,16 @@ export function codeTables({ bits, grid }: CodesSpec): CodeTables {
   };
 }
 
-/** A number in [0, 65536) that looks random. `place`: of the value in its wire. */
-export function draw(place: number, scale: number, code: number): number {
-  let x = Math.imul(place, 0x9e3779b1) ^ Math.imul((scale << 8) | code, 0x85ebca6b);
+interface Die {
+  readonly place: number; // of the value in its wire
+  readonly scale: number; // of its row
+  readonly code: number; // below it
+  readonly key: number; // 32 bits
+}
+
+/** A number in [0, 65536) that looks random. */
+export function draw({ place, scale, code, key }: Die): number {
+  let x = Math.imul(place, 0x9e3779b1) ^ Math.imul((scale << 8) | code, 0x85ebca6b) ^ key;
   x = Math.imul(x ^ (x >>> 16), 0x7feb352d);
   x = Math.imul(x ^ (x >>> 15), 0x846ca68b);
   return (x ^ (x >>> 16)) >>> 16;
@@ -75,6 +82,12 @@ const undefinedSums: WireSums = { largest: Infinity, squareSum: Infinity };
 export interface RowRange {
   readonly from: number;
   readonly to: number;
+}
+
+interface Encoding {
+  readonly values: Float32Array; // (rows, width)
+  readonly bytes: Uint8Array; // of the wire
+  readonly key: number; // of stochastic rounding
 }
 
 export class ScaledCodes {
@@ -90,8 +103,8 @@ export class ScaledCodes {
     this.#most = this.#middle - 1;
   }
 
-  /** Writes the scales and codes of some rows of `values` (rows, width) to the wire's `bytes`. */
-  encodeRows({ values, bytes }: { values: Float32Array; bytes: Uint8Array }, shape: WireShape, range: RowRange): void {
+  /** Writes the scales and codes of some rows. */
+  encodeRows({ values, bytes, key }: Encoding, shape: WireShape, range: RowRange): void {
     const { width } = shape;
     const { bits } = this.spec;
     const patterns = new Uint32Array(values.buffer, values.byteOffset, values.length);
@@ -105,7 +118,7 @@ export class ScaledCodes {
       const scale = scaleByte(largest);
       bytes[row] = scale;
       for (let i = first; i < first + width; i++) {
-        pending |= this.#code(values[i]!, patterns[i]!, { scale, place: i }) << pendingBits;
+        pending |= this.#code(values[i]!, patterns[i]!, { scale, place: i, key }) << pendingBits;
         pendingBits += bits;
         for (; pendingBits >= 8; pendingBits -= 8, pending >>>= 8) bytes[at++] = pending;
       }
@@ -165,7 +178,7 @@ export class ScaledCodes {
   }
 
   /** From 0 to 2^bits - 1. */
-  #code(value: number, pattern: number, { scale, place }: { scale: number; place: number }): number {
+  #code(value: number, pattern: number, { scale, place, key }: Omit<Die, "code">): number {
     const isZero = (pattern & magnitudeMask) < leastNormal;
     if (scale === notFinite || isZero) return this.#middle;
     const units = Math.trunc(Math.fround(Math.abs(value) * this.tables.perValue[scale]!));
@@ -174,7 +187,7 @@ export class ScaledCodes {
       return this.#middle + (value < 0 ? -1 - code : code);
     }
     const below = Math.trunc(units / fraction);
-    const isUp = units % fraction > draw(place, scale, below);
+    const isUp = units % fraction > draw({ place, scale, code: below, key });
     const code = Math.min(below + (isUp ? 1 : 0), this.#most);
     return this.#middle + (value < 0 ? -code : code);
   }
@@ -211,9 +224,9 @@ export function scaledCodes(spec: CodesSpec): WireFormat {
   };
   return {
     byteLength,
-    encode(values, shape) {
+    encode(values, shape, key) {
       const bytes = new Uint8Array(byteLength(shape));
-      codes.encodeRows({ values, bytes }, shape, { from: 0, to: shape.rows });
+      codes.encodeRows({ values, bytes, key }, shape, { from: 0, to: shape.rows });
       return bytes;
     },
     decode,

@@ -10,6 +10,7 @@ import { type Fault, fault } from "../fault.ts";
 import type { WireDirection, WireFormat, WireRounding, WireShape } from "./codec.ts";
 import type { Codec, GradientBits } from "./codec_names.ts";
 import { codecs } from "./codecs.ts";
+import { noKey, roundingKey } from "./rounding_key.ts";
 import { areIds, idBytes, readIds, type WireIds, writeIds } from "./wire_ids.ts";
 
 /** What all wires of a run have in common. Plain data: it is sent to workers and stored in snapshots. */
@@ -76,12 +77,20 @@ export function withIds(wire: Wire, values: Uint8Array, ids: Uint32Array | null)
 
 /** `values` (rows, width); `ids` as for `withIds`. */
 export function encodeWire(wire: Wire, values: Float32Array, ids: Uint32Array | null = null): Uint8Array {
+  return withIds(wire, encodeValues(wire, values, noKey), ids);
+}
+
+/** As a stage sends them: `values` (rows, width) is the gradient of the wire whose bytes were the stage's `input`. */
+export const encodeGradient = (wire: Wire, values: Float32Array, input: Uint8Array): Uint8Array =>
+  encodeValues(wire, values, roundingKey(input));
+
+function encodeValues(wire: Wire, values: Float32Array, key: number): Uint8Array {
   const count = wire.rows * wire.width;
   assert(
     values.length === count,
     `Cannot encode a wire as there must be ${count} values: current value is ${values.length}`,
   );
-  return withIds(wire, formatOf(wire).encode(values, wire), ids);
+  return formatOf(wire).encode(values, wire, key);
 }
 
 /** (rows, width) */

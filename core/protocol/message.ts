@@ -21,7 +21,7 @@ import type { Fault } from "../fault.ts";
 import type { InitialSource, StoredSource } from "./stored_source.ts";
 import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../ids.ts";
 
-export const PROTOCOL_VERSION = 19;
+export const PROTOCOL_VERSION = 20;
 
 export type Role = "miner" | "validator";
 

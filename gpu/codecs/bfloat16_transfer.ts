@@ -9,6 +9,7 @@ export const bfloat16Transfer: BuildTransfer = ({ ops, buffers }, { wire, values
   return {
     wire,
     staged,
+    key: null,
     decode: [ops.bfloat16Decode(count, { bytes: staged, values })],
     encode: [ops.bfloat16Encode(count, { bytes: staged, values })],
     toStaged: (bytes) => bytes,

@@ -45,6 +45,7 @@ export interface Sender extends BlockEnd {
 export interface WireTransfer {
   readonly wire: Wire;
   readonly staged: BufferRange; // what is uploaded into, or read back
+  readonly key: BufferRange | null; // one word to upload before `encode`, of random rounding (core/codec/rounding_key.ts)
   readonly decode: readonly Dispatch[]; // staged to values, before the first layer that reads them
   readonly encode: readonly Dispatch[]; // values to staged, behind the last layer that makes them
   /** From a wire's bytes to the content of `staged`. Bytes may start at any offset of their buffer. */

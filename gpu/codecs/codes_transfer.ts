@@ -10,12 +10,14 @@ export const codesTransfer = (codesOf: CodesOf): BuildTransfer => ({ ops, buffer
   const codes = codesOf(wire);
   const length = wireBytes(wire);
   const staged = buffers.scratch(`${label} as codes`, length / 4);
+  const key = buffers.scratch(`${label} rounding key`, 1);
   const operands = { codes, shape: wire, bytes: staged, values };
   return {
     wire,
     staged,
+    key: codes.grid === "stochastic" ? key : null,
     decode: ops.codesDecode(operands),
-    encode: ops.codesEncode(operands),
+    encode: ops.codesEncode({ ...operands, key }),
     toStaged: (bytes) => bytes,
     fromStaged: (content) => new Uint8Array(content, 0, length),
   };

@@ -5,6 +5,7 @@ import type { BuildTransfer } from "./codec.ts";
 export const float32Transfer: BuildTransfer = (_context, { wire, values }) => ({
   wire,
   staged: values,
+  key: null,
   decode: [],
   encode: [],
   toStaged: (bytes) => bytes, // WebGPU's memory is little-endian, as the wire is

@@ -9,6 +9,7 @@ import type { BuildTransfer } from "./codec.ts";
 export const hostTransfer: BuildTransfer = (_context, { wire, values }) => ({
   wire,
   staged: values,
+  key: null,
   decode: [],
   encode: [],
   toStaged: (bytes) => decodeWire(wire, bytes),

@@ -10,6 +10,7 @@ import type {
   AttentionGradientTensors,
   AttentionTensors,
   BufferRange,
+  CodesEncodeOperands,
   CodesOperands,
   EmbedSizes,
   LinearSizes,
@@ -247,13 +248,14 @@ export class CpuOps implements StageOps {
     return jobDispatch(this.#team, "bfloat16 decode", job);
   }
 
-  codesEncode({ values, bytes, ...call }: CodesOperands): CpuDispatch[] {
-    const job = codesJob("codesEncode", { ...call, values: values.offset, bytes: bytes.offset });
+  codesEncode({ values, bytes, key, ...call }: CodesEncodeOperands): CpuDispatch[] {
+    const addresses = { values: values.offset, bytes: bytes.offset, key: key.offset };
+    const job = codesJob("codesEncode", { ...call, ...addresses });
     return [jobDispatch(this.#team, "codes encode", job)];
   }
 
   codesDecode({ values, bytes, ...call }: CodesOperands): CpuDispatch[] {
-    const job = codesJob("codesDecode", { ...call, values: values.offset, bytes: bytes.offset });
+    const job = codesJob("codesDecode", { ...call, values: values.offset, bytes: bytes.offset, key: 0 });
     return [jobDispatch(this.#team, "codes decode", job)];
   }
 

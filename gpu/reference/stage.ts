@@ -7,7 +7,7 @@
  */
 
 import { assert, present } from "../../core/assert.ts";
-import { decodeWire, encodeWire, type Wire, wireBytes, wireIds } from "../../core/codec/wire.ts";
+import { decodeWire, encodeGradient, encodeWire, type Wire, wireBytes, wireIds } from "../../core/codec/wire.ts";
 import type { StageSpec } from "../../core/model/spec.ts";
 import { type StageWires, stageWires } from "../../core/model/stage_wires.ts";
 import { type OptimizerState, stateLength } from "../../core/train/optimizer.ts";
@@ -115,7 +115,7 @@ class ReferenceStage implements StageCompute {
       const wire = this.#outgoing("backward", this.#wires.outputGradient);
       const dOutput = Float64Array.from(this.#decode("gradient", wire, gradient));
       const pass = stageForward(this.#model, this.#passInput(input));
-      return this.#encodeGradient(stageBackward(this.#model, pass, dOutput));
+      return this.#encodeGradient(stageBackward(this.#model, pass, dOutput), input);
     });
   }
 
@@ -131,7 +131,7 @@ class ReferenceStage implements StageCompute {
       const dInput = stageBackward(this.#model, pass, headBackward(this.#model, head, dLogits));
       return {
         lossPerSequence: Float32Array.from(meanPerSequence(this.#model, losses)),
-        gradient: this.#encodeGradient(dInput),
+        gradient: this.#encodeGradient(dInput, input),
       };
     });
   }
@@ -243,9 +243,9 @@ class ReferenceStage implements StageCompute {
     return { type: "values", values, tokens: wireIds(wire, input.wire) };
   }
 
-  #encodeGradient(gradient: Float64Array | null): Uint8Array | null {
+  #encodeGradient(gradient: Float64Array | null, input: StageInput): Uint8Array | null {
     const { inputGradient } = this.#wires;
-    if (gradient === null || inputGradient === null) return null;
-    return encodeWire(inputGradient, Float32Array.from(gradient));
+    if (gradient === null || inputGradient === null || input.type !== "wire") return null;
+    return encodeGradient(inputGradient, Float32Array.from(gradient), input.wire);
   }
 }

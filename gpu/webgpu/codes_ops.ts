@@ -22,7 +22,10 @@ interface Operands {
   readonly bytes: BufferRange; // the wire, padded to whole words
 }
 
-export function codesEncode(kernels: Kernels, { codes, shape, values, bytes }: Operands): Dispatch[] {
+export function codesEncode(
+  kernels: Kernels,
+  { codes, shape, values, bytes, key }: Operands & { readonly key: BufferRange }, // one word
+): Dispatch[] {
   const { rows, width } = shape;
   const { count, scaleWords } = sizesOf(shape);
   const codeWords = codesLength(codes, shape) / 4 - scaleWords;
@@ -35,7 +38,7 @@ export function codesEncode(kernels: Kernels, { codes, shape, values, bytes }: O
   const flags = [codes.bits, Number(codes.grid === "stochastic"), scaleWords, codeWords, groupsPerRow, 0];
   const encode = kernels.dispatch({
     kernel: { label: "codes_encode", source: encodeSource },
-    bindings: [values, bytes],
+    bindings: [values, bytes, key],
     constants: [count, width, ...flags, ...quarters(codeTables(codes).perValue)],
     workgroups: workgroupGrid(Math.ceil(codeWords / lanes)),
   });

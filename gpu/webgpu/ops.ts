@@ -15,6 +15,7 @@ import {
   type AttentionGradientTensors,
   type AttentionTensors,
   type BufferRange,
+  type CodesEncodeOperands,
   type CodesOperands,
   type Dispatch,
   type EmbedSizes,
@@ -267,7 +268,7 @@ export class Ops implements StageOps {
     return bfloat16Decode(this.kernels, { count, ...tensors });
   }
 
-  codesEncode(operands: CodesOperands): Dispatch[] {
+  codesEncode(operands: CodesEncodeOperands): Dispatch[] {
     return codesEncode(this.kernels, operands);
   }
 

@@ -8,7 +8,8 @@ import { assert, assertEquals } from "@std/assert";
 import type { WireDirection } from "../../core/codec/codec.ts";
 import { codecNames } from "../../core/codec/codec_names.ts";
 import { codecs } from "../../core/codec/codecs.ts";
-import { decodeWire, encodeWire, type Wire } from "../../core/codec/wire.ts";
+import { roundingKey } from "../../core/codec/rounding_key.ts";
+import { decodeWire, encodeGradient, encodeWire, type Wire } from "../../core/codec/wire.ts";
 import { StageBuffers } from "../../gpu/webgpu/buffers.ts";
 import type { WireTransfer } from "../../gpu/codecs/codec.ts";
 import { gpuCodecs } from "../../gpu/codecs/codecs.ts";
@@ -44,7 +45,7 @@ class Boundary {
     buffers.reserveStaging(this.values.size);
   }
 
-  async write(range: BufferRange, content: Float32Array | Uint8Array): Promise<void> {
+  async write(range: BufferRange, content: Float32Array | Uint32Array | Uint8Array): Promise<void> {
     await this.#support.kernels.warmUp(); // leaves rubbish behind
     this.#buffers.upload(range, content);
   }
@@ -82,8 +83,12 @@ for (const wire of allWires()) {
     async (gpu) => {
       const boundary = new Boundary(gpu, wire);
       const { values, transfer } = boundary;
-      const expected = encodeWire(wire, allKinds());
+      const input = new Uint8Array(64).map((_, i) => 5 * i);
+      const expected = direction === "gradient"
+        ? encodeGradient(wire, allKinds(), input)
+        : encodeWire(wire, allKinds());
       await boundary.write(values, allKinds());
+      if (transfer.key !== null) await boundary.write(transfer.key, Uint32Array.of(roundingKey(input)));
       const staged = await boundary.runAndRead(transfer.encode, transfer.staged);
       assertEquals(firstDifference(transfer.fromStaged(staged), expected), null, "encoded");
 

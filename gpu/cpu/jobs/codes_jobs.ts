@@ -11,21 +11,22 @@ interface CodesCall {
   readonly shape: WireShape;
   readonly values: number; // addresses
   readonly bytes: number;
+  readonly key: number; // of one word; not read by a decode
 }
 
 export function codesJob(
   operation: "codesEncode" | "codesDecode",
-  { codes: { bits, grid }, shape: { rows, width }, values, bytes }: CodesCall,
+  { codes: { bits, grid }, shape: { rows, width }, values, bytes, key }: CodesCall,
 ): Job {
   return {
     operation,
-    numbers: [values, bytes, rows, width, bits, grids.indexOf(grid)],
+    numbers: [values, bytes, rows, width, bits, grids.indexOf(grid), key],
     units: Math.ceil(rows / rowsOfWords),
     unitNs: rowsOfWords * width * 10,
   };
 }
 
-function prepared({ memory }: Hand, [values, bytes, rows, width, bits, grid]: readonly number[]) {
+function prepared({ memory }: Hand, [values, bytes, rows, width, bits, grid, key]: readonly number[]) {
   const shape: WireShape = { rows: rows!, width: width! };
   const codes = new ScaledCodes({ bits: bits!, grid: grids[grid!]! });
   return {
@@ -33,13 +34,15 @@ function prepared({ memory }: Hand, [values, bytes, rows, width, bits, grid]: re
     shape,
     values: new Float32Array(memory.buffer, values!, shape.rows * shape.width),
     bytes: new Uint8Array(memory.buffer, bytes!, codesLength(codes.spec, shape)),
+    keyWord: new Uint32Array(memory.buffer, key!, 1),
     rowsOf: (from: number, to: number) => ({ from: from * rowsOfWords, to: Math.min(shape.rows, to * rowsOfWords) }),
   };
 }
 
 export const runCodesEncode: Operation = (hand, numbers) => {
-  const { codes, shape, values, bytes, rowsOf } = prepared(hand, numbers);
-  return (from, to) => codes.encodeRows({ values, bytes }, shape, rowsOf(from, to));
+  const { codes, shape, values, bytes, keyWord, rowsOf } = prepared(hand, numbers);
+  const key = keyWord[0]!;
+  return (from, to) => codes.encodeRows({ values, bytes, key }, shape, rowsOf(from, to));
 };
 
 export const runCodesDecode: Operation = (hand, numbers) => {

@@ -14,10 +14,11 @@ struct Shape {
 
 @group(0) @binding(0) var<storage, read> values: array<u32>; // float32 patterns
 @group(0) @binding(1) var<storage, read_write> words: array<u32>;
-@group(0) @binding(2) var<uniform> shape: Shape;
+@group(0) @binding(2) var<storage, read> key: array<u32>; // one word
+@group(0) @binding(3) var<uniform> shape: Shape;
 
 fn draw(place: u32, scale: u32, code: u32) -> u32 {
-  var x = (place * 0x9e3779b1u) ^ (((scale << 8u) | code) * 0x85ebca6bu);
+  var x = (place * 0x9e3779b1u) ^ (((scale << 8u) | code) * 0x85ebca6bu) ^ key[0];
   x = (x ^ (x >> 16u)) * 0x7feb352du;
   x = (x ^ (x >> 15u)) * 0x846ca68bu;
   return (x ^ (x >> 16u)) >> 16u;

@@ -5,6 +5,7 @@
 
 import { assert, assertEquals, assertLess } from "@std/assert";
 import { notFinite, scaleByte, scaleOf, zeroScale } from "../../../core/codec/row_scale.ts";
+import { noKey, roundingKey } from "../../../core/codec/rounding_key.ts";
 import { codesOffset, type CodesSpec, ScaledCodes, scaledCodes } from "../../../core/codec/scaled_codes.ts";
 import { prngOf } from "../../support/small_prng.ts";
 
@@ -40,7 +41,7 @@ Deno.test("Codes: a value moves by half a code at most on the nearest grid, by o
     for (let round = 0; round < 20; round++) {
       const size = 10 ** (below(12) - 8);
       const values = Float32Array.from({ length: 192 }, () => (below(2_001) / 1_000 - 1) * size);
-      const decoded = format.decode(format.encode(values, shape), shape);
+      const decoded = format.decode(format.encode(values, shape, noKey), shape);
       for (let row = 0; row < shape.rows; row++) {
         const own = values.subarray(row * 24, row * 24 + 24);
         const scale = scaleOf(byteOf(own.reduce((most, value) => Math.max(most, Math.abs(value)), 0)));
@@ -59,7 +60,7 @@ Deno.test("Codes: stochastic rounding is unbiased: the mean of many places is th
     for (const value of [0.3, -0.011, 0.0007, 0.9, -0.49999]) {
       const values = new Float32Array(shape.rows * shape.width).fill(value);
       for (let i = 0; i < values.length; i += shape.width) values[i] = 1; // the scale
-      const decoded = format.decode(format.encode(values, shape), shape).filter((_, i) => i % shape.width !== 0);
+      const decoded = format.decode(format.encode(values, shape, noKey), shape).filter((_, i) => i % shape.width !== 0);
       const mean = decoded.reduce((sum, each) => sum + each, 0) / decoded.length;
       const step = 1 / (2 ** (bits - 1) - 1);
       assertLess(Math.abs(mean - value), 4 * (step / 2) / Math.sqrt(decoded.length), `${bits} bits, ${value}`);
@@ -74,7 +75,7 @@ Deno.test("Codes: stochastic rounding of gradients of all sizes has no bias, and
   const values = Float32Array.from({ length: shape.rows * shape.width }, () => 1e-3 * gaussian());
   for (const bits of [4, 5, 6, 8]) {
     const format = scaledCodes({ bits, grid: "stochastic" });
-    const decoded = format.decode(format.encode(values, shape), shape);
+    const decoded = format.decode(format.encode(values, shape, noKey), shape);
     let along = 0, size = 0, error = 0, expected = 0; // sums of products
     for (let i = 0; i < values.length; i++) {
       const row = i - i % shape.width;
@@ -92,17 +93,40 @@ Deno.test("Codes: stochastic rounding of gradients of all sizes has no bias, and
   }
 });
 
+Deno.test("Codes: a value that stays between two codes is rounded anew for every microbatch, so its errors cancel", () => {
+  const below = prngOf(9);
+  const shape = { rows: 32, width: 16 };
+  const values = Float32Array.from({ length: 512 }, (_, i) => i % 16 === 0 ? 1 : below(2_001) / 1_000 - 1);
+  const steps = 400;
+  for (const bits of [4, 7, 8]) {
+    const format = scaledCodes({ bits, grid: "stochastic" });
+    const sums = new Float64Array(512);
+    for (let step = 0; step < steps; step++) {
+      const input = Uint8Array.from({ length: 40 }, () => below(256));
+      format.decode(format.encode(values, shape, roundingKey(input)), shape).forEach((value, i) => sums[i]! += value);
+    }
+    const code = 1 / (2 ** (bits - 1) - 1);
+    let error = 0, expected = 0; // squares of sums
+    for (let i = 0; i < 512; i++) {
+      const share = Math.abs(values[i]!) / code % 1;
+      error += (sums[i]! - steps * values[i]!) ** 2;
+      expected += steps * share * (1 - share) * code ** 2; // of independent coins
+    }
+    assertLess(Math.abs(Math.sqrt(error / expected) - 1), 0.15, `${bits} bits`); // without a key 20 times as large
+  }
+});
+
 Deno.test("Codes: any division of a wire into rows of whole words gives the same bytes and values", () => {
   const below = prngOf(3);
   const shape = { rows: 100, width: 24 };
   const values = Float32Array.from({ length: 2_400 }, () => below(2_001) - 1_000);
   for (const spec of specs) {
     const format = scaledCodes(spec);
-    const whole = format.encode(values, shape);
+    const whole = format.encode(values, shape, noKey);
     const codes = new ScaledCodes(spec);
     const bytes = new Uint8Array(whole.length), target = new Float32Array(values.length);
     for (const [from, to] of [[64, 100], [0, 32], [32, 64]] as const) {
-      codes.encodeRows({ values, bytes }, shape, { from, to });
+      codes.encodeRows({ values, bytes, key: noKey }, shape, { from, to });
       codes.decodeRows({ bytes: whole, target }, shape, { from, to });
     }
     assertEquals(bytes, whole);
@@ -113,7 +137,7 @@ Deno.test("Codes: any division of a wire into rows of whole words gives the same
 Deno.test("Codes: a zero row, a sign and the order of bits are as documented", () => {
   const shape = { rows: 2, width: 8 };
   const values = Float32Array.from([1, -1, 0.5, -0.5, 0.0625, -0.0625, 0, 0.99, 0, 0, 0, 0, 0, 0, 0, 0]);
-  const bytes = scaledCodes({ bits: 4, grid: "nearest" }).encode(values, shape);
+  const bytes = scaledCodes({ bits: 4, grid: "nearest" }).encode(values, shape, noKey);
   // scales of 1 and of a zero row, padding; codes 15, 0, 12, 3, 8, 7, 8, 15, then eight of 8
   assertEquals(bytes.toHex(), "a1000000" + "0f3c78f8" + "88888888");
   assertEquals([...scaledCodes({ bits: 4, grid: "nearest" }).decode(bytes, shape)].slice(0, 3), [
@@ -130,7 +154,7 @@ Deno.test("Codes: the sums of a wire are those of its decoded values", () => {
     for (const shape of [{ rows: 1, width: 1 }, { rows: 5, width: 12 }, { rows: 64, width: 24 }]) {
       const size = 10 ** (below(12) - 8);
       const values = Float32Array.from({ length: shape.rows * shape.width }, () => (below(2_001) / 1_000 - 1) * size);
-      const bytes = format.encode(values, shape);
+      const bytes = format.encode(values, shape, noKey);
       const decoded = [...format.decode(bytes, shape)];
       const { largest, squareSum } = format.sums(bytes, shape);
       assertEquals(largest, Math.max(...decoded.map(Math.abs)));
@@ -144,7 +168,7 @@ Deno.test("Codes: a scale that is no number, an undefined code or rubbish in the
   const shape = { rows: 3, width: 5 };
   for (const spec of specs) {
     const format = scaledCodes(spec);
-    const bytes = format.encode(Float32Array.from({ length: 15 }, (_, i) => i - 7), shape);
+    const bytes = format.encode(Float32Array.from({ length: 15 }, (_, i) => i - 7), shape, noKey);
     assert(format.isFinite(bytes, shape));
     assert(!format.isFinite(bytes.with(2, notFinite), shape), "scale");
     assert(!format.isFinite(bytes.with(3, 1), shape), "padding of the scales");
