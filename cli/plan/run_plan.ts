@@ -4,11 +4,10 @@
  * Out of scope: the figures themselves (gpu/fit/stage_plan.ts), and the search for a change that fits (cli/roles/model_fit.ts).
  */
 
+import { present } from "../../core/assert.ts";
 import type { RunConfig } from "../../core/config/config.ts";
-import { wireBytes } from "../../core/codec/wire.ts";
+import { longestRound, mergeShareOf } from "../../core/config/round_length.ts";
 import type { StageSpec } from "../../core/model/spec.ts";
-import { stageFlopsPerToken } from "../../core/model/stages.ts";
-import { stageWires } from "../../core/model/stage_wires.ts";
 import type { FitAdapter } from "../../gpu/fit/stage_fit.ts";
 import type { StagePlan } from "../../gpu/fit/stage_plan.ts";
 import type { CommandContext } from "../command.ts";
@@ -17,7 +16,8 @@ import { resolveRun } from "../options/run_options.ts";
 import { describeRun } from "../orchestrate/describe_run.ts";
 import { fitAdapterOf, type Memory, planModel, problemText, remediesFor } from "../roles/model_fit.ts";
 import { openDevice } from "../roles/open_device.ts";
-import { byteSize, decimal } from "../screen/format.ts";
+import { byteSize, decimal, plural } from "../screen/format.ts";
+import { type Links, linksFor, type RoundBytes, roundBytes, taskBytes } from "./round_bytes.ts";
 
 const gibibyte = 2 ** 30;
 const usualMemoryBytes = 16 * gibibyte;
@@ -42,13 +42,16 @@ export async function runPlan(context: CommandContext): Promise<number> {
   output.line(`for    ${name}${memory.memoryBytes === Infinity ? "" : `, ${byteSize(memory.memoryBytes)} a stage`}`);
   output.line("");
   const stages = await planModel(config, { adapter, memory });
-  const rows = [heading, ...stages.map((stage) => cellsOf(stage))];
+  const rounds = roundBytes(config, stages.map(({ spec }) => spec));
+  const planned = stages.map((stage, i): PlannedStage => {
+    const round = present(rounds[i], "every stage has a round");
+    return { ...stage, round, links: linksFor(round, config) };
+  });
+  const rows = [heading, ...planned.map((stage) => cellsOf(stage))];
   const widths = heading.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   for (const row of rows) output.line(row.map((cell, column) => cell.padStart(widths[column]!)).join("  ").trimEnd());
-  for (const { spec, plan } of stages) output.event({ type: "stage", ...factsOf(spec, plan) });
-  output.line(
-    output.paint.dim("wires: one way, of one task forward and back; link: for each TFLOP/s a miner computes"),
-  );
+  for (const stage of planned) output.event({ type: "stage", ...factsOf(stage) });
+  for (const line of legend(config)) output.line(output.paint.dim(line));
   const fits = stages.every(({ plan }) => plan.fits);
   output.line("");
   output.answer({
@@ -68,7 +71,17 @@ export async function runPlan(context: CommandContext): Promise<number> {
 interface PlannedStage {
   readonly spec: StageSpec;
   readonly plan: StagePlan;
+  readonly round: RoundBytes;
+  readonly links: Links;
 }
+
+const legend = ({ train }: RunConfig): string[] => [
+  "wires: one way, of one task forward and back; link: Mbit/s that carry them and what audits ask for,",
+  `for each TFLOP/s a miner computes; merge: sent once in ${
+    plural(longestRound(train), "step")
+  }; in time: Mbit/s for each`,
+  `TFLOP/s with which merges take ${decimal(100 * mergeShareOf(train))} % of the time`,
+];
 
 async function plannedDevice(choice: string | undefined): Promise<{ adapter: FitAdapter; name: string }> {
   if (choice === undefined) return { adapter: usualGpu, name: "a GPU whose buffers reach 2 GiB" };
@@ -91,47 +104,42 @@ const heading = [
   "total",
   "wires",
   "link",
+  "merge",
+  "in time",
   "",
 ];
 
-function cellsOf({ spec, plan }: PlannedStage): string[] {
+function cellsOf({ spec, plan, round, links }: PlannedStage): string[] {
   const { parts, parameters, bytes, recomputes, fits, problem } = plan;
   const total = problem === null ? byteSize(bytes) : "-";
   const notes = [recomputes ? "blocks computed again" : "", fits ? "" : "does not fit"].filter((note) => note !== "");
   return [
     ...[`${spec.index}`, `${spec.layerCount}`, `${decimal(parameters / 1e6)} M`],
     ...[parts.parameters, parts.gradients, parts.optimizer, parts.work].map(byteSize),
-    ...[total, byteSize(Math.max(...Object.values(wireBytesOf(spec)))), `${decimal(linkOf(spec))} Mbit/s`],
+    ...[total, byteSize(Math.max(...Object.values(taskBytes(spec)))), decimal(links.training)],
+    ...[byteSize(round.merge.sent), decimal(links.merging)],
     notes.join(", "),
   ];
 }
 
-/** `wireBytes`: of one task, forward and backward, received and sent. */
-function factsOf(spec: StageSpec, { parameters, bytes, parts, recomputes, fits, problem }: StagePlan) {
+/** `wireBytes`: of one task; `roundBytes`: of a round; `linkMbitPerTflops`: of wires alone. */
+function factsOf({ spec, plan: { parameters, bytes, parts, recomputes, fits, problem }, round, links }: PlannedStage) {
+  const { flops: _, ...bytesOfRound } = round;
   return {
     ...{ index: spec.index, layers: spec.layerCount, parameters, bytes, parts, recomputes, fits },
-    ...{ wireBytes: wireBytesOf(spec), linkMbitPerTflops: linkOf(spec) },
+    ...{ wireBytes: taskBytes(spec), roundBytes: bytesOfRound, linkMbitPerTflops: links.wires },
+    ...{ trainingMbitPerTflops: links.training, mergingMbitPerTflops: links.merging },
     problem: problem === null ? null : problemText(problem),
   };
 }
 
-function wireBytesOf(spec: StageSpec): { received: number; sent: number } {
-  const { input, inputGradient, output, outputGradient } = stageWires(spec);
-  const bytesOf = (wires: readonly (typeof input)[]) =>
-    wires.reduce((sum, wire) => sum + (wire === null ? 0 : wireBytes(wire)), 0);
-  return { received: bytesOf([input, outputGradient]), sent: bytesOf([output, inputGradient]) };
-}
-
-/** Mbit/s in the busier direction, for each TFLOP/s that the miner computes; wires alone, without merges. */
-function linkOf(spec: StageSpec): number {
-  const { received, sent } = wireBytesOf(spec);
-  const flops = stageFlopsPerToken(spec).training * spec.sequences * spec.model.contextLength;
-  return (8 * Math.max(received, sent) * 1e12) / (flops * 1e6);
-}
-
 async function closingText(
   config: RunConfig,
-  { stages, adapter, memory }: { stages: readonly PlannedStage[]; adapter: FitAdapter; memory: Memory },
+  { stages, adapter, memory }: {
+    stages: readonly Pick<PlannedStage, "spec" | "plan">[];
+    adapter: FitAdapter;
+    memory: Memory;
+  },
 ): Promise<string> {
   const largest = Math.max(...stages.map(({ plan }) => plan.bytes));
   const misfits = stages.filter(({ plan }) => !plan.fits);

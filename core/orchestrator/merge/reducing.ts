@@ -10,6 +10,7 @@
 
 import { present } from "../../assert.ts";
 import type { BlobRef, NodeId, StageIndex } from "../../ids.ts";
+import type { RunConfig } from "../../config/config.ts";
 import { assignReducers } from "../../merge/butterfly.ts";
 import { defaultReducers } from "../../merge/payload/payload_codec_names.ts";
 import { payloadCodecOf } from "../../merge/payload/payload_codecs.ts";
@@ -55,7 +56,7 @@ const mostRepeated = 2 ** 26; // floats that the hub reads at once in a stage an
 
 /** Whether the hub reduces the stage's slices alone, so that nobody reads others' payloads or sends a result. */
 export function reducesAlone(
-  { config, stageFloats }: OrchestratorState,
+  { config, stageFloats }: { readonly config: RunConfig; readonly stageFloats: readonly number[] },
   { stage, payloads }: { stage: StageIndex; payloads: number },
 ): boolean {
   const { reducers = defaultReducers } = config.outer;

@@ -1,6 +1,6 @@
 /** `iota plan`: lines for people, a summary for programs, and what would fit where something does not. */
 
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertLess, assertMatch, assertStringIncludes } from "@std/assert";
 import { commandTable } from "../../../cli/command_table.ts";
 import { main } from "../../../cli/main.ts";
 import { bytesOf } from "../../../cli/options/byte_text.ts";
@@ -32,6 +32,27 @@ Deno.test("Plan: the summary has the verdict and every stage's bytes; a stage's 
   const [head, tail] = stages;
   assertEquals(head.wireBytes, { received: tail.wireBytes.sent, sent: tail.wireBytes.received });
   assertEquals(head.wireBytes.sent, 8 * 256 * (8 * 5 / 8 + 1 + 2)); // codes, a scale, an id
+});
+
+Deno.test("Plan: a round's bytes and the links for them, of the payloads that the run has", async () => {
+  const tail = async (options: string) =>
+    JSON.parse(
+      (await plan(`--size small --stages 2 ${options} --json`.replace("  ", " "))).stdout.trim().split("\n").at(-2)!,
+    );
+  const [dense, sparse, alone] = [
+    await tail(""),
+    await tail("--merge sparse"),
+    await tail("--merge sparse --replicas 1"),
+  ];
+  const floats = 64 * Math.ceil(dense.parameters / 64); // about
+  assertLess(Math.abs(dense.roundBytes.merge.sent / (33 / 32 * floats) - 1), 0.01); // int8, averaged by the hub
+  assertEquals(dense.roundBytes.merge.sent, dense.roundBytes.merge.received);
+  assertLess(sparse.roundBytes.merge.sent, dense.roundBytes.merge.sent / 50);
+  assertLess(2 * sparse.roundBytes.merge.sent, sparse.roundBytes.merge.received); // the mean of two is denser than each
+  assertLess(alone.roundBytes.merge.received, sparse.roundBytes.merge.received);
+  assertLess(sparse.mergingMbitPerTflops, dense.mergingMbitPerTflops / 20);
+  assertEquals(sparse.trainingMbitPerTflops, dense.trainingMbitPerTflops);
+  assertLess(dense.linkMbitPerTflops, dense.trainingMbitPerTflops);
 });
 
 Deno.test("Plan: what does not fit is refused with numbers and changes that fit", async () => {

@@ -1,7 +1,6 @@
 /** The table of sizes in the README is what the planner says. */
 
 import { assert, assertEquals } from "@std/assert";
-import { decimal } from "../../../cli/screen/format.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 import { main } from "../../../cli/main.ts";
 
@@ -9,12 +8,13 @@ interface PlannedStage {
   readonly type: string;
   readonly bytes: number;
   readonly wireBytes: { readonly received: number; readonly sent: number };
-  readonly linkMbitPerTflops: number;
+  readonly trainingMbitPerTflops: number;
+  readonly mergingMbitPerTflops: number;
 }
 
-async function planned(size: string): Promise<PlannedStage[]> {
+async function planned(size: string, ...more: string[]): Promise<PlannedStage[]> {
   const host = new FakeHost();
-  assertEquals(await main(["plan", "--size", size, "--json"], host), 0, host.written.stderr);
+  assertEquals(await main(["plan", "--size", size, ...more, "--json"], host), 0, host.written.stderr);
   const lines = host.written.stdout.trim().split("\n").map((line) => JSON.parse(line) as PlannedStage);
   return lines.filter(({ type }) => type === "stage");
 }
@@ -32,15 +32,21 @@ Deno.test("README: the table of sizes is what the planner says", async () => {
   const rows = readme.split("\n").filter((line) => /^\| `\w+` +\|.*GiB|^\| `\w+` +\|.*KiB/.test(line))
     .map((line) => line.split("|").slice(1, -1).map((cell) => cell.trim()));
   assert(rows.length >= 7, `${rows.length} rows`);
-  for (const [name = "", , stages, memory = "", wires = "", link = ""] of rows) {
-    const plan = await planned(name.replaceAll("`", ""));
-    const most = (of: (stage: PlannedStage) => number) => Math.max(...plan.map(of));
+  for (const [name = "", , stages, memory = "", wires = "", ...links] of rows) {
+    const size = name.replaceAll("`", "");
+    const plan = await planned(size);
+    const most = (of: (stage: PlannedStage) => number, stages = plan) => Math.max(...stages.map(of));
     assertEquals(stages, String(plan.length), name);
     assert(isAbout(memory, most(({ bytes }) => bytes)), `${name}: ${memory} for ${most(({ bytes }) => bytes)} bytes`);
     const task = most(({ wireBytes: { received, sent } }) => Math.max(received, sent));
     assert(isAbout(wires, task), `${name}: ${wires} for ${task} bytes`);
-    if (link === "–") continue;
-    const expected = 10 * most(({ linkMbitPerTflops }) => linkMbitPerTflops);
-    assert(Math.abs(Number(link.split(" ")[0]) - expected) <= 0.051, `${name}: ${link} for ${decimal(expected)}`);
+    if (links[0] === "–") continue;
+    const merging = ({ mergingMbitPerTflops }: PlannedStage) => mergingMbitPerTflops;
+    const expected = [
+      most(({ trainingMbitPerTflops }) => trainingMbitPerTflops),
+      most(merging),
+      most(merging, await planned(size, "--merge", "sparse")),
+    ];
+    assertEquals(links, expected.map((each) => (10 * each).toFixed(1)), name);
   }
 });
