@@ -27,13 +27,13 @@ interface Times {
 /**
  * What a round's steps and its merge take. A merge lasts from the last step's end to the agreed result, with the optimizer's work on
  * that step, which otherwise is a part of the step that follows: so what merging adds is that time, less what the first step of a
- * round is shorter than its others, but never less than half: a member that is late in all steps but the first must not make
- * merges look free.
+ * round is shorter than its others, or with what it is longer. But never less than half of it, nor more than twice: a member that
+ * is late in first steps alone, or in all others, must not decide how often the others merge.
  */
 export function timesOf({ closed, stepsMs, firstMs }: Interval, lastedMs: number): Times {
   if (closed < 2) return { stepMs: stepsMs, mergeMs: lastedMs };
   const stepMs = Math.min((stepsMs - firstMs) / (closed - 1), firstMs + lastedMs / 2);
-  return { stepMs, mergeMs: lastedMs + firstMs - stepMs };
+  return { stepMs, mergeMs: lastedMs + Math.min(firstMs - stepMs, lastedMs) };
 }
 
 /** The next round's steps, given the length of the one before. */

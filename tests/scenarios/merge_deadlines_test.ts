@@ -5,6 +5,7 @@
 
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
+import { noteWithheld } from "../../core/orchestrator/members/blame.ts";
 import { payloadSlice } from "../../core/orchestrator/merge/merge_state.ts";
 import { commit, merging, reduceAll, stageOf } from "../support/swarm/scripted_merge.ts";
 import type { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
@@ -34,6 +35,37 @@ Deno.test("Merge: all but one of three are a quorum, one of two is none", () => 
   };
   assertEquals(lateAfter(3), [5_000, "miner-0 committing"]);
   assertEquals(lateAfter(2), [60_000, "miner-0 committing"]);
+});
+
+Deno.test("Merge: where none of a stage's replicas has answered in time, all have as long again, three times at most", () => {
+  const { hub, nodes } = merging(2);
+  const [first, second] = nodes as [NodeId, NodeId];
+  hub.wait(61_000);
+  assertEquals([stageOf(hub).phase, late(hub)], ["committing", []]);
+  const waits = () => hub.records.filter((record) => record.type === "warning" && /waits on/.test(record.text)).length;
+  assertEquals(waits(), 1);
+  commit(hub, first);
+  hub.wait(40_000);
+  assertEquals(late(hub), [], "the rest of the second time");
+  commit(hub, second);
+  assertEquals([stageOf(hub).phase, stageOf(hub).payloads.size], ["reducing", 2]);
+  const other = merging(2);
+  other.hub.wait(239_000);
+  assertEquals([late(other.hub), other.hub.count("warning")], [[], 3]);
+  other.hub.wait(2_000);
+  assertEquals(late(other.hub).sort(), other.nodes.map((node) => `${node} committing`).sort());
+});
+
+Deno.test("Merge: replicas one of which made others wait before, or has no link, are not waited for any longer", () => {
+  const { hub, nodes } = merging(2);
+  for (let lapse = 0; lapse < 2; lapse++) noteWithheld(hub.state, { node: nodes[0]!, duty: "committing" });
+  hub.wait(61_000);
+  assertEquals(late(hub).length, 2);
+  const gone = merging(2);
+  gone.hub.wait(57_000);
+  gone.hub.step({ type: "nodeDisconnected", node: gone.nodes[0]! });
+  gone.hub.wait(4_000);
+  assertEquals([gone.hub.count("warning"), late(gone.hub).length > 0], [0, true]);
 });
 
 Deno.test("Merge: two of three that did little of the work are no quorum", () => {

@@ -1,21 +1,30 @@
 /** How long payloads count beside their peers', what other stages say of it, and who becomes a suspect. */
 
-import { assertAlmostEquals, assertEquals } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { type NodeId, nodeId } from "../../core/ids.ts";
 import type { StageMerge } from "../../core/orchestrator/merge/merge_state.ts";
+import type { PayloadCodecName } from "../../core/merge/payload/payload_codec_names.ts";
 import { weighPayloads } from "../../core/orchestrator/merge/payloads/payload_check.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 
 const usual = 0.35;
 
 /** Weighs payloads of these lengths in stage 0; `elsewhere`: of the other stage's last rounds. Returns scale and suspicion. */
-function weighed(lengths: Readonly<Record<string, number>>, { elsewhere, past = usual }: Record<string, number>) {
+function weighed(
+  lengths: Readonly<Record<string, number>>,
+  { elsewhere, past = usual, payload = "float32" }: {
+    elsewhere: number;
+    past?: number;
+    payload?: PayloadCodecName;
+  },
+) {
   const { state } = new ScriptedOrchestrator({
     model: { layers: 2 },
     pipeline: { stages: 2, codec: "none" },
     swarm: { replicas: 1, validators: 0 },
+    outer: { payload },
   });
-  const norms = [past!, elsewhere!];
+  const norms = [past, elsewhere];
   for (const [stage, { payloadNorms }] of state.scales.stages.entries()) {
     payloadNorms.push(...Array.from({ length: 3 }, () => norms[stage]!));
   }
@@ -51,4 +60,14 @@ Deno.test("Payload lengths: one of three counts half of both others together, wh
     assertAlmostEquals(scale * long / (2 * usual), 0.5, 0.01, `${long} beside ${elsewhere}`);
     assertEquals(isSuspect, isOdd, `${long} beside ${elsewhere}`);
   }
+});
+
+Deno.test("Payload lengths: where sparse payloads may be 20 times as long, one of two or a majority counts as other rounds and stages do", () => {
+  const sparse = { elsewhere: usual, payload: "sparse" } as const;
+  const two = weighed({ honest: usual, long: 20 * usual }, sparse);
+  assertEquals(two("honest"), { scale: 1, isSuspect: false });
+  assertAlmostEquals(two("long").scale * 20, 1, 0.01);
+  const three = weighed({ honest: usual, a: 20 * usual, b: 20 * usual }, sparse);
+  for (const name of ["a", "b"]) assert(three(name).scale * 20 < 4, name);
+  assertEquals(three("honest").isSuspect, false);
 });

@@ -57,6 +57,12 @@ Deno.test("Round length: a member that is late in all steps but the first does n
   assertEquals(stepsFor(times, { before: 5, train: trainWith({}) }), 6);
 });
 
+Deno.test("Round length: a member that is late in first steps alone makes merges look twice as long at most", () => {
+  const late = { ...openInterval(), closed: 5, stepsMs: 3_000 + 4 * 1_000, firstMs: 3_000 };
+  assertEquals(timesOf(late, 300), { stepMs: 1_000, mergeMs: 600 });
+  assertEquals(timesOf({ ...late, stepsMs: 1_200 + 4 * 1_000, firstMs: 1_200 }, 300), { stepMs: 1_000, mergeMs: 500 });
+});
+
 const measured = { train: { stepsPerRound: 0, microbatchesPerStep: 4 } };
 
 /** Works and seals until a merge begins; each step takes `stepMs`, 400 of them for its four tasks. Returns how many it took. */

@@ -46,9 +46,10 @@ function scalesOf(
     return { node: `${i}` as NodeId, weight: 1, length, shape: sum.finish(), trail: null };
   });
   const reference = present(lowerMedian(weighed.map(({ length }) => length)), "there are payloads");
-  const measures = { sizes: tensors.map(({ size }) => size), peakSizes: peakSizes(tensors), reference };
+  const sizes = tensors.map(({ size }) => size);
+  const measures = { sizes, peakSizes: peakSizes(tensors), reference, density: 1 };
   const counted = countPayloads(weighed, measures);
   return weighed.map(({ node, length }) =>
-    Math.min(present(counted.get(node), "every payload counts").scale, lengthScale(length, reference))
+    Math.min(present(counted.get(node), "every payload counts"), lengthScale(length, reference))
   );
 }

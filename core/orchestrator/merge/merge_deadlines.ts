@@ -2,6 +2,8 @@
  * When a phase of a merge stops waiting. It ends at once when all have answered, after a grace when a quorum has or all but one
  * of three or more, and at its deadline in any case: else one of three could make every phase last until that.
  *
+ * Where none of a stage's replicas has answered by then, all are given as long again, up to three times.
+ *
  * A late replica loses as little as the phase allows. Committing: its payload is left out, but it stays a replica. Reducing:
  * its open slices go to others. Applying: it leaves the active replicas and loads the agreed parameters. No member is
  * disconnected for being slow.
@@ -52,11 +54,42 @@ export function endLateAnswers(state: OrchestratorState, nowMs: number): Orchest
     shortenForUnreliable(state, { merge, nowMs });
     const dueMs = answersDueMs(merge);
     if (dueMs === null || dueMs > nowMs) continue;
+    if (isSlowForAll(state, { merge, nowMs })) {
+      effects.push(waitOn(state, { merge, nowMs }));
+      continue;
+    }
     for (const node of [...merge.owing.keys()]) effects.push(...goOnWithout(state, { merge, node, nowMs }));
     const { mergeGraceMs, mergePhaseMs } = state.config.limits;
     merge.deadlineMs = nowMs + (merge.hasQuorum ? mergeGraceMs : mergePhaseMs); // for the replicas asked instead
   }
   return effects;
+}
+
+const mostPhases = 4; // that a stage waits for, as long as none of its replicas has answered
+
+/**
+ * None of the stage's replicas has answered: then the limit is too short for their links, and going on without all of them would
+ * lose the round and each one after it. Not where one of them made others wait before, or has no link.
+ */
+function isSlowForAll(state: OrchestratorState, { merge, nowMs }: { merge: StageMerge; nowMs: number }): boolean {
+  const { phase, owing, payloads, checking, applied, phaseStartedMs } = merge;
+  const hasAnswer = phase === "committing" ? payloads.size + checking.size > 0 : applied.size > 0;
+  if (phase === "reducing" || phase === "agreed" || hasAnswer) return false;
+  if (nowMs - phaseStartedMs >= (mostPhases - 1 / 2) * state.config.limits.mergePhaseMs) return false;
+  return [...owing.keys()].every((node) =>
+    state.members.get(node)?.graceUntilMs === null && !isUnreliable(state, { node, duty: phase })
+  );
+}
+
+function waitOn(state: OrchestratorState, { merge, nowMs }: { merge: StageMerge; nowMs: number }): OrchestratorEffect {
+  const { mergePhaseMs } = state.config.limits;
+  merge.deadlineMs = nowMs + mergePhaseMs;
+  const late = merge.phase === "committing" ? "sent its payload" : "loaded the result";
+  const text = `The merge of stage ${merge.stage} waits on, as each phase may take limits.mergePhaseMs ` +
+    `(${
+      Math.round(mergePhaseMs / 1000)
+    } s) and none of its replicas has ${late}: raise it, or merge smaller payloads (outer.payload)`;
+  return record({ type: "warning", text });
 }
 
 const leastWaitMs = 1000;

@@ -8,13 +8,16 @@
  * out, unpaid and blamed. A payload longer than its peers and the stage's last rounds is scaled down, to their median if it is
  * far longer: it stays in the merge and keeps its pay, because the peers may be the liars. For the same reason nobody is a
  * suspect for a length that is usual in the other stages, or where neither a majority nor another stage says what is usual; and
- * peers that make almost no progress beside those stages are no reference at all. Shapes and directions: payload_weights.ts.
+ * peers that make almost no progress beside those stages are no reference at all. Nor is a length a reference that nothing else
+ * is near: the stage's last rounds and the other stages bound how long payloads of one that grows from round to round, or of a
+ * majority of liars, may be. Shapes and directions: payload_weights.ts.
  */
 
 import { present } from "../../../assert.ts";
 import { fault } from "../../../fault.ts";
 import type { NodeId } from "../../../ids.ts";
 import { parameterTable } from "../../../model/spec.ts";
+import { densities } from "../../../merge/payload/payload_codec_names.ts";
 import { payloadCodecOf } from "../../../merge/payload/payload_codecs.ts";
 import { peakSizes } from "../../../merge/matrix_peaks.ts";
 import { reachOf } from "../../../merge/residual_reach.ts";
@@ -86,11 +89,7 @@ export function onPayloadChecked(
     return blame(state, { node, fault: fault("badNumbers", detail) });
   }
   if (stats.squareSum === 0 && state.roundRates > 0 && merge.weights.has(node)) {
-    withdrawPayload(merge, node);
-    state.roundUnits.delete(node);
-    const detail =
-      `Cannot merge a payload of round ${round} as it must hold what the round's steps changed: it is zero`;
-    return blame(state, { node, fault: fault("badNumbers", detail) });
+    return refuseZero(state, { merge, node });
   }
   merge.lengths.set(node, length);
   if (shape === null) return [];
@@ -98,6 +97,20 @@ export function onPayloadChecked(
   const effects = notePayloadWay(state, { merge, node, sketch: shape.sketch });
   if (effects.length > 0) withdrawPayload(merge, node);
   return effects;
+}
+
+/** Left out and unpaid. Who has no more tasks than a step has may have taken one step only, at a rate of zero: no fault then. */
+function refuseZero(
+  state: OrchestratorState,
+  { merge, node }: { merge: StageMerge; node: NodeId },
+): OrchestratorEffect[] {
+  const { config, round, step, roundFirstStep } = state;
+  const mayBeOneStep = step - roundFirstStep > 1 && (merge.weights.get(node) ?? 0) <= config.train.microbatchesPerStep;
+  withdrawPayload(merge, node);
+  state.roundUnits.delete(node);
+  if (mayBeOneStep) return [];
+  const detail = `Cannot merge a payload of round ${round} as it must hold what the round's steps changed: it is zero`;
+  return blame(state, { node, fault: fault("badNumbers", detail) });
 }
 
 /** Bounds on a payload's root mean square and its largest value, in sums of learning rates; honest payloads stay below. */
@@ -144,11 +157,17 @@ export function weighPayloads(state: OrchestratorState, merge: StageMerge): void
   }
   if (!isOwn) return; // what the others made is no measure
   const { tensors } = parameterTable(present(state.stages[merge.stage], "every stage has a spec"));
-  const measures = { sizes: tensors.map(({ size }) => size), peakSizes: peakSizes(tensors), reference };
-  for (const [node, { scale, isOdd }] of countPayloads(weighedPayloads(state, merge), measures)) {
+  const measures = {
+    ...{ sizes: tensors.map(({ size }) => size), peakSizes: peakSizes(tensors) },
+    ...{ reference, density: densityOf(state) },
+  };
+  for (const [node, scale] of countPayloads(weighedPayloads(state, merge), measures)) {
     if (scale < 1) merge.scales.set(node, Math.min(scale, merge.scales.get(node) ?? 1));
-    if (isOdd) suspect(state, node);
   }
+}
+
+function densityOf({ config }: OrchestratorState): number {
+  return payloadCodecOf(config).keepsResidual ? config.outer.density ?? densities.default : 1;
 }
 
 function weighedPayloads(state: OrchestratorState, merge: StageMerge): WeighedPayload[] {
@@ -175,42 +194,68 @@ interface Reference {
 /** The reference for lengths in this stage. */
 function referenceOf(state: OrchestratorState, merge: StageMerge): Reference {
   const { honestLength } = limitsOf(state);
-  const own = ownReference(state, { merge, honestLength });
   const others = middleOfOthers(state, merge);
+  const own = ownReference(state, { merge, most: mostUsual(state, { merge, honestLength }) });
   const isOwn = own >= (others === null ? leastAlone * honestLength : leastBesideOthers * others);
   if (isOwn) {
     const isMajority = merge.lengths.size > 2;
-    const usual = Math.max(own, Math.min(honestLength, usualElsewhere * (others ?? 0)));
+    const elsewhere = Math.min(honestLength, usualElsewhere * (others ?? 0));
+    const usual = Math.max(ownReference(state, { merge, most: honestLength }), elsewhere); // in doubt for the accused
     const isCertain = isMajority || others !== null;
-    return { reference: isMajority ? own : usual, isOwn, odd: isCertain ? mostWeighed * usual : Infinity };
+    return {
+      reference: isMajority ? own : Math.max(own, elsewhere),
+      isOwn,
+      odd: isCertain ? mostWeighed * usual : Infinity,
+    };
   }
   const most = largestOf([...merge.lengths.values()]) ?? 0;
   const reference = Math.min(most, honestLength, others ?? honestLength / farAbovePeers);
   return { reference, isOwn, odd: Infinity };
 }
 
-/** Of two payloads neither is a majority: a short payload, or a history of short ones, must not reduce an honest one's weight. */
-function ownReference(
+/**
+ * What the stage's payloads may make the reference: a few times its last rounds', or the longest other stage's. Infinite without
+ * other stages, as the past may be one of short payloads.
+ */
+function mostUsual(
   state: OrchestratorState,
   { merge, honestLength }: { merge: StageMerge; honestLength: number },
 ): number {
-  const { payloadNorms } = present(state.scales.stages[merge.stage], "every stage has scales");
-  const lengths = [...merge.lengths.values()];
-  const past = payloadNorms.length < roundsForPast ? null : lowerMedian(payloadNorms);
-  const longest = Math.min(largestOf(lengths) ?? 0, honestLength);
-  if (lengths.length < 2) return largestOf([longest, past]) ?? 0;
-  const least = lengths.length === 2 ? longest / farAbovePeers : null;
-  return largestOf([lowerMedian(lengths), past, least]) ?? 0;
+  const elsewhere = largestOf([...middlesOfOthers(state, merge), ...middlesNow(state, merge)]);
+  const known = elsewhere === null ? Infinity : Math.max(elsewhere, pastOf(state, merge) ?? 0);
+  return Math.min(honestLength, mostWeighed * known);
 }
 
-/** The length of the other stages' payloads, if known: from their last rounds, else from this merge. Null if there is none. */
-function middleOfOthers(state: OrchestratorState, { stage }: StageMerge): number | null {
-  const middles: number[] = [];
-  for (const [index, { payloadNorms }] of state.scales.stages.entries()) {
-    if (index === stage) continue;
-    const now = [...state.merge?.stages[index]?.lengths.values() ?? []];
-    const middle = lowerMedian(payloadNorms) ?? lowerMedian(now);
-    if (middle !== null) middles.push(middle);
-  }
-  return lowerMedian(middles);
+/** Of two payloads neither is a majority: a short payload, or a history of short ones, must not reduce an honest one's weight. */
+function ownReference(state: OrchestratorState, { merge, most }: { merge: StageMerge; most: number }): number {
+  const lengths = [...merge.lengths.values()];
+  const past = pastOf(state, merge);
+  const longest = Math.min(largestOf(lengths) ?? 0, most);
+  if (lengths.length < 2) return largestOf([longest, past]) ?? 0;
+  const least = lengths.length === 2 ? longest / farAbovePeers : null;
+  return largestOf([Math.min(lowerMedian(lengths) ?? 0, most), past, least]) ?? 0;
 }
+
+function pastOf(state: OrchestratorState, { stage }: StageMerge): number | null {
+  const { payloadNorms } = present(state.scales.stages[stage], "every stage has scales");
+  return payloadNorms.length < roundsForPast ? null : lowerMedian(payloadNorms);
+}
+
+/** The length of the other stages' payloads. Null if there is none. */
+const middleOfOthers = (state: OrchestratorState, merge: StageMerge): number | null =>
+  lowerMedian(middlesOfOthers(state, merge));
+
+/** From their last rounds, else from this merge. */
+function middlesOfOthers(state: OrchestratorState, { stage }: StageMerge): number[] {
+  return state.scales.stages.flatMap(({ payloadNorms }, index) =>
+    index === stage ? [] : lowerMedian(payloadNorms) ?? lowerMedian(lengthsOf(state, index)) ?? []
+  );
+}
+
+/** From this merge, as far as their payloads are here. */
+const middlesNow = (state: OrchestratorState, { stage }: StageMerge): number[] =>
+  state.scales.stages.flatMap((_, index) => index === stage ? [] : lowerMedian(lengthsOf(state, index)) ?? []);
+
+const lengthsOf = (state: OrchestratorState, stage: number): number[] => [
+  ...state.merge?.stages[stage]?.lengths.values() ?? [],
+];

@@ -5,15 +5,17 @@
  * - In no tensor, and in no matrix's longest row or column, is it more than `mostOfPart` times as long as the middle of all: up
  *   to twice that all of it is scaled down, beyond it is left out. A length within every other limit that goes into a few
  *   hundred norm gains ruins a model. The middle is one of shares of a payload's length, since most of a stage's replicas may
- *   be short: they came late, or make no way on purpose.
+ *   be short: they came late, or make no way on purpose. Sparse payloads have a few values in a small part, so chance is allowed
+ *   for there.
  * - It never outweighs all others together: a fast miner has up to twice their weight, and may have twice their length.
  * - It goes where the others go, as far as they agree, and never against them, as a whole and in each kind of tensor; otherwise
  *   it is left out (directions.ts), also by what sparse payloads of several rounds come to (payload_trails.ts).
  * - It is not far shorter than its work lets expect; otherwise it is left out, or it would only hold the others back.
  *
  * Honest payloads of small models (tests/bench/LOG.md): at most 1.5 times the middle in a tensor and 1.3 in a longest row or
- * column (sparse: 1.95). Being left out is no punishment: the pay stays. Of two payloads neither is a majority: nothing is done. Cf. the robust rules in Karimireddy et al.,
- * arXiv 2012.10333. Out of scope: bounds that hold for any payload by itself (payload_check.ts), and the weight of work
+ * column (sparse: 1.95). Being left out is no punishment: the pay stays, and nobody is a suspect, as half of the replicas can give
+ * their own payloads a shape that makes the others' odd. Of two payloads neither is a majority: nothing is done. Cf. the robust
+ * rules in Karimireddy et al., arXiv 2012.10333. Out of scope: bounds that hold for any payload by itself (payload_check.ts), and the weight of work
  * (core/merge/average.ts).
  */
 
@@ -32,28 +34,23 @@ export interface WeighedPayload {
   readonly trail: Trail | null; // of codecs with a residual
 }
 
-export interface Counted {
-  readonly scale: number; // 0: left out
-  readonly isOdd: boolean; // far longer in a part than its peers, and not as it is longer as a whole
-}
-
 const fewest = 3; // payloads that have a middle
 const mostOfPart = 2;
 const farAbove = 2; // times that
 const leastUsual = 1 / 2; // of the stage's usual length: below that the middle one is not the measure
 const leastLength = 1 / 8;
+const ofChance = 3; // standard deviations of the number of values in a part
 
 interface Measures {
   readonly sizes: readonly number[]; // of the stage's tensors
   readonly peakSizes: readonly number[]; // core/merge/matrix_peaks.ts
   readonly reference: number; // the stage's usual length, also from its last rounds
+  readonly density: number; // of the payloads' values, those that are not zero; 1 where none is left out
 }
 
-export function countPayloads(
-  payloads: readonly WeighedPayload[],
-  measures: Measures,
-): Map<NodeId, Counted> {
-  const counted = new Map<NodeId, Counted>();
+/** The scale of each; 0: left out. */
+export function countPayloads(payloads: readonly WeighedPayload[], measures: Measures): Map<NodeId, number> {
+  const counted = new Map<NodeId, number>();
   const isMajority = payloads.length >= fewest;
   const wholeWeight = sum(payloads.map(({ weight }) => weight));
   const middleWeight = lowerMedian(payloads.map(({ weight }) => weight)) ?? 0;
@@ -66,12 +63,9 @@ export function countPayloads(
     const { node, weight, length } = payload;
     const expected = middleLength * Math.min(1, weight / middleWeight);
     const isShort = isMajority && length < leastLength * expected;
-    const { scale, isOdd } = shares === null ? { scale: 1, isOdd: false } : tensorScale(payload, { shares, usual });
+    const scale = shares === null ? 1 : tensorScale(payload, { shares, usual });
     const most = isMajority ? (wholeWeight - weight) * usual / (weight * length) : 1;
-    counted.set(node, {
-      scale: isShort || away.has(node) ? 0 : most < scale ? most : scale, // NaN of an empty payload bounds nothing
-      isOdd,
-    });
+    counted.set(node, isShort || away.has(node) ? 0 : most < scale ? most : scale); // NaN of an empty payload bounds nothing
   }
   return counted;
 }
@@ -85,15 +79,21 @@ const trailsOf = (payloads: readonly WeighedPayload[]): Direction[] =>
   );
 
 /** Of a payload's length, what the middle one has in each part, at least as average values; null if shapes are not known. */
-function middleShares(payloads: readonly WeighedPayload[], { sizes, peakSizes }: Measures): number[] | null {
+function middleShares(payloads: readonly WeighedPayload[], { sizes, peakSizes, density }: Measures): number[] | null {
   const shapes = payloads.flatMap(({ shape }) => shape ?? []);
   if (shapes.length < payloads.length) return null;
   const all = shapes.map(sharesOf).filter((shares) => shares.some((share) => share > 0));
   const values = sum(sizes);
   return [...sizes, ...peakSizes]
-    .map((size, part) => Math.max(lowerMedian(all.map((shares) => shares[part]!)) ?? 0, size / values))
-    .map(Math.sqrt);
+    .map((size, part) => {
+      const middle = Math.max(lowerMedian(all.map((shares) => shares[part]!)) ?? 0, size / values);
+      return Math.sqrt(middle * chanceIn(size, density));
+    });
 }
+
+/** How many times the middle share chance alone may put into a part of a few values. */
+const chanceIn = (size: number, density: number): number =>
+  density === 1 ? 1 : 1 + ofChance / Math.sqrt(Math.max(1, size * density));
 
 /** Of the square of its length: each tensor's share, then each peak's. */
 function sharesOf({ tensorSquares, peakSquares }: PayloadShape): number[] {
@@ -101,21 +101,18 @@ function sharesOf({ tensorSquares, peakSquares }: PayloadShape): number[] {
   return [...tensorSquares, ...peakSquares].map((square) => whole > 0 ? square / whole : 0);
 }
 
-/** A payload that is long in all its parts alike is only scaled down, and not odd. */
 function tensorScale(
   { shape, length }: WeighedPayload,
   { shares, usual }: { shares: readonly number[]; usual: number },
-): Counted {
+): number {
   const allowed = Math.min(1, mostOfPart * usual / length); // as for its whole length: payload_check.ts
-  let scale = 1, isOdd = false;
+  let scale = 1;
   for (const [part, square] of sharesOf(shape!).entries()) {
     const most = mostOfPart * shares[part]! * usual;
     const own = length * Math.sqrt(square);
-    if (own <= most) continue;
-    scale = Math.min(scale, allowed * own > farAbove * most ? 0 : most / own);
-    if (Math.sqrt(square) > mostOfPart * shares[part]!) isOdd = true;
+    if (own > most) scale = Math.min(scale, allowed * own > farAbove * most ? 0 : most / own);
   }
-  return { scale, isOdd };
+  return scale;
 }
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
