@@ -62,14 +62,17 @@ export function linksText({ delayMs, bytesPerMs, jitterMs, resetMs }: LinkShape)
   ].join(" ");
 }
 
-/** In the unit that it was read in, or another that gives the same number. */
+/** In the unit with the fewest digits of those that give the same number, as a person would write it. */
 function inUnits(value: number, units: Units): string {
-  const texts = Object.entries(units).map(([unit, size]) => ({ count: (value / size).toFixed(3), unit, size }));
-  const { count, unit } = present(
-    texts.find(({ count, size }) => Number(count) * size === value && Number(count) < 1e6),
-    "a number of the grammar has three decimals at most",
-  );
-  return `${Number(count)}${unit}`;
+  const counts = Object.entries(units).map(([unit, size]) => ({
+    count: Number((value / size).toFixed(3)),
+    unit,
+    size,
+  }));
+  const [shortest] = counts.filter(({ count, size }) => count * size === value && count < 1e6)
+    .map(({ count, unit }) => ({ digits: String(count).length, text: `${count}${unit}` }))
+    .sort((a, b) => a.digits - b.digits); // the smaller unit if they are equal
+  return present(shortest, "a number of the grammar has three decimals at most").text;
 }
 
 /** One direction of a line: what is sent waits for what was sent before, and arrives in order. */

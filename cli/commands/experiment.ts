@@ -1,6 +1,6 @@
 /** `iota experiment`: compares wires, merges, swarms and links by training, and forms of attribution. The work is in cli/experiment. */
 
-import type { Command, CommandContext } from "../command.ts";
+import type { Command, CommandContext, OptionSpec } from "../command.ts";
 import { deviceOption, threadsOption } from "../options/node_options.ts";
 import { UsageError } from "../output/errors.ts";
 import { runOptions } from "../options/run_options.ts";
@@ -18,6 +18,21 @@ const ownRunners: Readonly<Record<string, () => Promise<Run>>> = {
 };
 
 const training = async (): Promise<Run> => (await import("../experiment/run_experiment.ts")).runExperiment;
+
+/** Settings that most experiments set for themselves, and whose defaults are then not those of other runs. */
+const ownDefaults: Readonly<Record<string, string>> = {
+  stages: "the experiment's, or from --size",
+  replicas: "the experiment's",
+  validators: "the experiment's",
+  steps: "the experiment's, or from --size",
+  codec: "the experiment's, or from --size",
+  merge: "the experiment's, or from --size",
+};
+
+function withOwnDefault(option: OptionSpec): OptionSpec {
+  const defaultText = ownDefaults[option.name];
+  return defaultText === undefined ? option : { ...option, defaultText };
+}
 
 const names = [
   "codecs",
@@ -74,7 +89,7 @@ export const command: Command = {
         "of codecs, narrow, depth, gradients, merge, together, swarm and links: only the control and rows whose names contain one of these",
       defaultText: "all",
     },
-    ...runOptions.filter(({ name }) => name !== "resume" && name !== "fresh"),
+    ...runOptions.filter(({ name }) => name !== "resume" && name !== "fresh").map(withOwnDefault),
     { ...deviceOption, defaultText: "cpu" },
     threadsOption,
   ],
@@ -87,6 +102,7 @@ export const command: Command = {
   rights: { read: "any", write: "any", env: "any", sys: "any" }, // whole rights: see confinement.ts
   async run(context) {
     const own = namedExperiment(context.positionals[0]);
+    context.interruption(); // from here on Ctrl-C ends with a summary
     const runner = ownRunners[own];
     if (runner !== undefined && context.options.text("rows") !== undefined) {
       throw new UsageError(`Cannot use --rows as ${own} has no rows to choose: leave it out`);

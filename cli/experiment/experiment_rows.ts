@@ -18,6 +18,7 @@ export interface ExperimentRow {
   readonly mergeBytesPerParameter: number;
   readonly tokensPerSecond: number; // of virtual time
   readonly loss: number; // mean over seeds
+  readonly control: string | null; // the row that the gap is to; null: this is one
   readonly gap: number;
   readonly standardError: number | null; // of the gap; null: one seed
   readonly utility: number | null; // of its wires; null: no row's wires say nothing, or they are worth nothing
@@ -46,6 +47,7 @@ export function rowsOf(results: readonly RowResults[]): ExperimentRow[] {
       mergeBytesPerParameter: meanOf(ofSeeds.map((run) => run.mergeBytesPerParameter)),
       tokensPerSecond: meanOf(ofSeeds.map((run) => run.tokensPerSecond)),
       loss: lossOf(result, ofSeeds.length),
+      control: result === control ? null : control.row.name,
       gap: meanOf(gaps),
       standardError: standardErrorOf(gaps),
       utility: zero === undefined || worth <= 0 ? null : (lossOf(zero, common) - lossOf(result, common)) / worth,
@@ -69,5 +71,15 @@ export function tableOf(rows: readonly ExperimentRow[]): string[] {
     standardError === null ? "-" : standardError.toFixed(3),
     utility === null ? "-" : utility.toFixed(3),
   ]);
-  return alignedRows([heading, ...cells]);
+  return [...alignedRows([heading, ...cells]), ...controlLines(rows)];
+}
+
+/** Which rows are compared with which, where there is more than one control. */
+function controlLines(rows: readonly ExperimentRow[]): string[] {
+  const controls = rows.filter(({ control }) => control === null).map(({ name }) => name);
+  if (controls.length < 2) return [];
+  return controls.flatMap((name) => {
+    const compared = rows.filter(({ control }) => control === name).map((row) => row.name);
+    return compared.length === 0 ? [] : [`gap to ${name}: ${compared.join("; ")}`];
+  });
 }

@@ -10,10 +10,10 @@ import type { RunConfig } from "../../core/config/config.ts";
 import type { CommandContext } from "../command.ts";
 import { givenRun } from "../options/run_options.ts";
 import { parseLinks } from "../chaos/link_shape.ts";
-import { openDevice } from "../roles/open_device.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
 import { decimal, plural } from "../screen/format.ts";
 import { withRows } from "./chosen_rows.ts";
+import { type ExperimentPlace, withExperimentPlace } from "./experiment_place.ts";
 import { type Experiment, experiments, type Row } from "./experiments.ts";
 import { type RowResults, rowsOf, tableOf } from "./experiment_rows.ts";
 import { type PlannedRow, planRows, type Repetition } from "./planned_rows.ts";
@@ -29,12 +29,6 @@ import type { BatchSource } from "../data/dataset.ts";
 
 const longestName = 28;
 
-interface Lab {
-  readonly folder: string; // of datasets
-  readonly device: ComputeHost;
-  readonly signal: AbortSignal;
-}
-
 export async function runExperiment(context: CommandContext): Promise<number> {
   const { options, output, positionals: [name = ""] } = context;
   const experiment = withRows(present(experiments[name], "the command knows the names"), options.text("rows"));
@@ -42,24 +36,16 @@ export async function runExperiment(context: CommandContext): Promise<number> {
   const first = options.number("seed") ?? 1;
   const seeds = Array.from({ length: options.number("seeds") ?? 3 }, (_, i) => first + i);
   const { rows, repetitions } = planRows(experiment, { input, seeds }); // so that a wrong setting is found at once
-  const lab: Lab = {
-    folder: await Deno.makeTempDir({ prefix: "iota-experiment-" }),
-    device: await openDevice(options.text("device") ?? "cpu", { threads: options.number("threads") }),
-    signal: context.interruption(),
-  };
-  try {
+  return await withExperimentPlace(context, async (place) => {
     const [{ train: { steps } }] = rows[0]!.configs as [RunConfig];
-    output.line(`${name}: ${experiment.doc}; ${steps} steps, ${plural(seeds.length, "seed")}`);
+    output.line(`${name}: ${experiment.doc}; ${plural(steps, "step")}, ${plural(seeds.length, "seed")}`);
     sayRepetitions(context, repetitions);
     const results: RowResults[] = rows.map(({ row }) => ({ row, ofSeeds: [] }));
-    return await endWithRows(context, () => trainAll(context, { experiment, rows, lab, results }), () => {
+    return await endWithRows(context, () => trainAll(context, { experiment, rows, place, results }), () => {
       const ended = rowsOf(results);
       return { rows: ended, table: tableOf(ended) };
     });
-  } finally {
-    await lab.device.finish();
-    await Deno.remove(lab.folder, { recursive: true });
-  }
+  });
 }
 
 function sayRepetitions({ output }: CommandContext, repetitions: readonly Repetition[]): void {
@@ -73,10 +59,10 @@ function sayRepetitions({ output }: CommandContext, repetitions: readonly Repeti
 /** Every row with the first seed, then with the next one. */
 async function trainAll(
   context: CommandContext,
-  { experiment, rows, lab, results }: {
+  { experiment, rows, place, results }: {
     experiment: Experiment;
     rows: readonly PlannedRow[];
-    lab: Lab;
+    place: ExperimentPlace;
     results: readonly RowResults[];
   },
 ): Promise<void> {
@@ -86,10 +72,11 @@ async function trainAll(
   let done = 0;
   for (const seed of rows[0]!.configs.keys()) {
     for (const [i, { row, configs }] of rows.entries()) {
+      place.signal.throwIfAborted(); // before the text of the next run is prepared
       const { name } = row;
       const config = present(configs[seed], "a row has a run of each seed");
       const onStep = () => progress.at(++done, steps, `${name}, seed ${config.seed}`);
-      const result = await trained(context, { experiment, row, config, lab, onStep });
+      const result = await trained(context, { experiment, row, config, place, onStep });
       present(results[i], "a row has its results").ofSeeds.push(result);
       output.event({ type: "run", name, seed: config.seed, ...result });
       output.line(`${name.padEnd(longestName)} seed ${config.seed}  ${decimal(result.loss)} nats per token`);
@@ -100,15 +87,15 @@ async function trainAll(
 
 async function trained(
   { output }: CommandContext,
-  { experiment: { batches }, row: { name, links, slowness = 1, wires }, config, lab, onStep }: {
+  { experiment: { batches }, row: { name, links, slowness = 1, wires }, config, place, onStep }: {
     experiment: Experiment;
     row: Row;
     config: RunConfig;
-    lab: Lab;
+    place: ExperimentPlace;
     onStep: () => void;
   },
 ): Promise<LabResult> {
-  const { folder, device, signal } = lab;
+  const { folder, device, signal } = place;
   const train = (source: BatchSource) =>
     runLab({
       ...{ config, batches: source, device: deviceWith(device, wires), signal },

@@ -4,7 +4,7 @@ import type { CommandContext } from "../command.ts";
 import { withLabData } from "../lab/lab_data.ts";
 import { configOf, type Settings } from "../lab/lab_settings.ts";
 import { givenRun } from "../options/run_options.ts";
-import { openDevice } from "../roles/open_device.ts";
+import { withExperimentPlace } from "./experiment_place.ts";
 import type { PathOptions } from "./trained_path.ts";
 
 const defaultSeeds = 3;
@@ -24,15 +24,13 @@ export async function forEachSeed(
     { length: options.number("seeds") ?? defaultSeeds },
     (_, i) => configOf({ common, input, fixed: { ...fixed, seed: first + i } }),
   );
-  const signal = context.interruption();
-  const folder = await Deno.makeTempDir({ prefix: "iota-experiment-" });
-  const device = await openDevice(options.text("device") ?? "cpu", { threads: options.number("threads") });
-  try {
+  await withExperimentPlace(context, async ({ folder, device, signal }) => {
     for (const config of configs) {
-      await withLabData({ folder, config }, (batches) => body({ config, batches, device, signal }));
+      signal.throwIfAborted();
+      await withLabData({ folder, config }, (batches) => {
+        signal.throwIfAborted(); // preparing the text may have taken a while
+        return body({ config, batches, device, signal });
+      });
     }
-  } finally {
-    await device.finish();
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
 }

@@ -94,6 +94,7 @@ const secretSeed = 1; // keys of a swarm that no stranger meets
 
 export async function runLab(options: LabOptions): Promise<LabResult> {
   const { config, onRecord, signal } = options;
+  signal.throwIfAborted(); // a listener hears nothing of what was before
   const clock = new LabClock();
   const blobs = new MemoryHubBlobs();
   const ofAll = options.slowness ?? 1;

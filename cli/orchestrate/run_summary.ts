@@ -3,6 +3,7 @@
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import type { RunView } from "../../core/view/view.ts";
 import type { Dataset } from "../data/dataset.ts";
+import { type Disk, realDisk, writeAtomically } from "../data/disk.ts";
 import { isDiskFull } from "../hub/disk_room.ts";
 import type { ByteKind } from "../../core/view/curves.ts";
 import { bf16BytesPerToken, type Traffic } from "../hub/traffic.ts";
@@ -141,14 +142,15 @@ export function portBytes(moved: Readonly<Record<ByteKind, number>>, tokens: num
   };
 }
 
-/** On a full disk only the file is lost; the summary was already shown. */
+/** Written whole or not at all: on a full disk the folder keeps the summary that it has. The new one is shown anyway. */
 export async function saveSummary(
   summary: Record<string, unknown>,
-  { folder, warn }: { folder: string; warn: (text: string) => void },
+  { folder, warn, disk = realDisk }: { folder: string; warn: (text: string) => void; disk?: Disk },
 ): Promise<void> {
   const path = `${folder}/summary.json`;
   try {
-    await Deno.writeTextFile(path, `${JSON.stringify(summary, null, 2)}\n`);
+    const text = `${JSON.stringify(summary, null, 2)}\n`;
+    await writeAtomically(path, { disk, chunks: [new TextEncoder().encode(text)] });
   } catch (error) {
     if (!isDiskFull(error)) throw error;
     warn(`The summary was not written to ${path} as the disk is full`);

@@ -51,9 +51,11 @@ export async function runSwarm(context: CommandContext, unkept: readonly OptionS
   if (runPlan.deletes) await mustHaveText(runPlan); // nothing is deleted for a run that cannot begin
   else if (!runPlan.folder.isResumed) await mustBeCorpus(runPlan.config.data.corpus); // nor is a folder made
   await tryPort(context.options.number("port") ?? 0);
-  await makeRunFolder(runPlan);
-  await shareTuning(usersFolder(context), folder);
-  sayChanges(context, runPlan.changes);
+  if (!interruption.aborted) { // otherwise nothing is deleted or made
+    await makeRunFolder(runPlan);
+    await shareTuning(usersFolder(context), folder);
+    sayChanges(context, runPlan.changes);
+  }
   worker.close(); // only now, as a process that ends right after this may crash in the driver (ComputeWorker.finish)
   const memory = context.options.text("memory");
   const threads = ["--threads", String(worker.threads ?? 1)];
@@ -64,7 +66,7 @@ export async function runSwarm(context: CommandContext, unkept: readonly OptionS
   const swarm = new Swarm(context, { folder, startedMs, plan, links, attackers, nodeWords });
   const onAbort = () => swarm.interrupt();
   interruption.addEventListener("abort", onAbort);
-  if (interruption.aborted) return 1;
+  if (interruption.aborted) return endBeforeStart(context, { plan: runPlan, summary: swarm.summary(), startedMs });
   const exitCode = await swarm.run();
   const summary = swarm.summary();
   if (interruption.aborted) {
@@ -85,6 +87,18 @@ export async function runSwarm(context: CommandContext, unkept: readonly OptionS
     await keepPage(context, { dashboard, folder });
   }
   return exitCode;
+}
+
+/** Interrupted while it was checked: no process was started, and the folder keeps the summary that it has. */
+function endBeforeStart(
+  { output }: CommandContext,
+  { plan: { found }, summary, startedMs }: { plan: RunPlan; summary: Record<string, unknown>; startedMs: number },
+): number {
+  output.log.warn("Stopped before any process was started: nothing was trained");
+  const steps = found?.manifest.step ?? 0;
+  const fields = { ...summary, steps, wallMs: systemTimers.nowMs() - startedMs };
+  output.summary(output.mode === "json" ? fields : { ...fields, sessionFields: sessionFields({ isJournaled: false }) });
+  return 1;
 }
 
 function givenAttackers({ options }: CommandContext): readonly AttackName[] {

@@ -25,7 +25,7 @@ import { dashboardAt } from "../orchestrate/say_listening.ts";
 import { type Death, type LastEnd, type Line, maxDeaths } from "./supervised_process.ts";
 import { SwarmChain } from "./swarm_chain.ts";
 import { type ChaosReport, SwarmChaos } from "./swarm_chaos.ts";
-import type { LinkShape } from "../chaos/link_shape.ts";
+import { type LinkShape, linksText } from "../chaos/link_shape.ts";
 import { type SwarmHub, SwarmNodes } from "./swarm_nodes.ts";
 import { SwarmOrchestrator } from "./swarm_orchestrator.ts";
 import type { AttackName } from "../redteam/attack_names.ts";
@@ -156,6 +156,7 @@ export class Swarm {
       orchestratorKills: this.#chaos?.orchestratorKills ?? 0,
       restarts: this.#nodes.restarts + (this.#orchestrator?.process.restarts ?? 0),
       device: this.#device,
+      links: this.#options.links === null ? null : linksText(this.#options.links),
       ...(this.#chain?.summary() ?? { chain: null, weightsSet: null, epochs: null, emission: null }),
       ...(this.#options.attackers.length === 0
         ? {}

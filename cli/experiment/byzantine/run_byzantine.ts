@@ -2,6 +2,7 @@
 
 import type { CommandContext } from "../../command.ts";
 import { alignedRows } from "../../lab/aligned_rows.ts";
+import { plural } from "../../screen/format.ts";
 import { meanOf, standardErrorOf } from "../sample_moments.ts";
 import { forEachSeed } from "../seeded_runs.ts";
 import { endWithRows } from "../told_rows.ts";
@@ -42,7 +43,9 @@ export async function runByzantine(context: CommandContext): Promise<number> {
   const trainAll = async () => {
     await forEachSeed(context, { common, fixed: { "pipeline.stages": 3 } }, async (options) => {
       const { seed, size, train: { steps, stepsPerRound } } = options.config;
-      output.line(`Seed ${seed}: ${replicas} replicas of ${size} train ${steps} steps, merged every ${stepsPerRound}`);
+      output.line(
+        `Seed ${seed}: ${replicas} replicas of ${size} train ${plural(steps, "step")}, merged every ${stepsPerRound}`,
+      );
       for (const { name, lie, rule, results } of cells) {
         const trained = await trainReplicas({ ...options, rule, lie, heldOutSequences });
         output.event({ type: "trained", seed, name, rule, ...trained });

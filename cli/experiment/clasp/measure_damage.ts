@@ -26,7 +26,7 @@ export interface Damage {
 export const measuredMicrobatches = 96;
 
 export async function measureDamage(options: PathOptions): Promise<Damage> {
-  const { config, batches } = options;
+  const { config, batches, signal } = options;
   const { steps, stepsPerRound, microbatchesPerStep } = config.train;
   assert(stepsPerRound > 0, "Replicas must train apart for a round of a known length");
   const first = await openPath(options);
@@ -47,20 +47,21 @@ export async function measureDamage(options: PathOptions): Promise<Damage> {
       }
     }
     const measured = Array.from({ length: measuredMicrobatches }, (_, i) => batches.tokensOf(microbatchId(from + i)));
-    return await measure({ first, second, measured });
+    return await measure({ first, second, measured, signal });
   } finally {
     for (const stage of [...first, ...second]) stage.close();
   }
 }
 
 async function measure(
-  { first, second, measured }: { first: Path; second: Path; measured: readonly Batch[] },
+  { first, second, measured, signal }: { first: Path; second: Path; measured: readonly Batch[]; signal: AbortSignal },
 ): Promise<Damage> {
   const cheat = first.length - 2; // a stage with a wire on both sides: run_clasp.ts refuses fewer than three
   const wire = present(taskOutput(first[cheat]!.spec, "forward"), "the cheat sends wires");
   const losses: number[] = [], byReplica: number[] = [], byPath: number[] = [];
   const damages = new Map(attacks.map(({ name }) => [name, [] as number[]]));
   for (const batch of measured) {
+    signal.throwIfAborted();
     const honest = await lossOn(first, batch);
     losses.push(honest);
     byPath.push(await lossOn(second, batch) - honest);

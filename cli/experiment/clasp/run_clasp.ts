@@ -6,6 +6,7 @@ import { nextTurn } from "../../../net/turns.ts";
 import type { CommandContext } from "../../command.ts";
 import { alignedRows } from "../../lab/aligned_rows.ts";
 import { UsageError } from "../../output/errors.ts";
+import { plural } from "../../screen/format.ts";
 import { forEachSeed } from "../seeded_runs.ts";
 import { endWithRows } from "../told_rows.ts";
 import type { PathOptions } from "../trained_path.ts";
@@ -47,7 +48,7 @@ async function damageOf({ output }: CommandContext, options: PathOptions): Promi
       { next: `Give it --stages ${leastStages}` },
     );
   }
-  output.line(`Seed ${seed}: trains ${steps} steps of ${size}, then measures`);
+  output.line(`Seed ${seed}: trains ${plural(steps, "step")} of ${size}, then measures`);
   const damage = await measureDamage(options);
   output.event({ type: "measured", seed, ...damage });
   return damage;

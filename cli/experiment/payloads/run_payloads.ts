@@ -3,6 +3,7 @@
 import { present } from "../../../core/assert.ts";
 import type { CommandContext } from "../../command.ts";
 import { alignedRows } from "../../lab/aligned_rows.ts";
+import { plural } from "../../screen/format.ts";
 import { meanOf } from "../sample_moments.ts";
 import { forEachSeed } from "../seeded_runs.ts";
 import { endWithRows } from "../told_rows.ts";
@@ -31,7 +32,7 @@ export async function runPayloads(context: CommandContext): Promise<number> {
   const valueAll = async () => {
     await forEachSeed(context, { common, fixed: { "pipeline.stages": 3 } }, async (options) => {
       const { seed, size, train: { steps } } = options.config;
-      output.line(`Seed ${seed}: trains ${steps} steps of ${size}, then eight replicas apart`);
+      output.line(`Seed ${seed}: trains ${plural(steps, "step")} of ${size}, then eight replicas apart`);
       const values = await valuePayloads({ ...options, heldOutSequences });
       output.event({ type: "values", seed, behaviours, ...values });
       all.push(values);

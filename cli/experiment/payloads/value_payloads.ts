@@ -54,7 +54,7 @@ export async function valuePayloads(options: PathOptions & { heldOutSequences: n
     }
     const sequences = Math.min(heldOutSequences, batches.heldOutWindows);
     const heldOut = microbatchesOf(batches.heldOut(sequences), sequencesPerMicrobatch * config.model.contextLength);
-    return await valuesOf(path, { index, start, payloads, heldOut });
+    return await valuesOf(path, { index, start, payloads, heldOut, signal: options.signal });
   } finally {
     for (const stage of [...path, ...replica]) await stage.close();
   }
@@ -82,9 +82,10 @@ interface ValueOptions {
   readonly start: Float32Array;
   readonly payloads: readonly Float32Array[];
   readonly heldOut: readonly Batch[];
+  readonly signal: AbortSignal;
 }
 
-async function valuesOf(path: Path, { index, start, payloads, heldOut }: ValueOptions): Promise<PayloadValues> {
+async function valuesOf(path: Path, { index, start, payloads, heldOut, signal }: ValueOptions): Promise<PayloadValues> {
   const stage = present(path[index], "the stage exists");
   const after = (merged: readonly Float32Array[]) => {
     const moved = start.slice();
@@ -103,6 +104,7 @@ async function valuesOf(path: Path, { index, start, payloads, heldOut }: ValueOp
   const ofAll = await lossOf(after(payloads));
   const leftOut: number[] = [], alone: number[] = [];
   for (const payload of payloads) {
+    signal.throwIfAborted();
     leftOut.push(await lossOf(after(payloads.filter((each) => each !== payload))) - ofAll);
     alone.push(ofStart - await lossOf(after([payload])));
   }

@@ -3,6 +3,7 @@
 import type { RunConfig } from "../../../core/config/config.ts";
 import type { CommandContext } from "../../command.ts";
 import { alignedRows } from "../../lab/aligned_rows.ts";
+import { plural } from "../../screen/format.ts";
 import { meanOf } from "../sample_moments.ts";
 import { forEachSeed } from "../seeded_runs.ts";
 import { endWithRows } from "../told_rows.ts";
@@ -35,7 +36,7 @@ export async function runZoo(context: CommandContext): Promise<number> {
   const auditAll = async () => {
     await forEachSeed(context, settings, async (options) => {
       const { seed, size, train: { steps } } = options.config;
-      output.line(`Seed ${seed}: trains ${steps} steps of ${size}, then audits a stage`);
+      output.line(`Seed ${seed}: trains ${plural(steps, "step")} of ${size}, then audits a stage`);
       for (const [name, judgements] of await auditZoo({ ...options, microbatches })) all.get(name)?.push(...judgements);
       config ??= options.config;
     });

@@ -74,10 +74,20 @@ Deno.test("Bench: a word or an option that the chosen benchmark would ignore is 
 });
 
 Deno.test("Bench: wire refuses a width that no model has", async () => {
-  const { code, stderr } = await bench("wire", "--d", "2047");
-  assertEquals(code, 2);
-  assertStringIncludes(stderr, "a model's width must be a multiple of 4: current value is 2047");
-  assertStringIncludes(stderr, "iota bench wire --d 2048");
+  for (const [width, near] of [["2047", "2048"], ["16388", "16384"]] as const) {
+    const { code, stderr } = await bench("wire", "--d", width);
+    assertEquals(code, 2);
+    assertStringIncludes(stderr, `a model's width must be a multiple of 32: current value is ${width}`);
+    assertStringIncludes(stderr, `iota bench wire --d ${near}`);
+  }
+});
+
+Deno.test("Bench: wire measures wires that a run can have, whose values are a multiple of four", async () => {
+  const { code, stdout } = await bench("wire", "--d", "288", "--seconds", "0.1", "--json");
+  assertEquals(code, 0);
+  const { rows } = JSON.parse(stdout.trimEnd().split("\n").at(-1)!);
+  const widths = new Set(rows.map((row: Record<string, unknown>) => row["values"]));
+  assertEquals(widths, new Set([288, 12]));
 });
 
 for (const words of [["wire", "--d", "32"], ["hub", "messages"]]) {

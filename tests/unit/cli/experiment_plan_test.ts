@@ -4,7 +4,7 @@ import { assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { present } from "../../../core/assert.ts";
 import type { KnobValue } from "../../../core/config/knob.ts";
 import { withRows } from "../../../cli/experiment/chosen_rows.ts";
-import { rowsOf } from "../../../cli/experiment/experiment_rows.ts";
+import { rowsOf, tableOf } from "../../../cli/experiment/experiment_rows.ts";
 import { type Experiment, experiments } from "../../../cli/experiment/experiments.ts";
 import { planRows } from "../../../cli/experiment/planned_rows.ts";
 import { configOf } from "../../../cli/lab/lab_settings.ts";
@@ -72,14 +72,27 @@ Deno.test("Experiment: --rows splits at the commas that are not part of a name",
   assertEquals(namesOf("sparse 1/16, int8, rate 2"), ["int8", "sparse 1/16, rate 1", "sparse 1/23, rate 2"]);
 });
 
+const resultOf = (loss: number): LabResult => ({
+  ...{ loss, bytesForward: 1, bytesBackward: 1, mergeBytesPerParameter: 0, tokensPerSecond: 1, tokens: 1 },
+  validatorShare: null,
+});
+
+Deno.test("Experiment: each row names the control that its gap is to, and a table with two controls says so", () => {
+  const ofRows = (names: readonly string[]) => {
+    const { rows } = experimentOf("codecs");
+    const chosen = names.map((name) => present(rows.find((row) => row.name === name), name));
+    return rowsOf(chosen.map((row, i) => ({ row, ofSeeds: [resultOf(2 + i)] })));
+  };
+  const two = ofRows(["none", "zero", "none + side", "q5block d/16 + side"]);
+  assertEquals(two.map(({ control, gap }) => [control, gap]), [[null, 0], ["none", 1], [null, 0], ["none + side", 1]]);
+  assertEquals(tableOf(two).slice(-2), ["gap to none: zero", "gap to none + side: q5block d/16 + side"]);
+  assertEquals(tableOf(ofRows(["none", "zero"])).length, 3, "a heading and two rows");
+});
+
 Deno.test("Experiment: an interrupted one compares what has ended, each row with the control of its seeds", () => {
   const rows = experimentOf("codecs").rows.slice(0, 4);
-  const result = (loss: number): LabResult => ({
-    ...{ loss, bytesForward: 1, bytesBackward: 1, mergeBytesPerParameter: 0, tokensPerSecond: 1, tokens: 1 },
-    validatorShare: null,
-  });
   const losses = [[2, 4], [5, 8], [3], []];
-  const ended = rowsOf(rows.map((row, i) => ({ row, ofSeeds: losses[i]!.map(result) })));
+  const ended = rowsOf(rows.map((row, i) => ({ row, ofSeeds: losses[i]!.map(resultOf) })));
   assertEquals(ended.map(({ name, seeds }) => [name, seeds]), [["none", 2], ["zero", 2], ["tail alone", 1]]);
   const [none, zero, tail] = ended;
   assertEquals([none!.utility, zero!.utility, tail!.gap, tail!.standardError], [1, 0, 1, null]);

@@ -1,9 +1,14 @@
-/** Lines of nodes: their words, when bytes arrive, and a proxy that loses, reorders and keeps nothing. */
+/** Lines of nodes: their words, when bytes arrive, a proxy that loses, reorders and keeps nothing, and a lab's line. */
 
 import { assert, assertAlmostEquals, assertEquals, assertStringIncludes } from "@std/assert";
 import { brokenLinksRule, Direction, linksText, mostInFlight, parseLinks } from "../../../cli/chaos/link_shape.ts";
+import { LabClock } from "../../../cli/lab/lab_clock.ts";
+import { LabLink } from "../../../cli/lab/lab_link.ts";
+import { blobAccess } from "../../../cli/roles/blob_access.ts";
 import { ShapedLink } from "../../../cli/swarm/shaped_link.ts";
+import { MemoryBlobs } from "../../../net/blobs/blob_memory.ts";
 import { systemRandom, systemTimers } from "../../../net/timers.ts";
+import { ManualTimers } from "../../support/net/manual_timers.ts";
 import { prngOf } from "../../support/small_prng.ts";
 
 const infinite = { jitterMs: 0, resetMs: Infinity };
@@ -50,6 +55,13 @@ Deno.test("Link shape: words that are none are told which rule they break", () =
     assertStringIncludes(brokenLinksRule(words) ?? "", rule);
   }
   for (const words of ["1ms 3kbit", "1ms 2gbit", "1ms reset 5s"]) assertEquals(brokenLinksRule(words), null);
+});
+
+Deno.test("Link shape: its text has the unit that a person would write", () => {
+  for (const words of ["40ms 20mbit", "1ms 1gbit", "1ms 500mbit", "1ms 100kbit", "1ms 1.5mbit", "1ms reset 5min"]) {
+    assertEquals(linksText(parseLinks(words)!), words);
+  }
+  assertEquals(linksText(parseLinks("1ms 2000kbit reset 90s")!), "1ms 2mbit reset 90s");
 });
 
 Deno.test("Link shape: its text is read as the same shape", () => {
@@ -180,4 +192,49 @@ Deno.test("Shaped link: where nobody listens behind it, or after a reset, the no
   assertEquals(await refused.read(new Uint8Array(1)).catch(() => null), null);
   refused.close();
   dead.close();
+});
+
+Deno.test("Shaped link: a connection is reset after half to one and a half times resetMs, as drawn, and not before", async () => {
+  const server = echo();
+  const timers = new ManualTimers();
+  const waits: number[] = [];
+  const after = (ms: number, callback: () => void) => {
+    waits.push(ms);
+    return timers.after(ms, callback);
+  };
+  const link = new ShapedLink({
+    target: { hostname: "127.0.0.1", port: server.port },
+    shape: { delayMs: 0, bytesPerMs: Infinity, jitterMs: 0, resetMs: 60_000 },
+    timers: { nowMs: () => timers.nowMs(), steadyMs: () => timers.steadyMs(), after },
+    random: { ...systemRandom, unit: () => 0.25 },
+  });
+  const near = await Deno.connect({ port: link.port });
+  const answered = async () => {
+    await writeAll(near, Uint8Array.of(7));
+    return await near.read(new Uint8Array(1)).catch(() => null);
+  };
+  assertEquals(await answered(), 1);
+  assertEquals(waits, [45_000]);
+  timers.advance(44_999);
+  assertEquals(await answered(), 1);
+  timers.advance(1);
+  assertEquals(await near.read(new Uint8Array(1)).catch(() => null), null);
+  for (const end of [near, link, server]) end.close();
+});
+
+Deno.test("Lab link: a frame waits for one piece of a blob, not for all of it", async () => {
+  const clock = new LabClock();
+  const link = new LabLink({ ...infinite, delayMs: 10, bytesPerMs: 100 }, clock); // 10.5 s for the blob
+  const arrivals: Record<string, number> = {};
+  const arrived = (what: string) => arrivals[what] = clock.nowMs;
+  const wire = link.dial(() => ({
+    ...{ bufferedBytes: 0, close: () => {}, pause: () => {}, resume: () => {} },
+    send: () => arrived("frame"),
+  }))("ws://hub", { opened: () => {}, frame: () => {}, closed: () => {} });
+  const stored = new MemoryBlobs({ blobBytes: 2 ** 20, capacityBytes: 2 ** 20 });
+  void link.blobs(blobAccess(stored)).put(new Uint8Array(2 ** 20)).then(() => arrived("blob"));
+  clock.timers.after(1_000, () => wire.send(new Uint8Array(100)));
+  await clock.run(() => "blob" in arrivals, 60_000);
+  assert(arrivals.frame! < 1_000 + 2 ** 16 / 100 + 20, `the frame came at ${arrivals.frame} ms`);
+  assertAlmostEquals(arrivals.blob!, 2 ** 20 / 100 + 1 + 10, 20); // each of 16 pieces ends at a whole ms
 });
