@@ -2,8 +2,9 @@
  * Bytes that cross the hub's port, as measured by the hub: per node, direction and purpose; and for each token that crosses a
  * stage boundary.
  *
- * Messages count once, with their framing, when they arrive or are queued; blobs with their content. Out of scope: headers of
- * HTTP, beats of a link, what is sent again, and what nodes send each other.
+ * Messages count once, with their framing, when they arrive or are queued; blobs with the content that passed, when its request
+ * ends, also if it was broken off or refused. Out of scope: headers of HTTP, beats of a link, what TCP sends again, bodies that
+ * are refused unread, and what nodes send each other.
  */
 
 import { type ByteKind, byteKinds, noBytes } from "../../core/view/curves.ts";

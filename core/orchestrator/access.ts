@@ -15,7 +15,7 @@ import { changeBytes } from "../merge/shown_change.ts";
 import type { ParameterSource } from "../protocol/message.ts";
 import { sourcesOf } from "./audit/audit_requests.ts";
 import type { StageMerge } from "./merge/merge_state.ts";
-import type { OrchestratorState } from "./state.ts";
+import type { OrchestratorState, RoundSources } from "./state.ts";
 
 export interface BlobRead {
   readonly node: NodeId;
@@ -68,17 +68,26 @@ function isAskedAbout(state: OrchestratorState, { node, hash }: BlobRead): boole
   return change?.hash === hash || isParameters(sourcesOf(state, round)?.stages[stage]);
 }
 
+export interface MovedBlob extends BlobRead {
+  readonly way: "received" | "sent";
+  readonly blobBytes: number | null; // of the whole blob; null: an upload that did not announce it
+}
+
 /**
  * What a blob that crosses the hub's port is for: payloads and slices of a merge, or parameters, also those that audits read. An
- * upload is told by its time, or by its size if the miner is to show its parameters.
+ * upload is told by its time, or by its size if the miner is to show its parameters. A download may end after its round.
  */
 export function blobPurpose(
-  { sources, merge, members, audit, stageFloats }: OrchestratorState,
-  { node, hash, way, bytes }: { node: NodeId; hash: BlobHash; way: "received" | "sent"; bytes: number },
+  { sources, retired, merge, members, audit, stageFloats }: OrchestratorState,
+  { node, hash, way, blobBytes }: MovedBlob,
 ): "merge" | "parameters" {
   if (members.get(node)?.role === "validator") return "parameters";
-  if (way === "sent") return sources.stages.some((source) => isStart(source, hash)) ? "parameters" : "merge";
-  const isShown = audit.awaited.get(node)?.some(({ stage }) => bytes === changeBytes(stageFloats[stage] ?? 0)) ?? false;
+  if (way === "sent") {
+    const isOfRound = ({ stages }: RoundSources) => stages.some((source) => isStart(source, hash));
+    return [sources, ...retired].some(isOfRound) ? "parameters" : "merge";
+  }
+  const isShown = audit.awaited.get(node)?.some(({ stage }) => blobBytes === changeBytes(stageFloats[stage] ?? 0)) ??
+    false;
   return merge === null || isShown ? "parameters" : "merge";
 }
 

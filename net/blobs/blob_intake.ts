@@ -25,6 +25,8 @@ export interface BlobIntakeOptions {
 export interface IncomingBlob extends ArrivingUpload {
   readonly heldBytes: number; // of the blob, from earlier requests
   readonly announcedBytes: number; // of this request; 0: not announced
+  /** So many more bytes of the body have arrived, also of an upload that fails or is refused because of them. */
+  readonly arrived: (bytes: number) => void;
 }
 
 export class BlobIntake {
@@ -44,7 +46,10 @@ export class BlobIntake {
       const place = quota.reserve(node, heldBytes + announcedBytes);
       closers.push(place.close);
       place.arrived(heldBytes);
-      const slot = slots.open(blob, place.arrived);
+      const slot = slots.open(blob, (bytes) => {
+        blob.arrived(bytes);
+        place.arrived(bytes);
+      });
       closers.push(slot.close);
       const answer = await store(slot.source);
       if (answer.type === "stored") place.stored(answer.ref);

@@ -10,8 +10,10 @@
  *                                with `Upload-Complete: ?1` it is the last, then as PUT
  *
  * HEAD is like GET, without the body. Owns: status codes and headers. Every request passes the gate first (401, 403). Reading
- * a blob also requires a task that needs it; without one the answer is the same 403 for every name, stored or not. Out of
- * scope: storage, who may read what (injected). Errors are `{code, detail}` in JSON, for programs and people.
+ * a blob also requires a task that needs it; without one the answer is the same 403 for every name, stored or not. Every
+ * request reports once, at its end, what was read of its body or taken of its answer, however it ended; a body that is refused
+ * unread, as when the blob is known, counts nothing. Out of scope: storage, who may read what (injected). Errors are
+ * `{code, detail}` in JSON, for programs and people.
  */
 
 import { type Context, Hono } from "hono";
@@ -41,12 +43,13 @@ export interface ReadRequest {
 /** From the server's side. */
 export type Way = "received" | "sent";
 
-/** A blob's content, or a part of it, has crossed the socket. */
+/** A blob's content, or a part of it, has crossed the socket, whether the request succeeded or not. */
 export interface BlobMove {
   readonly node: NodeId;
   readonly hash: BlobHash;
   readonly way: Way;
-  readonly bytes: number;
+  readonly bytes: number; // more than 0
+  readonly blobBytes: number | null; // of the whole blob, as stored or else as announced; null: not announced
 }
 
 export interface BlobReadRoutesOptions {
@@ -128,29 +131,49 @@ export function blobRoutes(options: BlobRoutesOptions): Hono<Gated> {
 
 const hashIn = (context: BlobContext): BlobHash => blobHash(context.req.param("hash") ?? "");
 
-async function putBlob(context: BlobContext, { store, intake, onMoved }: BlobRoutesOptions): Promise<Response> {
+async function putBlob(context: BlobContext, options: BlobRoutesOptions): Promise<Response> {
+  const { store } = options;
   const hash = hashIn(context);
-  const body = context.req.raw.body;
+  const body = context.req.raw.body; // a stream that is first asked for after the body's end would never end
   const known = await store.find(hash);
   if (known !== null) {
     await body?.cancel();
     return context.json(known, 200);
   }
-  const incoming = { ...incomingOf(context, body), heldBytes: 0 };
-  const answer = await intake.receive(
-    incoming,
-    async (source) => ({ type: "stored", ref: await store.put(source, hash) }),
-  );
-  onMoved?.({ node: incoming.node, hash, way: "received", bytes: arrivedBytes(answer, 0) });
+  const answer = await receive(context, {
+    ...{ options, body, offset: 0, isLast: true },
+    store: async (source) => ({ type: "stored", ref: await store.put(source, hash) }),
+  });
   return answerUpload(context, { answer, offset: 0 });
 }
 
-function incomingOf(context: BlobContext, body: ByteStream | null): Omit<IncomingBlob, "heldBytes"> {
-  return {
-    node: context.get("node"),
-    announcedBytes: readCount(context.req.header("content-length")) ?? 0,
+interface Arrival {
+  readonly options: BlobRoutesOptions;
+  readonly body: ByteStream | null;
+  readonly offset: number; // of the body in its blob
+  readonly isLast: boolean; // the body ends the blob
+  readonly store: (source: ByteStream) => Promise<UploadAnswer>;
+}
+
+/** Passes the request's body to `store`, and reports what arrived of it. */
+async function receive(context: BlobContext, arrival: Arrival): Promise<UploadAnswer> {
+  const { options: { intake, onMoved }, body, offset, isLast, store } = arrival;
+  const node = context.get("node");
+  const announcedBytes = bodyBytes(context);
+  let blobBytes = isLast && announcedBytes !== null ? offset + announcedBytes : null;
+  let bytes = 0;
+  const incoming: IncomingBlob = {
+    ...{ node, heldBytes: offset, announcedBytes: announcedBytes ?? 0 },
     body: body ?? new Blob([]).stream(),
+    arrived: (more) => bytes += more,
   };
+  try {
+    const answer = await intake.receive(incoming, store);
+    if (answer.type === "stored") blobBytes = answer.ref.bytes;
+    return answer;
+  } finally {
+    if (bytes > 0) onMoved?.({ node, hash: hashIn(context), way: "received", bytes, blobBytes });
+  }
 }
 
 async function getUpload(context: BlobContext, { store, uploads }: BlobRoutesOptions): Promise<Response> {
@@ -162,7 +185,7 @@ async function getUpload(context: BlobContext, { store, uploads }: BlobRoutesOpt
 }
 
 async function patchBlob(context: BlobContext, options: BlobRoutesOptions): Promise<Response> {
-  const { store, uploads, intake, onMoved } = options;
+  const { store, uploads } = options;
   const hash = hashIn(context);
   const body = context.req.raw.body;
   const known = await store.find(hash);
@@ -175,21 +198,13 @@ async function patchBlob(context: BlobContext, options: BlobRoutesOptions): Prom
     await body?.cancel();
     return refuse(context, "Cannot accept an upload as 'Upload-Offset' must be a count of bytes");
   }
-  const incoming = { ...incomingOf(context, body), heldBytes: offset };
-  const bytes = readCount(context.req.header("content-length"));
   const isLast = context.req.header("upload-complete") === "?1";
-  const answer = await intake.receive(
-    incoming,
-    (source) => uploads.append({ hash, node: incoming.node }, { offset, bytes, isLast, source }),
-  );
-  onMoved?.({ node: incoming.node, hash, way: "received", bytes: arrivedBytes(answer, offset) });
+  const [key, bytes] = [{ hash, node: context.get("node") }, bodyBytes(context)];
+  const answer = await receive(context, {
+    ...{ options, body, offset, isLast },
+    store: (source) => uploads.append(key, { offset, bytes, isLast, source }),
+  });
   return answerUpload(context, { answer, offset });
-}
-
-/** Of an accepted part that began at `offset`. */
-function arrivedBytes(answer: UploadAnswer, offset: number): number {
-  if (answer.type === "stored") return answer.ref.bytes - offset;
-  return answer.type === "appended" ? answer.bytes - offset : 0;
 }
 
 function answerUpload(context: BlobContext, { answer, offset }: { answer: UploadAnswer; offset: number }): Response {
@@ -222,8 +237,9 @@ async function getLeaves(context: BlobContext, { store, onMoved }: BlobReadRoute
   const list = encodeLeaves(leaves);
   const headers = fileHeaders(list.length);
   headers.set("iota-blob-bytes", String(ref.bytes));
-  onMoved?.({ node: context.get("node"), hash: ref.hash, way: "sent", bytes: list.length });
-  return new Response(context.req.method === "HEAD" ? null : list, { headers });
+  if (context.req.method === "HEAD") return new Response(null, { headers });
+  const sending = { node: context.get("node"), ref, length: list.length, onMoved };
+  return new Response(reported(new Blob([list]).stream(), sending), { headers });
 }
 
 async function getBlob(context: BlobContext, { store, onMoved }: BlobReadRoutesOptions): Promise<Response> {
@@ -234,16 +250,54 @@ async function getBlob(context: BlobContext, { store, onMoved }: BlobReadRoutesO
     context.header("content-range", `bytes */${ref.bytes}`);
     return context.json({ code: "refused", detail: `Cannot read that range as the blob has ${ref.bytes} bytes` }, 416);
   }
-  const isWhole = range.end - range.start === ref.bytes;
-  const headers = fileHeaders(range.end - range.start);
+  const length = range.end - range.start;
+  const isWhole = length === ref.bytes;
+  const headers = fileHeaders(length);
   headers.set("accept-ranges", "bytes");
   headers.set("etag", `"${ref.hash}"`);
   if (!isWhole) headers.set("content-range", `bytes ${range.start}-${range.end - 1}/${ref.bytes}`);
-  const body = context.req.method === "HEAD" ? null : await store.open(ref.hash, isWhole ? undefined : range);
-  if (body !== null) {
-    onMoved?.({ node: context.get("node"), hash: ref.hash, way: "sent", bytes: range.end - range.start });
-  }
-  return new Response(body, { status: isWhole ? 200 : 206, headers });
+  const init = { status: isWhole ? 200 : 206, headers };
+  if (context.req.method === "HEAD") return new Response(null, init);
+  const body = await store.open(ref.hash, isWhole ? undefined : range);
+  return new Response(reported(body, { node: context.get("node"), ref, length, onMoved }), init);
+}
+
+interface Sending {
+  readonly node: NodeId;
+  readonly ref: BlobRef;
+  readonly length: number; // of the answer
+  readonly onMoved: BlobReadRoutesOptions["onMoved"] | undefined;
+}
+
+/** The same bytes; what the reader took of them is reported once, when they end, fail or are cancelled. */
+function reported(body: ByteStream, { node, ref, length, onMoved }: Sending): ByteStream {
+  if (onMoved === undefined) return body;
+  const reader = body.getReader();
+  let bytes = 0;
+  let isReported = false;
+  let isCancelled = false;
+  const report = () => {
+    if (!isReported && bytes > 0) onMoved({ node, hash: ref.hash, way: "sent", bytes, blobBytes: ref.bytes });
+    isReported = true;
+  };
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await reader.read().catch((error) => {
+        report();
+        throw error;
+      });
+      if (isCancelled) return; // what was read last goes nowhere
+      bytes += value?.length ?? 0;
+      if (done || bytes === length) report(); // a reader that has them all may never ask again
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    async cancel(reason) {
+      isCancelled = true;
+      report();
+      await reader.cancel(reason);
+    },
+  }, { highWaterMark: 0 });
 }
 
 function fileHeaders(bytes: number): Headers {
@@ -253,6 +307,9 @@ function fileHeaders(bytes: number): Headers {
     "cache-control": "private, immutable, max-age=31536000",
   });
 }
+
+/** As announced; null: it is not. */
+const bodyBytes = (context: BlobContext): number | null => readCount(context.req.header("content-length"));
 
 /** Null: no count of bytes. */
 function readCount(header: string | undefined): number | null {

@@ -1,6 +1,6 @@
 /** Payload codecs: what every record promises, hostile bytes, and the frozen bytes of each codec in the table. */
 
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals, assertStringIncludes } from "@std/assert";
 import { atOnce } from "../../../core/long_work.ts";
 import { averageSlices } from "../../../core/merge/average.ts";
 import { boundsText, isWithin, type PayloadCodec } from "../../../core/merge/payload/payload_codec.ts";
@@ -182,6 +182,19 @@ Deno.test("Payload codec float32: a payload is the values, its check and its mea
   assert(!ragged.ok);
   assertStringIncludes(ragged.fault.detail, "7 bytes");
 });
+
+for (const codec of [payloadCodecs.bf16, payloadCodecs.int8]) {
+  Deno.test(`Payload codec ${codec.name}: a sum keeps 32 bits of its largest term, also where large terms cancel`, () => {
+    const small = 2 ** -30; // of the largest: its last two bits of 32
+    const inputs = [1, -1, small].map((value) => ({
+      ...{ payload: encoded(codec, new Float32Array(64).fill(value)), weight: 1, scale: 1 },
+    }));
+    const result = atOnce(codec.average(inputs));
+    assert(result.ok);
+    const mean = atOnce(codec.decodeResult(result.value, 64))!;
+    for (const value of mean) assertAlmostEquals(value, small / 3, small / 6);
+  });
+}
 
 Deno.test("Payload codec int8: scales that are no number, or too large for the largest code, are refused at the right length", () => {
   const { int8 } = payloadCodecs;

@@ -3,10 +3,10 @@
  * several hands, and what a hostile wire may hold.
  */
 
-import { assert, assertEquals, assertLess } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals, assertLess } from "@std/assert";
 import { notFinite, scaleByte, scaleOf, zeroScale } from "../../../core/codec/row_scale.ts";
 import { noKey, roundingKey } from "../../../core/codec/rounding_key.ts";
-import { codesOffset, type CodesSpec, ScaledCodes, scaledCodes } from "../../../core/codec/scaled_codes.ts";
+import { codesOffset, type CodesSpec, draw, ScaledCodes, scaledCodes } from "../../../core/codec/scaled_codes.ts";
 import { prngOf } from "../../support/small_prng.ts";
 
 const patternOf = (value: number) => new Uint32Array(Float32Array.of(value).buffer)[0]!;
@@ -113,6 +113,38 @@ Deno.test("Codes: a value that stays between two codes is rounded anew for every
       expected += steps * share * (1 - share) * code ** 2; // of independent coins
     }
     assertLess(Math.abs(Math.sqrt(error / expected) - 1), 0.15, `${bits} bits`); // without a key 20 times as large
+  }
+});
+
+Deno.test("Codes: a value exactly on a code stays there, even if the lowest number is drawn", () => {
+  const most = 7; // of 4 bits
+  for (let code = 1; code < most; code++) {
+    let key = 0;
+    while (draw({ place: 1, scale: byteOf(1), code, key }) !== 0) key++;
+    for (const value of [code / most, -code / most]) {
+      const shape = { rows: 1, width: 2 };
+      const format = scaledCodes({ bits: 4, grid: "stochastic" });
+      const decoded = format.decode(format.encode(Float32Array.of(1, value), shape, key), shape);
+      assertAlmostEquals(decoded[1]!, value, 1e-6);
+    }
+  }
+});
+
+Deno.test("Codes: two honest results differ as much as stochastic rounding allows for, and not by far less", () => {
+  const below = prngOf(10);
+  const shape = { rows: 8192, width: 32 };
+  const values = Float32Array.from(
+    { length: shape.rows * shape.width },
+    (_, i) => i % shape.width === 0 ? 1 : below(2 ** 20) / 2 ** 19 - 1,
+  );
+  const others = values.map((value, i) => i % shape.width === 0 ? 1 : value + (below(2) === 0 ? 2.5e-5 : -2.5e-5));
+  for (const bits of [6, 7, 8]) {
+    const format = scaledCodes({ bits, grid: "stochastic" });
+    const [one, other] = [values, others].map((each) => format.decode(format.encode(each, shape, noKey), shape));
+    const squareSum = one!.reduce((sum, value, i) => sum + (value - other![i]!) ** 2, 0);
+    const { ofRow, valuesHit } = format.rounding;
+    const share = squareSum / (values.length * valuesHit * ofRow ** 2); // of what is allowed for, where 1 is a row's largest
+    assert(share < 1 && share > 1 / 3, `${bits} bits: ${share}`);
   }
 });
 

@@ -34,8 +34,8 @@ Deno.test("Traffic: bytes are booked by node, direction and purpose, and wires b
   traffic.sent({ node: alice, message: stop, segments: 0, bytes: 20 });
   traffic.sent({ node: bob, message: evaluate, segments: 2, bytes: 600 }); // a validator's
   const hash = blobHash("00".repeat(32));
-  traffic.moved({ node: bob, hash, way: "received", bytes: 300 }, "merge");
-  traffic.moved({ node: bob, hash, way: "sent", bytes: 4_000 }, "parameters");
+  traffic.moved({ node: bob, hash, way: "received", bytes: 300, blobBytes: 300 }, "merge");
+  traffic.moved({ node: bob, hash, way: "sent", bytes: 4_000, blobBytes: 9_000 }, "parameters");
   assertEquals([traffic.bytesPerToken("forward"), traffic.bytesPerToken("backward")], [100, 50]);
   assertEquals(traffic.nodes.get(alice), {
     received: { wires: 100 * tokens, merge: 0, parameters: 0, control: 0 },

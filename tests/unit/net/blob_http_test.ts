@@ -1,6 +1,7 @@
 /** Blobs over HTTP where the network is bad and callers are strangers: retries, resuming, signatures, status codes. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { blobHash } from "../../../core/ids.ts";
 import { MemoryBlobs } from "../../../net/blobs/blob_memory.ts";
 import { hashOf } from "../../../net/blobs/blob_hash.ts";
 import { type BlobStore, collect } from "../../../net/blobs/blobs.ts";
@@ -63,9 +64,68 @@ Deno.test("HTTP blobs: what crosses the socket is told with its node and directi
   };
   await request(world.authorize({ signer: testSigner(77) })); // a stranger
   const node = world.node.address;
-  const told = world.moves.map(({ way, bytes, ...move }) => [way, bytes, move.node === node && move.hash === ref.hash]);
-  assertEquals(told.filter(([, bytes]) => bytes === 5_000), [["received", 5_000, true], ["sent", 5_000, true]]);
-  assertEquals(told.every(([, , isOurs]) => isOurs), true);
+  const told = { node, hash: ref.hash, bytes: 5_000, blobBytes: 5_000 };
+  assertEquals(world.moves, [{ ...told, way: "received" }, { ...told, way: "sent" }]);
+});
+
+/** A signed request, without a client that tries again. */
+function ask(
+  world: BlobWorld,
+  target: string,
+  init: RequestInit & { method: string; duplex?: "half" },
+): Promise<Response> {
+  const hash = target.split("/")[2]!;
+  const bodyHash = init.method === "PUT" || init.method === "PATCH" ? blobHash(hash) : emptyBodyHash;
+  const signed = world.authorize()({ method: init.method, target, bodyHash });
+  const headers = { ...init.headers as Record<string, string>, ...signed };
+  return Promise.resolve(world.app.request(target, { ...init, headers }));
+}
+
+Deno.test("HTTP blobs: of an upload that fails, what arrived is told once, and the size that it announced", async () => {
+  const world = createWorld();
+  const bytes = patterned(5_000, 9);
+  const told = { node: world.node.address, hash: hashOf(bytes), way: "received" as const };
+  const target = `/blobs/${hashOf(bytes)}`;
+  const put = async (body: BodyInit, announced = 5_000) => {
+    world.forget();
+    const headers = { "content-length": `${announced}` };
+    const { status } = await ask(world, target, { method: "PUT", body, headers, duplex: "half" });
+    return [status, world.moves];
+  };
+  const broken = cutAfter(new Response(bytes.slice()), 2_000).body!;
+  assertEquals(await put(broken), [408, [{ ...told, bytes: 2_000, blobBytes: 5_000 }]]);
+  assertEquals(await put(patterned(5_000, 8)), [422, [{ ...told, bytes: 5_000, blobBytes: 5_000 }]]);
+  assertEquals(await put(bytes, 1_000_001), [413, []], "refused unread");
+  assertEquals(await put(new Uint8Array(1_000_001), 9), [413, [{ ...told, bytes: 1_000_001, blobBytes: 9 }]]);
+  assertEquals(await put(bytes), [201, [{ ...told, bytes: 5_000, blobBytes: 5_000 }]]);
+  assertEquals(await put(bytes), [200, []], "known, so not read");
+  assertEquals([world.errors, world.slots.usage()], [[], 0]);
+});
+
+Deno.test("HTTP blobs: of a download, what was taken is told at its end or when it is cancelled, of HEAD nothing", async () => {
+  const world = createWorld();
+  const { hash, bytes } = await world.client().put(patterned(900_000, 1));
+  const told = { node: world.node.address, hash, way: "sent" as const, blobBytes: bytes };
+  const get = async (target = `/blobs/${hash}`, range = "bytes=0-") => {
+    world.forget();
+    return (await ask(world, target, { method: "GET", headers: { range } })).body!;
+  };
+  const reader = (await get()).getReader();
+  let taken = 0;
+  while (taken < 300_000) taken += (await reader.read()).value!.length;
+  assertEquals(world.moves, []);
+  await reader.cancel();
+  assert(taken < bytes);
+  assertEquals(world.moves, [{ ...told, bytes: taken }]);
+  await (await get()).cancel();
+  assertEquals(world.moves, [], "nothing was taken");
+  await collect(await get(undefined, "bytes=5-1004"), 1_000);
+  assertEquals(world.moves, [{ ...told, bytes: 1_000 }]);
+  await collect(await get(`/blobs/${hash}/leaves`), 32);
+  assertEquals(world.moves, [{ ...told, bytes: 32 }]);
+  world.forget();
+  for (const target of [`/blobs/${hash}`, `/blobs/${hash}/leaves`]) await ask(world, target, { method: "HEAD" });
+  assertEquals(world.moves, []);
 });
 
 Deno.test("HTTP blobs: a download resumes where the connection dropped", async () => {

@@ -68,6 +68,15 @@ Deno.test("Uploads: cut anywhere, they go on where they stopped, and nothing hal
   }
 });
 
+Deno.test("Uploads: what arrived of broken parts is told, each byte once, and the blob's size with the last part", () =>
+  withWorld(async (world) => {
+    world.cuts = [null, 700_000, 0, null, 100_000];
+    await world.client().put(bytes);
+    const parts = [2_000_000, 700_000, 2_000_000, 100_000].map((count) => ["received", count, null]);
+    const told = world.world.moves.map(({ way, bytes, blobBytes }) => [way, bytes, blobBytes]);
+    assertEquals(told, [...parts, ["received", 200_000, bytes.length]]);
+  }));
+
 Deno.test("Uploads: a hub that restarts in the middle continues from its disk", () =>
   withWorld(async (world) => {
     world.cuts = [null, 900_000];
@@ -264,5 +273,7 @@ Deno.test("Uploads: over a real connection that is destroyed in the middle", () 
     socket.close();
     assertEquals(await world.world.client({ url: listener.url, uploadChunkBytes: 2_000_000 }).put(bytes), ref);
     assertEquals(await world.store.get(ref.hash), bytes);
+    const told = world.world.moves.reduce((sum, move) => sum + move.bytes, 0);
+    assertEquals(told, bytes.length, "what arrived before the end counts, and is not sent again");
     await listener.close();
   }));
