@@ -100,6 +100,7 @@ function resumeMerge(
   const effects: OrchestratorEffect[] = [];
   for (const merge of state.merge?.stages ?? []) {
     merge.deadlineMs = merge.hasQuorum ? nowMs + Math.max(mergeGraceMs, returnMs) : backMs + mergePhaseMs;
+    merge.phaseStartedMs = backMs; // the time without a hub was no replica's
     effects.push(...openRequests(state, { merge, reducer: "hub" }));
     if (merge.mend === "looking") effects.push(lookEffect(state, merge));
   }

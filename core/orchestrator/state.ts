@@ -115,7 +115,7 @@ export interface RoundReport {
  * Of the state's shape and of what the machine makes of an event: a journal of another one cannot be replayed. A test fails when
  * the shape changes without it.
  */
-export const stateVersion = 21;
+export const stateVersion = 22;
 
 export type Phase = "gathering" | "training" | "merging" | "closing" | "finished";
 

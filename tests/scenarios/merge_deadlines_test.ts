@@ -6,7 +6,8 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
 import { noteWithheld } from "../../core/orchestrator/members/blame.ts";
-import { payloadSlice } from "../../core/orchestrator/merge/merge_state.ts";
+import { vectorBytes } from "../../core/model/vector_bytes.ts";
+import { payloadSlice, type StageMerge } from "../../core/orchestrator/merge/merge_state.ts";
 import { commit, merging, reduceAll, stageOf } from "../support/swarm/scripted_merge.ts";
 import type { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 
@@ -66,6 +67,21 @@ Deno.test("Merge: replicas one of which made others wait before, or has no link,
   gone.hub.step({ type: "nodeDisconnected", node: gone.nodes[0]! });
   gone.hub.wait(4_000);
   assertEquals([gone.hub.count("warning"), late(gone.hub).length > 0], [0, true]);
+});
+
+Deno.test("Merge: the replicas of one stage are not waited for longer than four times what another stage took", () => {
+  for (const [otherMs, waits] of [[10_000, 0], [20_000, 1], [50_000, 3]] as const) {
+    const { hub } = merging(2);
+    const own = stageOf(hub);
+    const other: StageMerge = {
+      ...{ ...own, phase: "agreed", owing: new Map() },
+      agreed: { parameters: hub.blob(vectorBytes(hub.state.stageFloats[0]!)), momentum: null },
+      phaseStartedMs: own.phaseStartedMs + otherMs,
+    };
+    (hub.state.merge!.stages as StageMerge[]).push(other);
+    for (let s = 0; s < 250 && late(hub).length === 0; s++) hub.wait(1_000);
+    assertEquals(hub.count("warning"), waits, `${otherMs}`);
+  }
 });
 
 Deno.test("Merge: two of three that did little of the work are no quorum", () => {

@@ -2,6 +2,7 @@
 
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { type NodeId, nodeId } from "../../core/ids.ts";
+import { reachOf } from "../../core/merge/residual_reach.ts";
 import type { StageMerge } from "../../core/orchestrator/merge/merge_state.ts";
 import type { PayloadCodecName } from "../../core/merge/payload/payload_codec_names.ts";
 import { weighPayloads } from "../../core/orchestrator/merge/payloads/payload_check.ts";
@@ -12,10 +13,12 @@ const usual = 0.35;
 /** Weighs payloads of these lengths in stage 0; `elsewhere`: of the other stage's last rounds. Returns scale and suspicion. */
 function weighed(
   lengths: Readonly<Record<string, number>>,
-  { elsewhere, past = usual, payload = "float32" }: {
+  { elsewhere, past = usual, payload = "float32", rounds = 3, reach = 1 }: {
     elsewhere: number;
     past?: number;
     payload?: PayloadCodecName;
+    rounds?: number; // that came before
+    reach?: number; // of the newest of them, in this round's
   },
 ) {
   const { state } = new ScriptedOrchestrator({
@@ -26,7 +29,8 @@ function weighed(
   });
   const norms = [past, elsewhere];
   for (const [stage, { payloadNorms }] of state.scales.stages.entries()) {
-    payloadNorms.push(...Array.from({ length: 3 }, () => norms[stage]!));
+    payloadNorms.push(...Array.from({ length: rounds }, () => norms[stage]!));
+    state.scales.stages[stage]!.payloadReach = reach * reachOf(state);
   }
   const nodes = Object.keys(lengths).map(nodeId);
   const of = (value: (node: NodeId) => number) => new Map(nodes.map((node) => [node, value(node)]));
@@ -70,4 +74,16 @@ Deno.test("Payload lengths: where sparse payloads may be 20 times as long, one o
   const three = weighed({ honest: usual, a: 20 * usual, b: 20 * usual }, sparse);
   for (const name of ["a", "b"]) assert(three(name).scale * 20 < 4, name);
   assertEquals(three("honest").isSuspect, false);
+});
+
+Deno.test("Payload lengths: sparse payloads of a first round, or of one with smaller rates than the last, count in full", () => {
+  const sparse = { payload: "sparse" } as const;
+  const both = (options: Parameters<typeof weighed>[1], long: number) => {
+    const of = weighed({ a: long, b: long }, { ...sparse, ...options });
+    return [of("a"), of("b")];
+  };
+  const whole = { scale: 1, isSuspect: false };
+  assertEquals(both({ elsewhere: 0.01 * usual, rounds: 1 }, usual), [whole, whole], "beside a short stage");
+  assertEquals(both({ elsewhere: usual, reach: 10 }, 10 * usual), [whole, whole], "as long in a tenth of the reach");
+  assert(both({ elsewhere: usual }, 10 * usual)[0]!.scale < 0.5, "as long in the same reach");
 });

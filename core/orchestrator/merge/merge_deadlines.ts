@@ -15,6 +15,7 @@ import { type OrchestratorEffect, record } from "../event.ts";
 import { isReduced, type StageMerge } from "./merge_state.ts";
 import { dropParticipants, dropWeight } from "./participants.ts";
 import { replaceReducer } from "./reducers.ts";
+import { largestOf } from "../step/scale_book.ts";
 import type { OrchestratorState } from "../state.ts";
 
 /** Once a quorum has answered, the phase waits only for the grace period. */
@@ -66,6 +67,7 @@ export function endLateAnswers(state: OrchestratorState, nowMs: number): Orchest
 }
 
 const mostPhases = 4; // that a stage waits for, as long as none of its replicas has answered
+const mostBeside = 4; // times what another stage took, or the owner of a whole stage could delay every merge by that
 
 /**
  * None of the stage's replicas has answered: then the limit is too short for their links, and going on without all of them would
@@ -75,10 +77,22 @@ function isSlowForAll(state: OrchestratorState, { merge, nowMs }: { merge: Stage
   const { phase, owing, payloads, checking, applied, phaseStartedMs } = merge;
   const hasAnswer = phase === "committing" ? payloads.size + checking.size > 0 : applied.size > 0;
   if (phase === "reducing" || phase === "agreed" || hasAnswer) return false;
-  if (nowMs - phaseStartedMs >= (mostPhases - 1 / 2) * state.config.limits.mergePhaseMs) return false;
+  const { mergePhaseMs } = state.config.limits;
+  const mostMs = Math.min((mostPhases - 1 / 2) * mergePhaseMs, mostBeside * slowestBeside(state, { merge, nowMs }));
+  if (nowMs - phaseStartedMs >= mostMs) return false;
   return [...owing.keys()].every((node) =>
     state.members.get(node)?.graceUntilMs === null && !isUnreliable(state, { node, duty: phase })
   );
+}
+
+/** How long another stage has taken since this one's phase began, until now or until it went on itself; Infinity: there is none. */
+function slowestBeside(state: OrchestratorState, { merge, nowMs }: { merge: StageMerge; nowMs: number }): number {
+  const { phase, phaseStartedMs } = merge;
+  const lasted = (state.merge?.stages ?? []).flatMap((other) => {
+    if (other === merge) return [];
+    return Math.max(0, (other.phase === phase ? nowMs : other.phaseStartedMs) - phaseStartedMs);
+  });
+  return largestOf(lasted) ?? Infinity;
 }
 
 function waitOn(state: OrchestratorState, { merge, nowMs }: { merge: StageMerge; nowMs: number }): OrchestratorEffect {

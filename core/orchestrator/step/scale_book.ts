@@ -21,6 +21,7 @@ export interface StageScales {
   readonly wires: { readonly forward: NotedWire[]; readonly backward: NotedWire[] }; // of accepted results
   readonly gradientSquares: number[]; // of closed steps: the reference of each
   readonly payloadNorms: number[]; // of merged rounds: the reference of each, as a share of the longest step
+  payloadReach: number; // sum of learning rates that the newest is a share of; 0 before the first
 }
 
 export interface ScaleBook {
@@ -34,7 +35,10 @@ const stepsRemembered = 16;
 const roundsRemembered = 8;
 
 export function openScaleBook(stages: number): ScaleBook {
-  const none = (): StageScales => ({ wires: { forward: [], backward: [] }, gradientSquares: [], payloadNorms: [] });
+  const none = (): StageScales => ({
+    wires: { forward: [], backward: [] },
+    ...{ gradientSquares: [], payloadNorms: [], payloadReach: 0 },
+  });
   return { stages: Array.from({ length: stages }, none), failedBy: new Map() };
 }
 
@@ -97,8 +101,9 @@ export function noteGradient(scales: StageScales, square: number): void {
   remember(scales.gradientSquares, { value: square, most: stepsRemembered });
 }
 
-export function notePayload(scales: StageScales, norm: number): void {
-  remember(scales.payloadNorms, { value: norm, most: roundsRemembered });
+export function notePayload(scales: StageScales, { middle, reach }: { middle: number; reach: number }): void {
+  remember(scales.payloadNorms, { value: middle, most: roundsRemembered });
+  scales.payloadReach = reach;
 }
 
 function remember<T extends number | NotedWire>(window: T[], { value, most }: { value: T; most: number }): void {

@@ -31,6 +31,7 @@ import { countPayloads, type WeighedPayload } from "./payload_weights.ts";
 import { owe } from "../owing.ts";
 import { dropWeight, withdrawPayload } from "../participants.ts";
 import { type LongestWay, longestWay } from "../../../train/longest_way.ts";
+import { learningRateAt } from "../../../train/schedule.ts";
 import { lowerMedian } from "../../../lower_median.ts";
 import { largestOf, notePayload } from "../../step/scale_book.ts";
 import type { OrchestratorState } from "../../state.ts";
@@ -99,16 +100,20 @@ export function onPayloadChecked(
   return effects;
 }
 
-/** Left out and unpaid. Who has no more tasks than a step has may have taken one step only, at a rate of zero: no fault then. */
+/**
+ * Left out and unpaid. No fault of one that has no more tasks than a step has, where the round's last step had a rate of zero: it
+ * may have taken this one alone.
+ */
 function refuseZero(
   state: OrchestratorState,
   { merge, node }: { merge: StageMerge; node: NodeId },
 ): OrchestratorEffect[] {
-  const { config, round, step, roundFirstStep } = state;
-  const mayBeOneStep = step - roundFirstStep > 1 && (merge.weights.get(node) ?? 0) <= config.train.microbatchesPerStep;
+  const { config: { train }, round, step } = state;
+  const mayBeLastStep = learningRateAt({ config: train, step: step - 1 }) === 0 &&
+    (merge.weights.get(node) ?? 0) <= train.microbatchesPerStep;
   withdrawPayload(merge, node);
   state.roundUnits.delete(node);
-  if (mayBeOneStep) return [];
+  if (mayBeLastStep) return [];
   const detail = `Cannot merge a payload of round ${round} as it must hold what the round's steps changed: it is zero`;
   return blame(state, { node, fault: fault("badNumbers", detail) });
 }
@@ -182,7 +187,9 @@ function weighedPayloads(state: OrchestratorState, merge: StageMerge): WeighedPa
 /** Notes the lengths of merged payloads, once a round. */
 export function noteLengths(state: OrchestratorState, merge: StageMerge): void {
   const middle = lowerMedian([...merge.lengths.values()]);
-  if (middle !== null) notePayload(present(state.scales.stages[merge.stage], "every stage has scales"), middle);
+  if (middle !== null) {
+    notePayload(present(state.scales.stages[merge.stage], "every stage has scales"), { middle, reach: reachOf(state) });
+  }
 }
 
 interface Reference {
@@ -214,16 +221,26 @@ function referenceOf(state: OrchestratorState, merge: StageMerge): Reference {
 }
 
 /**
- * What the stage's payloads may make the reference: a few times its last rounds', or the longest other stage's. Infinite without
- * other stages, as the past may be one of short payloads.
+ * What the stage's payloads may make the reference: a few times what its own last rounds' or the longest other stage's were.
+ * Infinite before there are such rounds, and without other stages, as the past may be one of short payloads.
  */
 function mostUsual(
   state: OrchestratorState,
   { merge, honestLength }: { merge: StageMerge; honestLength: number },
 ): number {
+  const past = pastOf(state, merge);
   const elsewhere = largestOf([...middlesOfOthers(state, merge), ...middlesNow(state, merge)]);
-  const known = elsewhere === null ? Infinity : Math.max(elsewhere, pastOf(state, merge) ?? 0);
-  return Math.min(honestLength, mostWeighed * known);
+  if (past === null || elsewhere === null) return honestLength;
+  return Math.min(honestLength, mostWeighed * Math.max(elsewhere, past) * shrunkReach(state, merge));
+}
+
+/**
+ * How many times the newest round's reach was this one's, at least 1. A payload with a residual stays as long when rates fall or a
+ * round is short, and is then a larger share of the reach.
+ */
+function shrunkReach(state: OrchestratorState, { stage }: StageMerge): number {
+  const { payloadReach } = present(state.scales.stages[stage], "every stage has scales");
+  return Math.max(1, payloadReach / reachOf(state));
 }
 
 /** Of two payloads neither is a majority: a short payload, or a history of short ones, must not reduce an honest one's weight. */
