@@ -6,6 +6,7 @@
 import type { RunConfig } from "../../core/config/config.ts";
 import { isMeasured, longestRound, mergeShareOf } from "../../core/config/round_length.ts";
 import { codecs } from "../../core/codec/codecs.ts";
+import { defaultPayloadCodec, densities } from "../../core/merge/payload/payload_codec_names.ts";
 import type { WireSpec } from "../../core/codec/wire.ts";
 import { modelParameters } from "../../core/model/shape.ts";
 import { wireAt, wiresOfRun } from "../../core/model/boundaries.ts";
@@ -28,7 +29,9 @@ export function describeRun(config: RunConfig): string[] {
     `run    ${plural(pipeline.stages, "stage")} with ${plural(config.swarm.replicas, "miner")}${
       pipeline.stages === 1 ? "" : " each"
     }, ${codecsText(config)}; ${train.steps} steps of ` +
-    `${batch.reduce((a, b) => a * b)} tokens (${batch.join(" x ")}), merge ${intervalText(train)}; ` +
+    `${batch.reduce((a, b) => a * b)} tokens (${batch.join(" x ")}), merge ${intervalText(train)}, ${
+      payloadText(outer)
+    } payloads; ` +
     `learning rate ${train.learningRate}, outer ${outer.learningRate} with momentum ${outer.momentum}, seed ${config.seed}`,
   ];
 }
@@ -53,6 +56,10 @@ const intervalText = (train: RunConfig["train"]): string =>
       longestRound(train)
     }`
     : `every ${train.stepsPerRound}`;
+
+function payloadText({ payload = defaultPayloadCodec, density = densities.default }: RunConfig["outer"]): string {
+  return payload === "sparse" ? `sparse (1/${decimal(1 / density)})` : payload;
+}
 
 export function describeText({ corpus, tokens, bytesPerToken, unigramEntropy }: TextFacts): string {
   return `text   ${corpus}: ${tokens} training tokens of ${bytesPerToken.toFixed(2)} bytes; ` +

@@ -52,7 +52,7 @@ export function roundBytes(config: RunConfig, specs: readonly StageSpec[]): Roun
     return {
       wires: { received: tasks * ofTask.received, sent: tasks * ofTask.sent },
       merge: mergeBytes(config, { stageFloats, stage: spec.index, perValue }),
-      shown: validate.statesPerRound * changeBytes(floats),
+      shown: swarm.validators === 0 ? 0 : validate.statesPerRound * changeBytes(floats),
       flops: tokens * stageFlopsPerToken(spec).training,
     };
   });

@@ -2,9 +2,9 @@
  * The key of the random numbers with which a stage rounds the gradient that it sends back: a hash of the wire it was computed
  * for.
  *
- * That wire is another for every microbatch, so no value is rounded in the same way for many steps; and everybody who repeats the
- * task has its very bytes, so nothing has to be agreed or sent. Who makes the wire could choose its dice, which moves each value
- * by less than a code and none for certain. Pure.
+ * That wire differs for every microbatch, so no value is rounded in the same way for many steps; and everybody who repeats the
+ * task has its very bytes, so nothing has to be agreed or sent. Whoever makes the wire could choose the dice, which move a value
+ * by less than a code. Pure.
  */
 
 /** For wires that are not rounded at random. */

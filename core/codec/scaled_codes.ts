@@ -10,7 +10,7 @@
  *                 bias over the values of a wire, as a gradient must be (QSGD, arXiv 1610.02132)
  *
  * Codes are stored with 2^(bits - 1) added. Only the stochastic grid has an undefined one, 0. The random numbers are a hash of
- * the value's place, its row's scale, the code below it and a key that is another for every microbatch (rounding_key.ts), so a
+ * the value's place, its row's scale, the code below it and a key that differs for every microbatch (rounding_key.ts), so a
  * value that stays between two codes for many steps is rounded anew in each.
  *
  * A magnitude becomes a code by one float32 product and truncation, so every machine makes the same codes of the same values:

@@ -1,6 +1,6 @@
 /**
  * Wires of any codec between device and host, without kernels: the values cross, and the host encodes and decodes them with the
- * codec's CPU code. Works for every codec, and is the place to start with a new one.
+ * codec's CPU code. Works for every codec that does not round at random, and is the place to start with a new one.
  */
 
 import { decodeWire, encodeWire } from "../../core/codec/wire.ts";

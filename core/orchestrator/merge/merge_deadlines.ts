@@ -55,8 +55,9 @@ export function endLateAnswers(state: OrchestratorState, nowMs: number): Orchest
     shortenForUnreliable(state, { merge, nowMs });
     const dueMs = answersDueMs(merge);
     if (dueMs === null || dueMs > nowMs) continue;
-    if (isSlowForAll(state, { merge, nowMs })) {
-      effects.push(waitOn(state, { merge, nowMs }));
+    const longerMs = longerDueMs(state, { merge, nowMs });
+    if (longerMs !== null) {
+      effects.push(waitOn(state, { merge, dueMs: longerMs }));
       continue;
     }
     for (const node of [...merge.owing.keys()]) effects.push(...goOnWithout(state, { merge, node, nowMs }));
@@ -71,33 +72,41 @@ const mostBeside = 4; // times what another stage took, or the owner of a whole 
 
 /**
  * None of the stage's replicas has answered: then the limit is too short for their links, and going on without all of them would
- * lose the round and each one after it. Not where one of them made others wait before, or has no link.
+ * lose the round and each one after it. Not where one of them made others wait before, or has no link. Until when they are waited
+ * for; null: no longer.
  */
-function isSlowForAll(state: OrchestratorState, { merge, nowMs }: { merge: StageMerge; nowMs: number }): boolean {
+function longerDueMs(state: OrchestratorState, { merge, nowMs }: { merge: StageMerge; nowMs: number }): number | null {
   const { phase, owing, payloads, checking, applied, phaseStartedMs } = merge;
-  const hasAnswer = phase === "committing" ? payloads.size + checking.size > 0 : applied.size > 0;
-  if (phase === "reducing" || phase === "agreed" || hasAnswer) return false;
+  if (phase !== "committing" && phase !== "applying") return null;
+  if (phase === "committing" ? payloads.size + checking.size > 0 : applied.size > 0) return null;
+  for (const node of owing.keys()) {
+    if (state.members.get(node)?.graceUntilMs !== null || isUnreliable(state, { node, duty: phase })) return null;
+  }
   const { mergePhaseMs } = state.config.limits;
-  const mostMs = Math.min((mostPhases - 1 / 2) * mergePhaseMs, mostBeside * slowestBeside(state, { merge, nowMs }));
-  if (nowMs - phaseStartedMs >= mostMs) return false;
-  return [...owing.keys()].every((node) =>
-    state.members.get(node)?.graceUntilMs === null && !isUnreliable(state, { node, duty: phase })
-  );
+  const mostMs = Math.min(mostPhases * mergePhaseMs, mostBeside * slowestBeside(state, { merge, phase, nowMs }));
+  const dueMs = Math.min(nowMs + mergePhaseMs, phaseStartedMs + mostMs);
+  return dueMs > nowMs ? dueMs : null;
 }
 
-/** How long another stage has taken since this one's phase began, until now or until it went on itself; Infinity: there is none. */
-function slowestBeside(state: OrchestratorState, { merge, nowMs }: { merge: StageMerge; nowMs: number }): number {
-  const { phase, phaseStartedMs } = merge;
+/** How long another stage has taken for the phase, or has been in it until now; Infinity: none has come to it. */
+function slowestBeside(
+  state: OrchestratorState,
+  { merge, phase, nowMs }: { merge: StageMerge; phase: "committing" | "applying"; nowMs: number },
+): number {
   const lasted = (state.merge?.stages ?? []).flatMap((other) => {
     if (other === merge) return [];
-    return Math.max(0, (other.phase === phase ? nowMs : other.phaseStartedMs) - phaseStartedMs);
+    if (other.phase === phase) return nowMs - other.phaseStartedMs;
+    return (phase === "committing" ? other.committedInMs : other.appliedInMs) ?? [];
   });
   return largestOf(lasted) ?? Infinity;
 }
 
-function waitOn(state: OrchestratorState, { merge, nowMs }: { merge: StageMerge; nowMs: number }): OrchestratorEffect {
+function waitOn(
+  state: OrchestratorState,
+  { merge, dueMs }: { merge: StageMerge; dueMs: number },
+): OrchestratorEffect {
   const { mergePhaseMs } = state.config.limits;
-  merge.deadlineMs = nowMs + mergePhaseMs;
+  merge.deadlineMs = dueMs;
   const late = merge.phase === "committing" ? "sent its payload" : "loaded the result";
   const text = `The merge of stage ${merge.stage} waits on, as each phase may take limits.mergePhaseMs ` +
     `(${

@@ -11,6 +11,9 @@ export function enter(
   options: { merge: StageMerge; phase: MergePhase; nowMs: number },
 ): OrchestratorEffect {
   const { merge, phase, nowMs } = options;
+  const lastedMs = nowMs - merge.phaseStartedMs;
+  if (merge.phase === "committing") merge.committedInMs = lastedMs;
+  if (merge.phase === "applying") merge.appliedInMs = lastedMs;
   merge.phase = phase;
   merge.owing.clear();
   merge.unjudged.length = 0;

@@ -128,6 +128,8 @@ export interface StageMerge {
   refereed: MergedStage | null;
   agreed: MergedStage | null;
   phaseStartedMs: number;
+  committedInMs: number | null; // how long that phase took; null: not over
+  appliedInMs: number | null;
   deadlineMs: number;
   hasQuorum: boolean; // of this phase: the others have only the grace left
   wholeWeight: number; // sum of `weights`

@@ -99,6 +99,7 @@ function openStage(state: OrchestratorState, options: { stage: StageIndex; nowMs
     refereed: null,
     agreed: null,
     phaseStartedMs: options.nowMs,
+    ...{ committedInMs: null, appliedInMs: null },
     deadlineMs: options.nowMs + state.config.limits.mergePhaseMs,
     hasQuorum: false,
     wholeWeight: counted.reduce((sum, weight) => sum + weight, 0),

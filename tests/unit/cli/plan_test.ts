@@ -55,6 +55,11 @@ Deno.test("Plan: a round's bytes and the links for them, of the payloads that th
   assertLess(dense.linkMbitPerTflops, dense.trainingMbitPerTflops);
 });
 
+Deno.test("Plan: the run's line names the payloads of merges, and how dense sparse ones are", async () => {
+  assertMatch((await plan("--size small")).stdout, /, int8 payloads; learning rate/);
+  assertMatch((await plan("--size small --merge sparse")).stdout, /, sparse \(1\/64\) payloads; learning rate/);
+});
+
 Deno.test("Plan: what does not fit is refused with numbers and changes that fit", async () => {
   const { code, stdout } = await plan("--size 8b --stages 8 --memory 16GiB");
   assertEquals(code, 1);

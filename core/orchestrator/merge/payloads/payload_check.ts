@@ -8,9 +8,8 @@
  * out, unpaid and blamed. A payload longer than its peers and the stage's last rounds is scaled down, to their median if it is
  * far longer: it stays in the merge and keeps its pay, because the peers may be the liars. For the same reason nobody is a
  * suspect for a length that is usual in the other stages, or where neither a majority nor another stage says what is usual; and
- * peers that make almost no progress beside those stages are no reference at all. Nor is a length a reference that nothing else
- * is near: the stage's last rounds and the other stages bound how long payloads of one that grows from round to round, or of a
- * majority of liars, may be. Shapes and directions: payload_weights.ts.
+ * peers that make almost no progress beside those stages are no reference at all. What the stage's last rounds and the other
+ * stages were bounds the reference, or a majority of liars could raise it. Shapes and directions: payload_weights.ts.
  */
 
 import { present } from "../../../assert.ts";
@@ -231,7 +230,8 @@ function mostUsual(
   const past = pastOf(state, merge);
   const elsewhere = largestOf([...middlesOfOthers(state, merge), ...middlesNow(state, merge)]);
   if (past === null || elsewhere === null) return honestLength;
-  return Math.min(honestLength, mostWeighed * Math.max(elsewhere, past) * shrunkReach(state, merge));
+  const known = Math.max(elsewhere, past);
+  return known === 0 ? honestLength : Math.min(honestLength, mostWeighed * known * shrunkReach(state, merge));
 }
 
 /**

@@ -15,8 +15,8 @@
  * Honest payloads of small models (tests/bench/LOG.md): at most 1.5 times the middle in a tensor and 1.3 in a longest row or
  * column (sparse: 1.95). Being left out is no punishment: the pay stays, and nobody is a suspect, as half of the replicas can give
  * their own payloads a shape that makes the others' odd. Of two payloads neither is a majority: nothing is done. Cf. the robust
- * rules in Karimireddy et al., arXiv 2012.10333. Out of scope: bounds that hold for any payload by itself (payload_check.ts), and the weight of work
- * (core/merge/average.ts).
+ * rules in Karimireddy et al., arXiv 2012.10333. Out of scope: bounds that hold for any payload by itself (payload_check.ts),
+ * and the weight of work (core/merge/average.ts).
  */
 
 import type { NodeId } from "../../../ids.ts";
