@@ -255,7 +255,7 @@ export class CpuOps implements StageOps {
   }
 
   codesDecode({ values, bytes, ...call }: CodesOperands): CpuDispatch[] {
-    const job = codesJob("codesDecode", { ...call, values: values.offset, bytes: bytes.offset, key: 0 });
+    const job = codesJob("codesDecode", { ...call, values: values.offset, bytes: bytes.offset });
     return [jobDispatch(this.#team, "codes decode", job)];
   }
 

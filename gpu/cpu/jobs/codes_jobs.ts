@@ -11,12 +11,12 @@ interface CodesCall {
   readonly shape: WireShape;
   readonly values: number; // addresses
   readonly bytes: number;
-  readonly key: number; // of one word; not read by a decode
+  readonly key?: number; // of one word, for an encode
 }
 
 export function codesJob(
   operation: "codesEncode" | "codesDecode",
-  { codes: { bits, grid }, shape: { rows, width }, values, bytes, key }: CodesCall,
+  { codes: { bits, grid }, shape: { rows, width }, values, bytes, key = 0 }: CodesCall,
 ): Job {
   return {
     operation,
@@ -26,7 +26,7 @@ export function codesJob(
   };
 }
 
-function prepared({ memory }: Hand, [values, bytes, rows, width, bits, grid, key]: readonly number[]) {
+function prepared({ memory }: Hand, [values, bytes, rows, width, bits, grid]: readonly number[]) {
   const shape: WireShape = { rows: rows!, width: width! };
   const codes = new ScaledCodes({ bits: bits!, grid: grids[grid!]! });
   return {
@@ -34,14 +34,13 @@ function prepared({ memory }: Hand, [values, bytes, rows, width, bits, grid, key
     shape,
     values: new Float32Array(memory.buffer, values!, shape.rows * shape.width),
     bytes: new Uint8Array(memory.buffer, bytes!, codesLength(codes.spec, shape)),
-    keyWord: new Uint32Array(memory.buffer, key!, 1),
     rowsOf: (from: number, to: number) => ({ from: from * rowsOfWords, to: Math.min(shape.rows, to * rowsOfWords) }),
   };
 }
 
 export const runCodesEncode: Operation = (hand, numbers) => {
-  const { codes, shape, values, bytes, keyWord, rowsOf } = prepared(hand, numbers);
-  const key = keyWord[0]!;
+  const { codes, shape, values, bytes, rowsOf } = prepared(hand, numbers);
+  const key = new Uint32Array(hand.memory.buffer, numbers[6]!, 1)[0]!;
   return (from, to) => codes.encodeRows({ values, bytes, key }, shape, rowsOf(from, to));
 };
 

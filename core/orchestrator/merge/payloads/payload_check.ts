@@ -228,7 +228,7 @@ function mostUsual(
   { merge, honestLength }: { merge: StageMerge; honestLength: number },
 ): number {
   const past = pastOf(state, merge);
-  const elsewhere = largestOf([...middlesOfOthers(state, merge), ...middlesNow(state, merge)]);
+  const elsewhere = largestOf(middlesOfOthers(state, merge));
   if (past === null || elsewhere === null) return honestLength;
   const known = Math.max(elsewhere, past);
   return known === 0 ? honestLength : Math.min(honestLength, mostWeighed * known * shrunkReach(state, merge));
@@ -264,15 +264,9 @@ const middleOfOthers = (state: OrchestratorState, merge: StageMerge): number | n
 
 /** From their last rounds, else from this merge. */
 function middlesOfOthers(state: OrchestratorState, { stage }: StageMerge): number[] {
-  return state.scales.stages.flatMap(({ payloadNorms }, index) =>
-    index === stage ? [] : lowerMedian(payloadNorms) ?? lowerMedian(lengthsOf(state, index)) ?? []
-  );
+  return state.scales.stages.flatMap(({ payloadNorms }, index) => {
+    if (index === stage) return [];
+    const now = [...state.merge?.stages[index]?.lengths.values() ?? []];
+    return lowerMedian(payloadNorms) ?? lowerMedian(now) ?? [];
+  });
 }
-
-/** From this merge, as far as their payloads are here. */
-const middlesNow = (state: OrchestratorState, { stage }: StageMerge): number[] =>
-  state.scales.stages.flatMap((_, index) => index === stage ? [] : lowerMedian(lengthsOf(state, index)) ?? []);
-
-const lengthsOf = (state: OrchestratorState, stage: number): number[] => [
-  ...state.merge?.stages[stage]?.lengths.values() ?? [],
-];
