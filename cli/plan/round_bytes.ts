@@ -13,11 +13,11 @@ import { stageIndex } from "../../core/ids.ts";
 import { atOnce } from "../../core/long_work.ts";
 import { payloadCodecOf } from "../../core/merge/payload/payload_codecs.ts";
 import { changeBytes } from "../../core/merge/shown_change.ts";
-import type { StageSpec } from "../../core/model/spec.ts";
+import { initialParameters } from "../../core/model/initial.ts";
+import type { ParameterTable, StageSpec } from "../../core/model/spec.ts";
 import { stageFlopsPerToken, stageParameterLengths } from "../../core/model/stages.ts";
 import { stageWires } from "../../core/model/stage_wires.ts";
 import { reducesAlone } from "../../core/orchestrator/merge/reducing.ts";
-import { keyOf, nextUint32, openStream } from "../../core/prng.ts";
 
 export interface BothWays {
   readonly received: number; // bytes
@@ -64,18 +64,16 @@ interface PerValue {
 }
 
 const sampled = 2 ** 16; // values
+const normals: ParameterTable = {
+  ...{ length: sampled, decayLength: 0 },
+  tensors: [{ name: "payload", shape: [sampled], offset: 0, size: sampled, initial: { type: "normal", std: 1 } }],
+};
 
 function sampleMerge(config: RunConfig): PerValue {
   const codec = payloadCodecOf(config);
-  const stream = openStream(keyOf(0, "plan"));
-  const normal = () => {
-    let sum = 0;
-    for (let i = 0; i < 12; i++) sum += nextUint32(stream) / 2 ** 32;
-    return sum - 6;
-  };
-  const payloads = Array.from({ length: config.swarm.replicas }, () =>
+  const payloads = Array.from({ length: config.swarm.replicas }, (_, seed) =>
     atOnce(codec.encode({
-      values: new Float32Array(sampled).map(normal),
+      values: initialParameters(normals, seed),
       residual: codec.keepsResidual ? new Float32Array(sampled) : null,
       embeddings: { ranges: [], share: 0 },
     })));
