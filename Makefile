@@ -12,6 +12,10 @@ export XDG_RUNTIME_DIR ?= /tmp
 export DENO_NO_UPDATE_CHECK := 1
 export PATH := $(CURDIR)/.deno/node_modules/.bin:$(PATH)
 
+# The user's settings for other programs of Node and Deno stay out: a bad line in ~/.npmrc would stop Deno.
+unexport NODE_OPTIONS DENO_V8_FLAGS
+DENO := HOME="$(CURDIR)/.cache/home" deno
+
 FOLDERS := cli core gpu net chain tests
 RESULTS := .cache/results
 RUN ?= runs/demo
@@ -22,7 +26,7 @@ PREFIX ?= $(HOME)/.local
 define suite
 @mkdir -p $(RESULTS); rm -f $(RESULTS)/$(1).xml $(RESULTS)/$(1).failed; \
 if [ -z "$$(find tests/$(1) -name '*_test.ts' 2>/dev/null)" ]; then echo "tests/$(1): no tests"; exit 0; fi; \
-run() { deno test --allow-all --no-check --quiet $(2) --junit-path $(RESULTS)/$(1).xml tests/$(1)/; }; \
+run() { $(DENO) test --allow-all --no-check --quiet $(2) --junit-path $(RESULTS)/$(1).xml tests/$(1)/; }; \
 run; status=$$?; \
 if [ $$status -ge 128 ]; then echo "tests/$(1): ended by a signal ($$status), running it again"; run; status=$$?; fi; \
 [ $$status -eq 0 ] || { touch $(RESULTS)/$(1).failed; exit 1; }
@@ -45,9 +49,9 @@ ok: setup static tidy unit scenarios attack conformance seeds ## run before a co
 
 static: setup
 	@mkdir -p $(RESULTS); rm -f $(RESULTS)/static_*.failed; status=0; \
-	deno check --quiet $(FOLDERS) & types=$$!; \
-	deno fmt --check || { touch $(RESULTS)/static_format.failed; status=1; }; \
-	deno lint; lint=$$?; [ $$lint -lt 128 ] || { echo "deno lint was ended by a signal ($$lint), running it again"; deno lint; lint=$$?; }; \
+	$(DENO) check --quiet $(FOLDERS) & types=$$!; \
+	$(DENO) fmt --check || { touch $(RESULTS)/static_format.failed; status=1; }; \
+	$(DENO) lint; lint=$$?; [ $$lint -lt 128 ] || { echo "deno lint was ended by a signal ($$lint), running it again"; $(DENO) lint; lint=$$?; }; \
 	[ $$lint -eq 0 ] || { touch $(RESULTS)/static_lint.failed; status=1; }; \
 	wait $$types || { touch $(RESULTS)/static_types.failed; status=1; }; \
 	exit $$status
@@ -84,11 +88,11 @@ browser: setup ## the dashboard in Chromium, where there is one
 	$(call suite,browser)
 
 screenshots: setup ## pictures of terminal and dashboard into PICTURES, of the run in RUN (default runs/demo)
-	@mkdir -p "$(PICTURES)" && deno run --allow-all --no-check --quiet tests/browser/screenshots.ts "$(RUN)" "$(PICTURES)"
+	@mkdir -p "$(PICTURES)" && $(DENO) run --allow-all --no-check --quiet tests/browser/screenshots.ts "$(RUN)" "$(PICTURES)"
 
 bench: setup ## measure, and show what we compare against
 	@if [ -z "$$(find tests/bench -name '*_bench.ts' 2>/dev/null)" ]; then echo "tests/bench: no benchmarks"; exit 0; fi; \
-	deno bench --allow-all --no-check tests/bench/
+	$(DENO) bench --allow-all --no-check tests/bench/
 
 binary: setup ## make dist/iota, one self-contained file: compiled, or packed where denort is not available
 	@.ci/binary

@@ -17,6 +17,7 @@ import { readOptions } from "./options/given_options.ts";
 import { denoHost, type Host, type Interrupt } from "./host.ts";
 import { logLevels } from "./output/log.ts";
 import { TerminalOutput } from "./output/output.ts";
+import { restoreHome } from "./own_home.ts";
 import { dataFolder } from "./paths.ts";
 import { resolveRights } from "./rights/resolve_rights.ts";
 import type { HeldRights } from "./rights/rights.ts";
@@ -258,6 +259,7 @@ function explain(error: unknown, { output, verbose }: { output: TerminalOutput; 
 }
 
 if (import.meta.main) {
+  restoreHome();
   const host = denoHost();
   host.exit(await main(Deno.args, host));
 }

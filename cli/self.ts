@@ -7,6 +7,7 @@
  */
 
 import { fileURLToPath } from "node:url";
+import { hiddenHome } from "./own_home.ts";
 import type { Environment } from "./paths.ts";
 
 const isCheckout = import.meta.url.endsWith(".ts"); // the parts of a bundle are JavaScript, side by side
@@ -22,6 +23,7 @@ export function checkoutFolder(): string | null {
 export interface SelfCommand {
   readonly command: string;
   readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>; // besides those that it inherits
 }
 
 /**
@@ -55,9 +57,9 @@ export function unpackFolder({ get }: Environment): string | null {
 /** The command that starts this program; in a checkout, the launcher that `make setup` writes. */
 export function launchCommand(environment: Environment): SelfCommand {
   const packed = environment.get("IOTA_PROGRAM");
-  if (packed) return { command: packed, args: [] };
+  if (packed) return { command: packed, args: [], env: {} };
   const launcher = pathTo("../iota");
-  return isCheckout && isThere(launcher) ? { command: launcher, args: [] } : selfCommand();
+  return isCheckout && isThere(launcher) ? { command: launcher, args: [], env: {} } : selfCommand(environment);
 }
 
 function isThere(path: string): boolean {
@@ -99,12 +101,16 @@ const bundleFlags = [
   "--unstable-worker-options",
 ];
 
-/** A compiled binary is its own command; a checkout or a bundle runs with the same Deno and the same rights. */
-export function selfCommand(): SelfCommand {
+/**
+ * A compiled binary is its own command; a checkout or a bundle runs with the same Deno and the same rights. `environment`: of a
+ * process that this one does not start itself.
+ */
+export function selfCommand(environment?: Environment): SelfCommand {
   const command = Deno.execPath();
-  if (Deno.build.standalone) return { command, args: [] };
+  if (Deno.build.standalone) return { command, args: [], env: {} };
+  const env = hiddenHome(pathTo(isCheckout ? "../.ci" : "."), environment?.get("HOME"));
   const [flags, entry] = isCheckout
     ? [["--config", pathTo("../deno.json")], pathTo("./main.ts")]
     : [bundleFlags, pathTo("./main.js")]; // not Deno.mainModule: in a confined thread that is the thread's own file
-  return { command, args: ["run", "--quiet", "--no-prompt", ...flags, ...rights, entry] };
+  return { command, args: ["run", "--quiet", "--no-prompt", ...flags, ...rights, entry], env };
 }

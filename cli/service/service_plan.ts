@@ -27,7 +27,7 @@ export interface ServicePlan {
   /** A node that ended normally stopped for a new version, or should wait for the next run; an orchestrator's run is over. */
   readonly restarts: "always" | "onFailure";
   readonly longestWaitSeconds: number; // before a restart
-  readonly variables: Readonly<Record<string, string>>; // that decide where its data is
+  readonly variables: Readonly<Record<string, string>>; // that decide where its data is and how it starts
 }
 
 export async function planService(context: CommandContext): Promise<ServicePlan> {
@@ -66,7 +66,7 @@ export async function planService(context: CommandContext): Promise<ServicePlan>
     logFile,
     restarts: isNode ? "always" : "onFailure",
     longestWaitSeconds: isNode ? 300 : 30, // all nodes wait for an orchestrator
-    variables: dataHome === undefined ? {} : { XDG_DATA_HOME: dataHome },
+    variables: { ...launch.env, ...(dataHome === undefined ? {} : { XDG_DATA_HOME: dataHome }) },
   };
 }
 

@@ -25,6 +25,7 @@ export function startChild({ name, words, logFolder, keepsLog, onLine }: ChildOp
   const logPath = `${logFolder}/${name}.log`;
   const process = new Deno.Command(self.command, {
     args: [...self.args, ...words, "--json"],
+    env: self.env,
     stdin: "null",
     stdout: "piped",
     stderr: "piped",

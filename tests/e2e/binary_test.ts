@@ -84,7 +84,9 @@ testWhere(noShell, "Binary: one file is all it takes", async (t) => {
 });
 
 async function checkAnswers(build: Build): Promise<void> {
-  const env = build.home();
+  const settings = { NODE_OPTIONS: "--no-such-option", DENO_V8_FLAGS: "--no-such-flag" }; // of the user's other programs
+  const env = { ...build.home(), ...settings };
+  await Deno.writeTextFile(`${env.HOME}/.npmrc`, "registry=${NOT_SET}\n");
   const check = async (words: string[], expected: { code: number; says: RegExp }) => {
     const { code, stdout, stderr } = await build.run(words, env);
     assertEquals(code, expected.code, stderr);

@@ -3,6 +3,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { verifySignature } from "../../chain/wallet/hotkey.ts";
 import { loadHotkey } from "../../chain/wallet/hotkey_files.ts";
+import { selfCommand } from "../../cli/self.ts";
 import { iota } from "../support/process/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 import { testWhere } from "../support/test_where.ts";
@@ -19,6 +20,24 @@ Deno.test("iota: --help answers on stdout, without colours for a pipe, and says 
     assertMatch(stdout, new RegExp(`^  ${name} {2}`, "m"));
   }
   assert(!stdout.includes("\x1b"));
+});
+
+Deno.test("iota: settings for other programs of npm, Node and Deno stop neither it nor the roles that it starts", async () => {
+  await withScratchFolder(async (home) => {
+    await Deno.writeTextFile(`${home}/.npmrc`, "registry=${NOT_SET}\n@other:registry=${NOT_SET}\n");
+    const others = {
+      NODE_OPTIONS: "--no-such-option",
+      DENO_V8_FLAGS: "--no-such-flag",
+      NPM_CONFIG_REGISTRY: "nowhere",
+    };
+    const words = ["config", "init", "--size", "toy", "~/run.toml"]; // in the user's own home all the same
+    const { code, stderr } = await iota(words, { HOME: home, ...others }, { program: `${root}iota` });
+    assertEquals([code, stderr], [0, ""]);
+    assert(await Deno.stat(`${home}/run.toml`).then(({ isFile }) => isFile));
+    const self = selfCommand();
+    const child = new Deno.Command(self.command, { args: [...self.args, "version"], env: { HOME: home, ...self.env } });
+    assertEquals((await child.output()).code, 0);
+  });
 });
 
 /** As `deno info --json` prints it. */

@@ -77,8 +77,9 @@ async function compileOnce(
   device: string,
   { env, signal }: { env: Record<string, string>; signal: AbortSignal },
 ): Promise<number> {
-  const { command, args } = selfCommand();
-  const process = new Deno.Command(command, { args: [...args, "bench", "compile", device], env, signal });
+  const self = selfCommand();
+  const args = [...self.args, "bench", "compile", device];
+  const process = new Deno.Command(self.command, { args, env: { ...self.env, ...env }, signal });
   const { code, stdout, stderr } = await process.output();
   signal.throwIfAborted();
   const text = new TextDecoder();
