@@ -14,7 +14,7 @@ export const command: Command = {
   summary: "compute a stage of the model for a run",
   usage: "miner [--wallet NAME] [--orchestrator URL] [options]",
   about:
-    "Chooses its device, signs in with the hotkey, loads the stage it is assigned and computes until the run is over. It dials out, so it works behind a home router. It resumes a dropped link and waits for an unreachable orchestrator. Ctrl-C and SIGTERM first finish the open step, or the merge that has begun, for at most 15 s, and hand the rest back; Ctrl-C exits with 1, SIGTERM with 0. " +
+    "Chooses its device, signs in with the hotkey, loads the stage it is assigned and computes until the run is over. It dials out, so it works behind a home router. It resumes a dropped link and waits for an unreachable orchestrator. Ctrl-C and SIGTERM first finish the open step, or the merge that has begun, for at most 15 s, and hand the rest back. If most of the stage's work of the round is held here alone, the round is merged first, for at most 45 s; a second Ctrl-C leaves at once. Ctrl-C exits with 1, SIGTERM with 0. " +
     findingText +
     "While its pause rules apply, it leaves the run and frees the device's memory. SIGUSR2 pauses it by hand, a second one " +
     "resumes it. In a terminal its screen says what it does and earns, or why it waits; press ? for its keys.",

@@ -31,6 +31,14 @@ export function minerLine(record: MinerRecord): string | null {
       return noticeText(record);
     case "refused":
       return `refused (${record.code}): ${record.detail}`;
+    case "handingIn":
+      return `round ${record.round}: most of its stage's work is held here alone; leaving when it is merged, in ${
+        duration(record.mostMs)
+      } at most`;
+    case "handedIn":
+      return record.isMerged
+        ? `round ${record.round}: its work is merged`
+        : `round ${record.round}: its work could not be merged in time and is lost`;
     case "stopped":
       return record.finished ? `done: ${record.reason}` : `stopped: ${record.reason}`;
     case "offline":

@@ -45,7 +45,10 @@ const fields: Fields = {
   nodeReady: { node: text, stage: whole, round: whole, parameters: text },
   nodeResumed: { node: text, stage: whole, tasksReissued: whole },
   nodeMoved: { node: text, from: whole, to: whole },
-  nodeLost: { node: text, reason: text, tasksReissued: whole, tasksKept: whole, expelled: optional(v.literal(true)) },
+  nodeLost: {
+    ...{ node: text, reason: text, tasksReissued: whole, tasksKept: whole, tasksLost: optional(whole) },
+    expelled: optional(v.literal(true)),
+  },
   stagesUnserved: { stages: v.array(whole) },
   taskReleased: { task: text, node: text, reason: text },
   taskFinished: {
@@ -61,6 +64,7 @@ const fields: Fields = {
     ...{ round: whole, stage: whole },
     from: v.picklist(["stored", "replica", "checkpoint", "neighbours", "initial"]),
   },
+  roundEndsEarly: { round: whole, stage: whole, node: text, step: whole },
   rewound: { step: whole, toStep: whole, tokens: whole },
   mergeRetaken: {
     because: v.picklist(["lossJumped", "madeUpWires"]),

@@ -5,9 +5,11 @@ import type { NewsRecord } from "../../core/view/view.ts";
 import type { RecordOf } from "../../core/view/view_record.ts";
 import { decimal, duration, plural, printable, shortAddress } from "./format.ts";
 import {
+  endsEarlyText,
   faultText,
   isLate,
   isReturn,
+  lostClause,
   reissuedClause,
   restoredText,
   retakenText,
@@ -68,6 +70,8 @@ function sentence(record: NewsRecord): string {
       return `task ${record.task} taken back from ${shortAddress(record.node)}: ${record.reason}`;
     case "stageRestored":
       return restoredText(record);
+    case "roundEndsEarly":
+      return endsEarlyText(record);
     case "rewound":
       return `no miner still has the parameters of step ${record.step}: back to step ${record.toStep}`;
     case "mergeRetaken":
@@ -120,7 +124,7 @@ export function ownerText({ action, node, learningRate }: RecordOf<"ownerActed">
 function lostText(record: RecordOf<"nodeLost">): string {
   return `${shortAddress(record.node)} ${isReturn(record) ? "back" : "lost"}: ${record.reason}${
     reissuedClause(record.tasksReissued)
-  }`;
+  }${lostClause(record)}`;
 }
 
 function disputeText({ slice, stage, liar }: RecordOf<"sliceDisputed">): string {

@@ -14,7 +14,9 @@ import type { RecordOf as Of, ViewRecord } from "../../core/view/view_record.ts"
 import { byteSize, clock, decimal, duration, plural, printable, shortAddress } from "./format.ts";
 import {
   awaitedText,
+  endsEarlyText,
   isReturn,
+  lostClause,
   reissuedClause,
   restoredText,
   retakenText,
@@ -83,7 +85,7 @@ function releaseSentence({ task, node, reason }: Of<"taskReleased">, { reLeases 
 function lostSentence(record: Of<"nodeLost">): string {
   const kept = record.tasksKept === 0 ? "" : `; ${plural(record.tasksKept, "task")} kept as confirmed`;
   const what = `${isReturn(record) ? "back" : "lost"}     ${shortAddress(record.node)}`;
-  return `${what}: ${record.reason}${reissuedClause(record.tasksReissued)}${kept}`;
+  return `${what}: ${record.reason}${reissuedClause(record.tasksReissued)}${kept}${lostClause(record)}`;
 }
 
 const silentTypes = [
@@ -124,6 +126,8 @@ function sentence(record: SpokenRecord, view: RunView): string {
       return `move     ${shortAddress(record.node)} from stage ${record.from} to ${record.to}, which needs it more`;
     case "stageRestored":
       return `restore  ${restoredText(record)}`;
+    case "roundEndsEarly":
+      return `merge    ${endsEarlyText(record)}`;
     case "rewound":
       return `rewind   from step ${record.step} to ${record.toStep}: no miner still has the parameters of that step`;
     case "mergeRetaken":

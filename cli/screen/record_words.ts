@@ -1,7 +1,7 @@
 /** Sentences about records that more than one view shows. */
 
 import { joinedAnew, type RunRecord } from "../../core/protocol/record.ts";
-import { plural } from "./format.ts";
+import { plural, shortAddress } from "./format.ts";
 
 type Of<Type extends RunRecord["type"]> = Extract<RunRecord, { type: Type }>;
 
@@ -45,6 +45,15 @@ export const handedOut = (tasks: number): string => `${plural(tasks, "task")} ha
 
 /** Text after a node's loss or return: empty if it had no task. */
 export const reissuedClause = (tasks: number): string => tasks === 0 ? "" : `; ${handedOut(tasks)}`;
+
+/** Text after a node's loss: empty if all of its accepted work is in a merge or is done again. */
+export const lostClause = ({ tasksLost = 0 }: Of<"nodeLost">): string =>
+  tasksLost === 0 ? "" : `; the gradients of ${plural(tasksLost, "accepted task")} are lost with it`;
+
+export const endsEarlyText = ({ round, stage, node, step }: Of<"roundEndsEarly">): string =>
+  `round ${round} ends early, with step ${step}: ${
+    shortAddress(node)
+  } leaves and holds most of stage ${stage}'s work of the round`;
 
 /** A node that came back without its old session is not shown as lost. */
 export const isReturn = ({ reason }: Of<"nodeLost">): boolean => reason === joinedAnew;

@@ -45,7 +45,7 @@ export function unitText(plan: ServicePlan, { hasNamespaces }: { hasNamespaces: 
     "RestartSec=5",
     "RestartSteps=8",
     `RestartMaxDelaySec=${longestWaitSeconds}`,
-    "# On SIGTERM the role hands its work back, which takes seconds.",
+    "# On SIGTERM the role hands its work in, which takes a miner 45 s at most.",
     "KillSignal=SIGTERM",
     "TimeoutStopSec=60",
     "Nice=5",

@@ -93,6 +93,8 @@ export type MinerRecord =
   | { type: "stepApplied"; step: number; tasks: number; replayed: boolean }
   | { type: "roundMerged"; round: number; parameters: string }
   | { type: "refused"; code: string; detail: string }
+  | { type: "handingIn"; round: number; mostMs: number } // leaves after the merge that takes its work, or after that time
+  | { type: "handedIn"; round: number; isMerged: boolean } // false: the time was over
   | Notice
   | { type: "stopped"; finished: boolean; reason: string };
 

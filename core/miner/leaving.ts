@@ -1,39 +1,60 @@
 /**
- * How a miner leaves when it is asked to stop: it first does what others wait for. That is the open step that it has delivered
- * results in, the merge that has begun, and parameters that it is to show. It takes no task of a later step meanwhile, and does not
- * wait longer than `mostMs`. It does not wait for a round's end: in the middle of one its gradients are lost with it.
+ * How a miner leaves when it is asked to stop. It first does what others wait for: the open step that it has delivered results in,
+ * the merge that has begun, and parameters that it is asked for. Meanwhile it takes no task of a later step.
  *
- * Without a link, or without its device, it leaves at once.
+ * It also asks the hub whether it may go. If most of its stage's work of the round would leave with it, the hub ends the round, and
+ * the miner stays until the merge has taken its work. Both waits have a limit, and without a link or a device it leaves at once.
  */
 
-import type { RunTask } from "../protocol/message.ts";
-import { type MinerEffect, send } from "./event.ts";
+import type { LeaveAnswered, RunTask } from "../protocol/message.ts";
+import { type MinerEffect, record, send } from "./event.ts";
 import type { MinerState } from "./state.ts";
 
 const mostMs = 15_000;
+const mostHandInMs = 45_000; // a service is killed 60 s after SIGTERM (cli/service/unit_text.ts)
 
 export type LeaveWith = (reason: string) => MinerEffect[];
 
 export function requestLeave(
   state: MinerState,
   { reason, atOnce, nowMs }: { reason: string; atOnce: boolean; nowMs: number },
-): void {
-  const untilMs = atOnce || !state.isLinked ? nowMs : nowMs + mostMs;
-  state.leaving ??= { reason, step: state.openStep, untilMs };
-  state.leaving.untilMs = Math.min(state.leaving.untilMs, untilMs);
+): MinerEffect[] {
+  const { isLinked, phase, assignment, openStep, round, leaving } = state;
+  const untilMs = atOnce || !isLinked ? nowMs : nowMs + mostMs;
+  if (leaving !== null) {
+    leaving.untilMs = Math.min(leaving.untilMs, untilMs);
+    return [];
+  }
+  const asks = !atOnce && isLinked && phase === "joined" && assignment !== null;
+  state.leaving = { reason, step: openStep, untilMs, answer: asks ? "awaited" : "free", round };
+  return asks ? [send({ type: "askToLeave" })] : [];
 }
 
-/** The hub will hand the task to another when the miner has left. */
+export function onLeaveAnswered(
+  { leaving, round }: MinerState,
+  { message: { isNeeded }, nowMs }: { message: LeaveAnswered; nowMs: number },
+): MinerEffect[] {
+  if (leaving?.answer !== "awaited") return [];
+  leaving.answer = isNeeded ? "needed" : "free";
+  if (!isNeeded) return [];
+  leaving.untilMs = nowMs + mostHandInMs;
+  return [record({ type: "handingIn", round, mostMs: mostHandInMs })];
+}
+
+/** The hub will hand the task to another when the miner has left. A miner that is needed has to finish the open step. */
 export const isTooLate = ({ leaving }: MinerState, { step }: Pick<RunTask, "step">): boolean =>
-  leaving !== null && step > (leaving.step ?? -1);
+  leaving?.answer === "free" && step > (leaving.step ?? -1);
 
 /** Leaves as soon as nothing is owed, or at the deadline. */
 export function leaveWhenDone(state: MinerState, { stop, nowMs }: { stop: LeaveWith; nowMs: number }): MinerEffect[] {
-  const { leaving, phase } = state;
+  const { leaving, phase, round } = state;
   if (leaving === null || phase === "stopped") return [];
-  if (state.isLinked && phase === "joined" && nowMs < leaving.untilMs && owes(state)) return [];
+  const isMerged = round > leaving.round;
+  const isWaiting = leaving.answer === "awaited" || (leaving.answer === "needed" && !isMerged);
+  if (state.isLinked && phase === "joined" && nowMs < leaving.untilMs && (isWaiting || owes(state))) return [];
+  const handedIn = leaving.answer === "needed" ? [record({ type: "handedIn", round: leaving.round, isMerged })] : [];
   const goodbye = phase === "idle" ? [] : [send({ type: "leaving", reason: leaving.reason })];
-  return [...goodbye, ...stop(leaving.reason)];
+  return [...handedIn, ...goodbye, ...stop(leaving.reason)];
 }
 
 function owes(state: MinerState): boolean {

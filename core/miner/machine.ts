@@ -10,11 +10,11 @@ import { assert, unreachable } from "../assert.ts";
 import { type Fault, fault } from "../fault.ts";
 import type { BlobRef } from "../ids.ts";
 import type { Machine } from "../protocol/machine.ts";
-import type { Assign, Holding, HubMessage, ReduceSlice, RunTask, Welcome } from "../protocol/message.ts";
+import type { Assign, Holding, HubMessage, LeaveAnswered, ReduceSlice, RunTask, Welcome } from "../protocol/message.ts";
 import { chainStart } from "../statements/work_chain.ts";
 import { type MinerEffect, type MinerEvent, record, release, send } from "./event.ts";
 import { beside, jobDone, jobFailed, workOf } from "./jobs.ts";
-import { isTooLate, leaveWhenDone, requestLeave } from "./leaving.ts";
+import { isTooLate, leaveWhenDone, onLeaveAnswered, requestLeave } from "./leaving.ts";
 import { copyMissed, noteUnsent, retryUploads, sayShown, showAgain } from "./showing.ts";
 import type { Job, MinerState, RunningJob } from "./state.ts";
 
@@ -47,7 +47,7 @@ function take(state: MinerState, event: MinerEvent, nowMs: number): MinerEffect[
       state.isLinked = false;
       return [record({ type: "offline" })];
     case "messageReceived":
-      return onMessage(state, event);
+      return onMessage(state, { ...event, nowMs });
     case "workDone":
       return onWorkDone(state, event);
     case "workFailed":
@@ -57,8 +57,7 @@ function take(state: MinerState, event: MinerEvent, nowMs: number): MinerEffect[
     case "tick":
       return retryUploads(state, nowMs);
     case "stopRequested":
-      requestLeave(state, { reason: event.reason, atOnce: event.atOnce ?? false, nowMs });
-      return [];
+      return requestLeave(state, { reason: event.reason, atOnce: event.atOnce ?? false, nowMs });
     default:
       return unreachable(event);
   }
@@ -142,15 +141,16 @@ const beforeWelcome: ReadonlySet<HubMessage["type"]> = new Set(["welcome", "reje
 
 function onMessage(
   state: MinerState,
-  options: { message: HubMessage; segments: readonly BlobRef[] },
+  options: { message: HubMessage; segments: readonly BlobRef[]; nowMs: number },
 ): MinerEffect[] {
-  const { message, segments } = options;
+  const { message, segments, nowMs } = options;
+  if (message.type === "leaveAnswered") return [...release(segments), ...onLeaveAnswered(state, { message, nowMs })];
   if (state.phase === "joining" && !beforeWelcome.has(message.type)) return release(segments);
   if (message.type === "runTask") return onRunTask(state, { message, segments });
   return [...release(segments), ...onPlainMessage(state, message)];
 }
 
-function onPlainMessage(state: MinerState, message: Exclude<HubMessage, RunTask>): MinerEffect[] {
+function onPlainMessage(state: MinerState, message: Exclude<HubMessage, RunTask | LeaveAnswered>): MinerEffect[] {
   switch (message.type) {
     case "welcome":
       return onWelcome(state, message);
@@ -208,6 +208,7 @@ function onAssign(state: MinerState, message: Assign): MinerEffect[] {
   const { stage, round, source, peers } = message;
   state.stage = stage;
   state.round = round;
+  if (state.leaving !== null) state.leaving.answer = "free"; // its work of the round does not count any more
   const { config, layersOfStages } = state;
   state.queue.push({
     type: "loadStage",

@@ -64,7 +64,7 @@ export interface MinerState {
   openStep: number | null; // the last one of this assignment that it got a task of
   closedStep: number | null; // the last one that it got a header of
   isMerging: boolean;
-  leaving: { readonly reason: string; readonly step: number | null; untilMs: number } | null; // as soon as it owes nothing, with that step
+  leaving: Leaving | null;
   isRamping: boolean; // began with empty moments and with parameters that are already trained
   localSteps: number;
   readonly queue: Job[];
@@ -76,6 +76,15 @@ export interface MinerState {
   delivered: Delivered; // what it may be asked to sign for
   head: string; // of the chain over the steps of this assignment: core/statements/work_chain.ts
   sealedLink: ChainLink | null; // the next one, once a header counts the step
+}
+
+/** It has been asked to stop, and leaves as soon as it owes nothing: leaving.ts. */
+export interface Leaving {
+  readonly reason: string;
+  readonly step: number | null; // the open one then
+  untilMs: number;
+  answer: "awaited" | "free" | "needed"; // by the hub
+  readonly round: number;
 }
 
 /** Hashes of a step's results (core/statements), by task. */

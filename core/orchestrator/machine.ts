@@ -24,6 +24,7 @@ import { type OrchestratorEffect, type OrchestratorEvent, reject, send } from ".
 import { expelConvicted, restWithholders } from "./members/expulsion.ts";
 import { assertInvariants } from "./invariants.ts";
 import { onOverdue } from "./step/overdue.ts";
+import { onAskToLeave } from "./members/departing.ts";
 import { isStuckLoading, onLoading } from "./members/loading.ts";
 import {
   onMergeApplied,
@@ -237,6 +238,8 @@ function onPlainMessage(
       return onAnswer(state, { member, message, nowMs });
     case "requestFailed":
       return onRequestFailed(state, { member, message, nowMs });
+    case "askToLeave":
+      return onAskToLeave(state, member);
     case "leaving":
       return onLeaving(state, { member, reason: message.reason, nowMs });
     default:

@@ -17,6 +17,8 @@ export const marks = [
   "mend: slices are lost again and again",
   "restore: replicas decide what the hub cannot make",
   "mend: others have applied lost slices",
+  // members/departing.ts
+  "leaving: the round ends early",
   // merge/restoring.ts
   "restore: could not load too often",
   "restore: a replica is asked for its stage",

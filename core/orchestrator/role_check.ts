@@ -13,6 +13,7 @@ import type { Member } from "./state.ts";
 const senders: Readonly<Record<NodeMessage["type"], Role | "both">> = {
   join: "both",
   leaving: "both",
+  askToLeave: "miner",
   ready: "miner",
   loadFailed: "miner",
   taskDone: "miner",

@@ -115,7 +115,7 @@ export interface RoundReport {
  * Of the state's shape and of what the machine makes of an event: a journal of another one cannot be replayed. A test fails when
  * the shape changes without it.
  */
-export const stateVersion = 22;
+export const stateVersion = 23;
 
 export type Phase = "gathering" | "training" | "merging" | "closing" | "finished";
 
@@ -153,6 +153,7 @@ export interface OrchestratorState {
   readonly members: Map<NodeId, Member>;
   readonly rosters: readonly StageRoster[];
   readonly waiting: Set<NodeId>; // connected miners that need an `assign`
+  readonly departing: Set<NodeId>; // miners that leave after the open round's merge, which begins early for them: members/departing.ts
   readonly validators: Set<NodeId>;
   readonly expelled: Set<NodeId>; // proven liars
   readonly convicted: { readonly node: NodeId; readonly reason: string }[]; // those of them still to be sent away
@@ -236,6 +237,7 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     members: new Map(),
     rosters: stages.map(newRoster),
     waiting: new Set(),
+    departing: new Set(),
     validators: new Set(),
     expelled: new Set(),
     convicted: [],

@@ -21,7 +21,7 @@ import type { Fault } from "../fault.ts";
 import type { InitialSource, StoredSource } from "./stored_source.ts";
 import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../ids.ts";
 
-export const PROTOCOL_VERSION = 20;
+export const PROTOCOL_VERSION = 21;
 
 export type Role = "miner" | "validator";
 
@@ -160,6 +160,11 @@ export interface MergeFailed {
   readonly fault: Fault;
 }
 
+/** The miner has been asked to stop: may it go? It stays until the answer, unless that takes too long. */
+export interface AskToLeave {
+  readonly type: "askToLeave";
+}
+
 export interface Leaving {
   readonly type: "leaving";
   readonly reason: string;
@@ -183,6 +188,7 @@ export type NodeMessage =
   | Replayed
   | GradientRepeated
   | RequestFailed
+  | AskToLeave
   | Leaving;
 
 // ---------------------------------------------------------------------------------------------------- hub to node
@@ -272,6 +278,12 @@ export interface ApplyMerge {
   readonly slices: readonly BlobRef[];
 }
 
+/** Answers `askToLeave`. `isNeeded`: the round ends with the open step, and its merge needs this miner's work of the round. */
+export interface LeaveAnswered {
+  readonly type: "leaveAnswered";
+  readonly isNeeded: boolean;
+}
+
 export interface UploadParameters {
   readonly type: "uploadParameters";
   readonly round: number;
@@ -339,6 +351,7 @@ export type HubMessage =
   | StartMerge
   | ReduceSlice
   | ApplyMerge
+  | LeaveAnswered
   | UploadParameters
   | Evaluate
   | Replay

@@ -28,6 +28,7 @@ export type RunRecord =
     reason: string;
     tasksReissued: number;
     tasksKept: number; // of the open step, confirmed before: they count
+    tasksLost?: number; // accepted gradient tasks of the open round that no other miner's parameters hold; left out: none
     expelled?: true; // for proven faults
   }
   | { type: "stagesUnserved"; stages: readonly StageIndex[] } // all that have no connected miner, when that changes; the run waits for them
@@ -61,6 +62,7 @@ export type RunRecord =
     stage: StageIndex;
     from: "stored" | "replica" | "checkpoint" | "neighbours" | "initial";
   }
+  | { type: "roundEndsEarly"; round: number; stage: StageIndex; node: NodeId; step: number } // after this step: the miner leaves, and holds most of its stage's work of the round
   | { type: "rewound"; step: number; toStep: number; tokens: number } // no node has the round's parameters any more
   | {
     type: "mergeRetaken"; // back to the first step of the last good round, or of the open one

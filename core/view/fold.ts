@@ -89,6 +89,7 @@ function change(view: RunView, record: ViewRecord, atMs: number): void {
     case "blamed":
       return noteConduct(view, record, atMs);
     case "stageRestored":
+    case "roundEndsEarly":
     case "sliceDisputed":
     case "checkpointWritten":
     case "warning":

@@ -115,6 +115,7 @@ export const newsTypes = [
   "stagesUnserved",
   "taskReleased",
   "stageRestored",
+  "roundEndsEarly",
   "rewound",
   "mergeRetaken",
   "mergeLate",

@@ -208,6 +208,7 @@ const rules: MessageRules<HubMessage> = {
       v.check(({ miners, units }) => miners.length === units.length, "there must be one count of units per miner"),
     ),
   },
+  leaveAnswered: { schema: v.strictObject({ type: v.literal("leaveAnswered"), isNeeded: flag }) },
   notice: { schema: v.variant("about", notices) },
   reject: { schema: v.strictObject({ type: v.literal("reject"), fault: faultValue }) },
   stop: { schema: v.strictObject({ type: v.literal("stop"), finished: flag, reason: text }) },

@@ -136,6 +136,7 @@ const rules: MessageRules<NodeMessage> = {
     }),
   },
   requestFailed: { schema: v.strictObject({ type: v.literal("requestFailed"), request: count, fault: faultValue }) },
+  askToLeave: { schema: v.strictObject({ type: v.literal("askToLeave") }) },
   leaving: { schema: v.strictObject({ type: v.literal("leaving"), reason: text }) },
 };
 

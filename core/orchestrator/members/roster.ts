@@ -283,7 +283,8 @@ export function loseNode(
   drawLeaver(state, member);
   noteUnshown(state, node);
   if (owesConfirmation) noteAbsence(state, { node, duty: "confirming" }); // after these, whose excuse is an absence before this one
-  const losesGradients = tasksKept + member.roundTasks > 0 && !isCutByHub;
+  const tasksLost = tasksKept + member.roundTasks;
+  const losesGradients = tasksLost > 0 && !isCutByHub;
   if (losesGradients) noteLostGradients(state, { node, isExcusable: isExcusable(state, node) });
   const tasksReissued = reissueWorkOf(state, member);
   const merge = state.merge?.stages.find((stage) => stage.participants.has(node));
@@ -293,6 +294,14 @@ export function loseNode(
   forgetMember(state, member);
   reissueAuditOf(state, node);
   replaceUploader(state, node);
-  const lost = record({ type: "nodeLost", node, reason, tasksReissued, tasksKept, ...fate });
+  const lost = record({
+    type: "nodeLost",
+    node,
+    reason,
+    tasksReissued,
+    tasksKept,
+    ...(tasksLost > 0 ? { tasksLost } : {}),
+    ...fate,
+  });
   return merge === undefined ? [lost] : [lost, ...dropParticipants(state, { merge, nodes: [node], nowMs })];
 }

@@ -32,6 +32,7 @@ export function forgetMember(state: OrchestratorState, member: Member): void {
 }
 
 function dropProgress(state: OrchestratorState, member: Member): void {
+  state.departing.delete(member.node);
   state.progress -= member.roundTasks;
   member.roundTasks = 0;
   member.roundSteps = 0;

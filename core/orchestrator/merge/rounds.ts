@@ -42,6 +42,7 @@ export function openRound(state: OrchestratorState, { mergedMs }: { mergedMs: nu
   state.talk.clear();
   state.claims.clear();
   forgetReturns(state);
+  state.departing.clear();
   state.hearing.putOffs = 0;
   state.audit.drawn.clear();
   state.audit.leaves.clear();

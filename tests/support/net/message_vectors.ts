@@ -63,6 +63,7 @@ export const nodeSamples: Samples<NodeMessage> = {
   replayed: { type: "replayed", request: 1, innovationError: 0.001, equalShare: 1, lossError: null, signature },
   gradientRepeated: { type: "gradientRepeated", request: 1, squareSum: 0.5, signature },
   requestFailed: { type: "requestFailed", request: 1, fault },
+  askToLeave: { type: "askToLeave" },
   leaving: { type: "leaving", reason: "battery" },
 };
 
@@ -141,6 +142,7 @@ export const hubSamples: Samples<HubMessage> = {
     source: { type: "moved", from: source, change: momentum },
   },
   gradientClaimed: { type: "gradientClaimed", request: 4, claimed: 0.5, least: 0.0000001 },
+  leaveAnswered: { type: "leaveAnswered", isNeeded: true },
   notice: { type: "notice", about: "withheld", duty: "showing", round: 3 },
   reject: { type: "reject", fault },
   stop: { type: "stop", finished: true, reason: "all steps are done" },

@@ -36,7 +36,12 @@ function loaded() {
     finish(forward(step, index), { type: "runTask", output: ref("c"), losses: null, computeMs: 1 });
   const header = (step: number, shows = false) =>
     hear({ type: "applyStep", step, tasks: 0, learningRate: 0, clipFactor: 0, shows });
-  const stop = (atOnce = false) => take({ type: "stopRequested", reason: "interrupted", atOnce });
+  /** The hub lets it go, unless `isNeeded` says otherwise. */
+  const stop = ({ atOnce = false, isNeeded = false } = {}) => {
+    const asking = take({ type: "stopRequested", reason: "interrupted", atOnce });
+    if (!asking.some((effect) => effect.type === "send" && effect.message.type === "askToLeave")) return asking;
+    return hear({ type: "leaveAnswered", isNeeded });
+  };
   const wait = (ms: number) => {
     nowMs += ms;
     return take({ type: "tick" });
@@ -48,11 +53,18 @@ const hasLeft = (effects: readonly MinerEffect[]): boolean =>
   effects.some((effect) => effect.type === "send" && effect.message.type === "leaving") &&
   effects.some(({ type }) => type === "finish");
 
+const handedIn = (effects: readonly MinerEffect[]): boolean | null => {
+  for (const effect of effects) {
+    if (effect.type === "record" && effect.record.type === "handedIn") return effect.record.isMerged;
+  }
+  return null;
+};
+
 Deno.test("Miner leaving: at once where it owes nothing, has no link, or has lost its device", () => {
   assertEquals(hasLeft(loaded().stop()), true);
   const lost = loaded();
   lost.deliver(0, 0);
-  assertEquals(hasLeft(lost.stop(true)), true);
+  assertEquals(hasLeft(lost.stop({ atOnce: true })), true);
   const offline = loaded();
   offline.deliver(0, 0);
   offline.take({ type: "disconnected" });
@@ -103,4 +115,41 @@ Deno.test("Miner leaving: it waits for a while, and when its link is lost no lon
   cut.deliver(0, 0);
   cut.stop();
   assertEquals(hasLeft(cut.take({ type: "disconnected" })), true);
+});
+
+Deno.test("Miner leaving: it asks once and stays until the answer, for no longer than it waits for anything", () => {
+  const { take, wait } = loaded();
+  const asking = take({ type: "stopRequested", reason: "interrupted" });
+  assertEquals(asking, [{ type: "send", message: { type: "askToLeave" }, attachments: [] }]);
+  assertEquals(take({ type: "stopRequested", reason: "interrupted" }), []);
+  assertEquals([hasLeft(wait(14_999)), hasLeft(wait(1))], [false, true]);
+});
+
+Deno.test("Miner leaving: while the hub needs it, it takes tasks of the open step and leaves when its round is merged", () => {
+  const { hear, deliver, forward, finish, stop } = loaded();
+  deliver(0, 0);
+  const [handingIn] = stop({ isNeeded: true });
+  assertEquals(handingIn, { type: "record", record: { type: "handingIn", round: 0, mostMs: 45_000 } });
+  const task = forward(1, 9);
+  assertEquals(task.some(({ type }) => type === "perform"), true);
+  finish(task, { type: "runTask", output: ref("c"), losses: null, computeMs: 1 });
+  const forming = hear({ type: "startMerge", round: 0, contributes: true, slices: [] });
+  finish(forming, { type: "formPayload", slices: [], hash: "e".repeat(64) });
+  const merging = hear({ type: "applyMerge", round: 0, slices: [] });
+  const merged = finish(merging, { type: "applyMerge", parameters: ref("f"), momentum: null });
+  assertEquals([hasLeft(merged), handedIn(merged)], [true, true]);
+});
+
+Deno.test("Miner leaving: what could not be merged in time is said to be lost, and a stage that it is given anew is not waited for", () => {
+  const slow = loaded();
+  slow.deliver(0, 0);
+  slow.stop({ isNeeded: true });
+  assertEquals(hasLeft(slow.wait(44_999)), false);
+  const gone = slow.wait(1);
+  assertEquals([hasLeft(gone), handedIn(gone)], [true, false]);
+  const back = loaded();
+  back.deliver(0, 0);
+  back.stop({ isNeeded: true });
+  const source = { type: "initial" } as const;
+  assertEquals(hasLeft(back.hear({ type: "assign", assignment: 2, stage, round: 1, source, peers: [] })), true);
 });
