@@ -14,7 +14,9 @@ import { isPathOption } from "../options/args.ts";
 import { nodeOptions } from "../options/node_options.ts";
 import { attempting, UserError } from "../output/errors.ts";
 import { hubFileProblems, hubTexts } from "../orchestrate/hub_file_check.ts";
+import { mustHaveText } from "../orchestrate/prepare_run.ts";
 import { corpusOf, expandCorpus } from "../options/run_options.ts";
+import { resolveRunFile } from "../options/run_file.ts";
 import { openHotkeyOf } from "../options/wallet_options.ts";
 import { dataFolder, type Environment, expandHome } from "../paths.ts";
 import { logOptions } from "../service/service_options.ts";
@@ -33,10 +35,20 @@ export async function namedFileProblems(
     if (authority === undefined) return ofLog;
     return [...ofLog, ...await problemOf("tls-ca", () => readTlsAuthority({ name: "tls-ca", text: authority }))];
   }
-  const corpus = corpusOf(expandCorpus(table, environment));
-  const ofCorpus = corpus === null ? [] : await problemOf("data.corpus", () => readCorpus(corpus));
-  return [...ofCorpus, ...await hubFileProblems(table, context), ...ofLog];
+  return [...await textProblems(table, environment), ...await hubFileProblems(table, context), ...ofLog];
 }
+
+/** As a start finds them, once the settings are right. Before, only whether the text can be read. */
+async function textProblems(table: ConfigFile["table"], environment: Environment): Promise<Problem[]> {
+  const file = expandCorpus(table, environment);
+  const corpus = corpusOf(file);
+  const resolved = resolveRunFile({ table: file });
+  const folder = { path: noFolder, isResumed: false };
+  if (resolved.ok) return await problemOf("data.corpus", () => mustHaveText({ folder, ...resolved }));
+  return corpus === null ? [] : await problemOf("data.corpus", () => readCorpus(corpus));
+}
+
+const noFolder = "/nonexistent"; // a run that has not begun has no text of its own
 
 /** What is still missing before a start, although nothing is wrong with the file; null: nothing. */
 export async function walletNote(
@@ -98,6 +110,10 @@ async function problemOf(path: string, attempt: () => Promise<unknown>): Promise
     return [];
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    return [{ path, text: error.message, origin: "file" }];
+    return [{
+      path,
+      text: error.next === undefined ? error.message : `${error.message}. ${error.next}`,
+      origin: "file",
+    }];
   }
 }

@@ -2,16 +2,17 @@
  * Reads the text a run trains on, as documents.
  *
  * Owns: the built-in corpus `sotu` (State of the Union speeches from its npm package, 10.8 MB, one document per speech)
- * and text files. A file is split at `<|endoftext|>` if it has that, otherwise at blank lines, or at line ends far from
- * one. Rejects: files that are missing, empty, not UTF-8 or above `corpusLimitBytes`. Line ends become `\n`.
+ * and text files. A file is split at `<|endoftext|>` where that begins or ends a line, otherwise at blank lines, or at line ends far
+ * from one. Rejects: files that are missing, empty, not text in UTF-8 (text_format.ts) or above `corpusLimitBytes`. Line ends
+ * become `\n`.
  */
 
 import { resolve } from "node:path";
 import * as v from "valibot";
 import { endOfTextToken } from "../../core/tokenizer/words.ts";
 import { attempting, UserError } from "../output/errors.ts";
-import { shellWord, shellWords } from "../shell_words.ts";
 import { loadSpeeches } from "./speeches.ts";
+import { binaryFormat, encodingOf, recordFormat } from "./text_format.ts";
 
 export interface CorpusDocument {
   readonly id: string;
@@ -20,6 +21,8 @@ export interface CorpusDocument {
 
 export interface Corpus {
   readonly documents: readonly CorpusDocument[];
+  /** Its documents' ends are its author's, and whole: none is cut. */
+  readonly isBuiltIn: boolean;
 }
 
 export const corpusLimitBytes = 256 * 1024 * 1024; // the text is held in memory
@@ -32,10 +35,10 @@ export async function readCorpus(name: string): Promise<Corpus> {
   if (documents.length === 0) {
     throw refusal(name, { rule: "hold text", found: "it is empty", next: "Pass another file" });
   }
-  return { documents };
+  return { documents, isBuiltIn: name === "sotu" };
 }
 
-/** Check before a run begins: the name is the built-in text, or a file that `readCorpus` can split into documents. */
+/** Before a folder is made: the name is the built-in text, or a file that `readCorpus` can split into documents. */
 export async function mustBeCorpus(name: string): Promise<void> {
   if (name !== "sotu") await readCorpus(name);
 }
@@ -63,23 +66,45 @@ async function readText(name: string): Promise<string> {
     throw refusal(path, { rule, found: `it has ${size}`, next: "Use a part of it" });
   }
   const bytes = await attempting({ action: "read the corpus", value: path }, () => Deno.readFile(path));
+  const binary = binaryFormat(bytes, path);
+  if (binary !== null) throw refusal(path, { rule: "be UTF-8 text", ...binary });
   const text = decodeUtf8(bytes);
   if (text === null) {
-    throw refusal(path, {
-      rule: "be UTF-8 text",
-      found: `byte ${firstBadByte(bytes)} is not`,
-      next: `Convert it first, for example with: ${shellWords(["iconv", "-f", "latin1", "-t", "utf-8", path])} > ${
-        shellWord(`${path}.utf8`)
-      }`,
-    });
+    throw refusal(path, { rule: "be UTF-8 text", ...encodingOf(bytes, { bad: firstBadByte(bytes), path }) });
   }
+  const records = recordFormat(text, path);
+  if (records !== null) throw refusal(path, { rule: "be plain text", ...records });
   return text.replaceAll("\r\n", "\n");
 }
 
 function cutDocuments(text: string): CorpusDocument[] {
-  const parts = text.includes(endOfTextToken) ? text.split(endOfTextToken) : cutAtBlankLines(text);
+  const parts = splitAtSeparators(text) ?? cutAtBlankLines(text);
   return parts.map((part) => part.trim()).filter((part) => part.length > 0)
     .map((part, index) => ({ id: `document-${index}`, text: part }));
+}
+
+const separatorLine = new RegExp(String.raw`(?<=^|\n)[ \t]*<\|endoftext\|>|<\|endoftext\|>[ \t]*(?=\n|$)`, "g");
+const fewestInline = 8; // separators
+const largestInline = 1 / 4; // of the text
+
+/**
+ * Null: there are none. Within a line `<|endoftext|>` may be a word of prose, which a text about language models has: it separates only
+ * where many cut the whole text into small parts.
+ */
+function splitAtSeparators(text: string): string[] | null {
+  const parts = text.split(endOfTextToken);
+  if (parts.length === 1) return null;
+  const isEven = parts.every(({ length }) => length <= largestInline * text.length);
+  if (parts.length > fewestInline && isEven) return parts;
+  const ofLines = text.split(separatorLine);
+  return ofLines.length === 1 ? null : ofLines;
+}
+
+/** The document in parts of some length, where it is longer than `chars`: so that no single document is most of what is held out. */
+export function cutLong({ id, text }: CorpusDocument, chars: number): CorpusDocument[] {
+  if (text.length <= Math.max(chars, documentCharsLimit)) return [{ id, text }];
+  return cutAtBlankLines(text).map((part) => part.trim()).filter((part) => part.length > 0)
+    .map((part, index) => ({ id: `${id}-${index}`, text: part }));
 }
 
 function cutAtBlankLines(text: string): string[] {

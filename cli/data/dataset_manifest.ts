@@ -29,12 +29,20 @@ const splitShape = v.object({
   files: v.array(v.object({ ...fileEntryShape.entries, tokens: countShape })),
 });
 
+const sourceShape = v.object({
+  documents: countShape, // of the text, duplicates included
+  textBytes: countShape,
+  duplicates: countShape, // documents that are equal to another
+  duplicateBytes: countShape,
+});
+
 const manifestShape = v.object({
   format: v.literal(datasetFormat),
   hash: sha256Shape,
   corpus: v.string(), // as requested
   request: requestShape,
   tokenBytes: v.picklist([2, 4]), // little-endian u16 up to 65,536 tokens of vocabulary, u32 above
+  source: v.optional(sourceShape), // what the splits were taken from; older versions did not write it
   tokenizer: fileEntryShape,
   train: splitShape,
   heldOut: splitShape,
@@ -43,6 +51,7 @@ const manifestShape = v.object({
 });
 
 export type DatasetRequest = Readonly<v.InferOutput<typeof requestShape>>;
+export type DatasetSource = Readonly<v.InferOutput<typeof sourceShape>>;
 export type DatasetSplit = Readonly<v.InferOutput<typeof splitShape>>;
 export type DatasetManifest = Readonly<v.InferOutput<typeof manifestShape>>;
 

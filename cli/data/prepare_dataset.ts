@@ -2,8 +2,8 @@
  * Turns a corpus into a dataset folder: tokenizer, token shards, held-out tokens, manifest.
  *
  * Owns the split. Documents are ordered by a keyed hash of their text, and the first ones, up to `heldOutFraction` of
- * the bytes, are held out. Equal documents therefore fall on the same side, and no miner sees held-out text: the
- * tokenizer is trained only on training documents. Every document ends with `<|endoftext|>`. Idempotent: a folder that
+ * the bytes, are held out. No miner sees held-out text: equal documents count once, and the tokenizer is trained only on training
+ * documents. In a file, a document longer than what is held out is cut. Every document ends with `<|endoftext|>`. Idempotent: a folder that
  * already holds the requested dataset, hashes verified, is used as it is. A resumed run no longer needs its corpus.
  * Planning only reads and refuses a text that cannot be used; writing follows.
  */
@@ -14,7 +14,7 @@ import { Tokenizer } from "../../core/tokenizer/bpe.ts";
 import { byteTokens, vocabSizeOf } from "../../core/tokenizer/bpe_model.ts";
 import { trainBpe } from "../../core/tokenizer/bpe_train.ts";
 import { countWords } from "../../core/tokenizer/words.ts";
-import { type Corpus, type CorpusDocument, readCorpus } from "./corpus.ts";
+import { type Corpus, type CorpusDocument, cutLong, readCorpus } from "./corpus.ts";
 import { Dataset, openDataset } from "./dataset.ts";
 import { mustHoldSequences } from "./text_length.ts";
 import {
@@ -22,6 +22,7 @@ import {
   datasetHashOf,
   type DatasetManifest,
   type DatasetRequest,
+  type DatasetSource,
   type DatasetSplit,
   filesOf,
   isSameRequest,
@@ -131,6 +132,7 @@ async function writeDataset(
     corpus,
     request,
     tokenBytes,
+    source: split.source,
     ...files,
     bytesPerToken: files.train.textBytes / files.train.tokens,
     unigramEntropy: unigramEntropy(heldOutTokens.flat()),
@@ -164,15 +166,27 @@ function hashCorpus(corpus: Corpus): string {
 interface Split {
   readonly train: CorpusDocument[];
   readonly heldOut: CorpusDocument[];
+  readonly source: DatasetSource;
 }
 
+const bytesOf = (documents: readonly CorpusDocument[]): number =>
+  documents.reduce((sum, { text }) => sum + encoder.encode(text).length, 0);
+
 function splitDocuments(corpus: Corpus, options: PrepareOptions): Split {
-  const keyed = new Map(corpus.documents.map((each) => [sha256Hex(`${options.seed} `, each.text), each])); // drops duplicates
+  const textBytes = bytesOf(corpus.documents);
+  const wanted = options.maxBytes > 0 ? Math.min(options.maxBytes, textBytes) : textBytes;
+  const documents = corpus.isBuiltIn
+    ? corpus.documents
+    : corpus.documents.flatMap((document) => cutLong(document, options.heldOutFraction * wanted));
+  const keyed = new Map(documents.map((each) => [sha256Hex(`${options.seed} `, each.text), each])); // drops duplicates
   const ordered = [...keyed].sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([, document]) => ({ document, bytes: encoder.encode(document.text).length }));
   const available = ordered.reduce((sum, each) => sum + each.bytes, 0);
-  const total = options.maxBytes > 0 ? Math.min(options.maxBytes, available) : available;
-  const split: Split = { train: [], heldOut: [] };
+  const total = Math.min(wanted, available);
+  const duplicates = documents.length - ordered.length;
+  const duplicateBytes = duplicates === 0 ? 0 : bytesOf(documents) - available;
+  const source = { documents: documents.length, textBytes, duplicates, duplicateBytes };
+  const split: Split = { train: [], heldOut: [], source };
   let used = 0;
   for (const { document, bytes } of ordered) {
     if (split.train.length > 0 && used + bytes > total) break;
@@ -261,7 +275,7 @@ async function writeSplit(
   if (pending > 0) await closeShard();
   return {
     documents: documents.length,
-    textBytes: documents.reduce((sum, { text }) => sum + encoder.encode(text).length, 0),
+    textBytes: bytesOf(documents),
     tokens: files.reduce((sum, file) => sum + file.tokens, 0),
     files,
   };

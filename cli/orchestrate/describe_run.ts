@@ -17,6 +17,17 @@ export interface TextFacts {
   readonly tokens: number; // of the training split
   readonly bytesPerToken: number;
   readonly unigramEntropy: number; // nats per token of the held-out split
+  readonly use: TextUse | null; // of a dataset of an older version
+}
+
+/** How much of the text the run sees, in bytes. */
+export interface TextUse {
+  readonly textBytes: number; // all of it
+  readonly trainingBytes: number;
+  readonly heldOutBytes: number;
+  readonly duplicates: number; // documents
+  readonly duplicateBytes: number;
+  readonly maxBytes: number; // the setting; 0: all
 }
 
 export function describeRun(config: RunConfig): string[] {
@@ -61,7 +72,36 @@ function payloadText({ payload = defaultPayloadCodec, density = densities.defaul
   return payload === "sparse" ? `sparse (1/${decimal(1 / density)})` : payload;
 }
 
-export function describeText({ corpus, tokens, bytesPerToken, unigramEntropy }: TextFacts): string {
-  return `text   ${corpus}: ${tokens} training tokens of ${bytesPerToken.toFixed(2)} bytes; ` +
-    `held-out unigram entropy ${unigramEntropy.toFixed(3)} nats per token`;
+export function describeText({ corpus, tokens, bytesPerToken, unigramEntropy, use }: TextFacts): string[] {
+  return [
+    `text   ${corpus}: ${tokens} training tokens of ${bytesPerToken.toFixed(2)} bytes; ` +
+    `held-out unigram entropy ${unigramEntropy.toFixed(3)} nats per token`,
+    ...(use === null ? [] : describeUse(corpus, use)),
+  ];
+}
+
+/** Where the text went: a person who gave 10 MB must not find out at the end that 200 kB were learnt. */
+function describeUse(corpus: string, use: TextUse): string[] {
+  const { textBytes, trainingBytes, heldOutBytes, duplicates, duplicateBytes, maxBytes } = use;
+  const usedBytes = trainingBytes + heldOutBytes;
+  const unusedBytes = textBytes - usedBytes - duplicateBytes;
+  const share = (bytes: number) => `${decimal(Number((100 * bytes / textBytes).toPrecision(2)))} %`;
+  const isLimited = maxBytes > 0 && maxBytes < textBytes - duplicateBytes;
+  return [
+    `       ${size(usedBytes)} of ${size(textBytes)} used: ${size(trainingBytes)} to train on, ` +
+    `${size(heldOutBytes)} held out` +
+    (duplicates === 0 ? "" : `; ${plural(duplicates, "repeated part")} left out (${size(duplicateBytes)})`),
+    ...(isLimited && unusedBytes > 0
+      ? [
+        `       ${share(unusedBytes)} of ${corpus} is not used, because data.maxBytes is ${decimal(maxBytes)}: ` +
+        "--set data.maxBytes=0 uses all of it",
+      ]
+      : []),
+  ];
+}
+
+/** `200 kB`, `10.8 MB`: decimal, as data.maxBytes is given. */
+function size(bytes: number): string {
+  if (bytes < 1e3) return plural(bytes, "byte");
+  return bytes < 1e6 ? `${decimal(Number((bytes / 1e3).toPrecision(3)))} kB` : `${decimal(bytes / 1e6)} MB`;
 }

@@ -30,9 +30,17 @@ export interface ServedAt {
 }
 
 /** Refuses a text that the run could not use; only reads. */
-export async function mustHaveText(plan: RunPlan): Promise<void> {
+export async function mustHaveText(plan: Pick<RunPlan, "folder" | "config" | "origins">): Promise<void> {
+  if (!plan.folder.isResumed && suitsBySize(plan)) return;
   await planText(plan);
 }
+
+/** Every size is made for the built-in text, so that this need not be cut and counted again. */
+const suitsBySize = ({ config, origins }: Pick<RunPlan, "config" | "origins">): boolean =>
+  config.data.corpus === "sotu" &&
+  textSettings.every((path) => origins[path] === "size" || origins[path] === "default");
+
+const textSettings = ["model.vocabSize", "model.contextLength", "data.heldOutFraction", "data.maxBytes"] as const;
 
 /** The plan's folder, emptied if planned. */
 export async function makeRunFolder({ folder: { path }, deletes }: RunPlan): Promise<void> {
@@ -56,10 +64,9 @@ export async function prepareRun(context: CommandContext, plan: RunPlan, at: Ser
   sayChanges(context, changes);
   const progress = openProgress(output, "turning the text into tokens", "characters");
   const dataset = await text.write((done, total) => progress.at(done, total)).finally(() => progress.close());
-  const { train, bytesPerToken, unigramEntropy } = dataset.manifest;
-  const facts: TextFacts = { corpus, tokens: train.tokens, bytesPerToken, unigramEntropy };
+  const facts = textFacts(dataset, corpus);
   output.event({ type: "text", ...facts });
-  output.line(describeText(facts));
+  for (const line of describeText(facts)) output.line(line);
   if (!isResumed) {
     await writeSavedRun(path, { runId, config, ...at, ...keptOf(context, key) });
     await writeRunText(path, runText(config, origins));
@@ -67,8 +74,19 @@ export async function prepareRun(context: CommandContext, plan: RunPlan, at: Ser
   return { ...plan, dataset, key };
 }
 
+function textFacts({ manifest }: Dataset, corpus: string): TextFacts {
+  const { source, request, train, heldOut, bytesPerToken, unigramEntropy } = manifest;
+  const use = source === undefined ? null : {
+    ...source,
+    trainingBytes: train.textBytes,
+    heldOutBytes: heldOut.textBytes,
+    maxBytes: request.maxBytes,
+  };
+  return { corpus, tokens: train.tokens, bytesPerToken, unigramEntropy, use };
+}
+
 /** Only reads. */
-function planText({ folder: { path, isResumed }, config }: RunPlan): Promise<DatasetPlan> {
+function planText({ folder: { path, isResumed }, config }: Pick<RunPlan, "folder" | "config">): Promise<DatasetPlan> {
   const { data: { corpus, heldOutFraction, maxBytes }, model: { vocabSize, contextLength }, seed } = config;
   const folder = `${path}/dataset`;
   return planDataset({ folder, corpus, vocabSize, contextLength, heldOutFraction, maxBytes, seed, isResumed });

@@ -12,7 +12,8 @@ import { readOptions } from "../options/given_options.ts";
 import { type Command, type CommandContext, commonOptions, type OptionSpec } from "../command.ts";
 import { UsageError } from "../output/errors.ts";
 import { namedFolder } from "../run_folder.ts";
-import { dataFolder, type Environment, expandHome } from "../paths.ts";
+import { dataFolder, type Environment, expandHome, homeFolder } from "../paths.ts";
+import { shellWords } from "../shell_words.ts";
 import { launchCommand, unpackFolder } from "../self.ts";
 import { serviceRole } from "./service_roles.ts";
 
@@ -43,6 +44,7 @@ export async function planService(context: CommandContext): Promise<ServicePlan>
   const isDarwin = environment.system === "darwin";
   const given = options.text("log-file");
   const logFile = given === undefined ? isDarwin ? `${data}/logs/${name}.log` : null : resolve(given);
+  mustLeaveHome({ "data": data, ...(given === undefined ? {} : { "log-file": resolve(given, "..") }) }, environment);
   const dataHome = isDarwin ? undefined : environment.get("XDG_DATA_HOME");
   const launch = launchCommand(environment);
   const unpacks = unpackFolder(environment);
@@ -88,15 +90,30 @@ async function mustStart(context: CommandContext, command: Command): Promise<voi
       next: "Leave it out: the service begins the run and resumes it at every later start",
     });
   }
-  const [{ planRun }, { mustHaveSoundHub }, { hubPlace }] = await Promise.all([
+  const [{ planRun }, { mustHaveText }, { mustHaveSoundHub }, { hubPlace }] = await Promise.all([
     import("../orchestrate/plan_run.ts"),
+    import("../orchestrate/prepare_run.ts"),
     import("../orchestrate/hub_file_check.ts"),
     import("../orchestrate/hub_place.ts"),
   ]);
-  const { saved, folder, config } = await planRun(context, (name) => namedFolder(context.dataFolder(), name));
+  const plan = await planRun(context, (name) => namedFolder(context.dataFolder(), name));
   await mustHaveSoundHub(context);
-  await hubPlace(context.options, saved);
-  if (!folder.isResumed) await (await import("../data/corpus.ts")).mustBeCorpus(config.data.corpus);
+  await hubPlace(context.options, plan.saved);
+  await mustHaveText(plan);
+}
+
+/** The sandbox lets a service write to whole folders: its data, and where its log and the log's older parts are. */
+function mustLeaveHome(folders: Readonly<Record<string, string>>, environment: Environment): void {
+  const home = resolve(homeFolder(environment));
+  for (const [option, folder] of Object.entries(folders)) {
+    if (home !== folder && !home.startsWith(folder === "/" ? "/" : `${folder}/`)) continue;
+    const inside = option === "data" ? `${home}/iota` : `${home}/logs/iota.log`;
+    throw new UsageError(
+      `The service may write to every file of '${folder}', the folder of --${option}, and your home '${home}' is ` +
+        (home === folder ? "that folder" : "inside it"),
+      { next: `Give it a folder of its own: ${shellWords([`--${option}`, inside])}` },
+    );
+  }
 }
 
 /** The wallet may still be made, but until then every start fails. */

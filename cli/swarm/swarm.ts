@@ -173,7 +173,8 @@ export class Swarm {
         if (this.#config === null) this.#begin(line["config"] as RunConfig, Number(line["step"]));
         return;
       case "text":
-        if (!this.#isTraining) this.#context.output.line(describeText(line as unknown as TextFacts));
+        if (this.#isTraining) return;
+        for (const text of describeText(line as unknown as TextFacts)) this.#context.output.line(text);
         return;
       case "listening":
         return this.#onListening({ url: String(line["url"]), hub: String(line["hub"]), run: String(line["run"]) });

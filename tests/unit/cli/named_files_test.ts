@@ -45,6 +45,24 @@ Deno.test("Config check: a text that is not there is named with its line and the
   });
 });
 
+Deno.test("Config check: a text that a start refuses is a problem of the file's line, with the next step", async () => {
+  await withScratchFolder(async (folder) => {
+    const [path, text] = [`${folder}/run.toml`, `${folder}/text.txt`];
+    await Deno.writeTextFile(path, `size = "toy"\n[data]\ncorpus = "${text}"\n`);
+    const cases = [
+      ["too short", /:3: Cannot split the corpus .*it has 1 different document.* Use more text/],
+      [`${"One line of text.\n\n".repeat(2000)}`, /:3: Cannot make a tokenizer .*varied enough.*Use more text/],
+      ['{"text": "one"}\n', /:3: .*it is JSON Lines.* jq -r/],
+    ] as const;
+    for (const [content, says] of cases) {
+      await Deno.writeTextFile(text, content);
+      const { code, stdout } = await check(path);
+      assertEquals(code, 1);
+      assertMatch(stdout, says);
+    }
+  });
+});
+
 Deno.test("Config check: the host, the log's folder and a wallet to be made are looked at", async () => {
   const says = async (text: string) => {
     let checked: Awaited<ReturnType<typeof check>> | null = null;

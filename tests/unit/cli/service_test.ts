@@ -182,7 +182,9 @@ Deno.test("Service: an orchestrator's unit has no relative path, and begins or r
     Deno.chdir(folder);
     try {
       await Deno.writeTextFile("run.toml", 'size = "toy"\n');
-      await Deno.writeTextFile("text.txt", "A text to learn.\n");
+      const sentence = (_: unknown, i: number) =>
+        `In the year ${1700 + i} the ${i * i} ships of ${i * 7919 % 997} came.`;
+      await Deno.writeTextFile("text.txt", Array.from({ length: 2000 }, sentence).join("\n\n"));
       const here = Deno.cwd();
       const words = ["--config", "run.toml", "--data=runs/own", "--corpus", "text.txt", "--log-file", "hub.log"];
       const { code, stdout, stderr } = await run(
@@ -215,6 +217,25 @@ Deno.test("Service: an orchestrator's unit has no relative path, and begins or r
       Deno.chdir(home);
     }
   });
+});
+
+Deno.test("Service: a log or data in the home folder itself would open all of it, and are refused", async () => {
+  for (
+    const [option, value] of [["--log-file", "/ann/miner.log"], ["--log-file=/log", ""], ["--data", "/ann/"], [
+      "--data",
+      "/",
+    ]]
+  ) {
+    const machine = new FakeMachine({ unshare: 0 });
+    const { code, stderr } = await run(["install", ...role, option!, ...value === "" ? [] : [value!]], machine);
+    assertEquals(code, 2, stderr);
+    assertMatch(
+      stderr,
+      /The service may write to every file of '\/(ann)?', the folder of --(log-file|data), and your home '\/ann' is/,
+    );
+    assertMatch(stderr, /next {2}Give it a folder of its own: --(log-file \S+\/iota\.log|data \S+)/);
+    assertEquals([machine.files.size, machine.folders.length], [0, 0]);
+  }
 });
 
 Deno.test("Service: in a container the file is written and the person reads what to type", async () => {

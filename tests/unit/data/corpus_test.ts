@@ -1,6 +1,6 @@
 /** Reading text: the built-in speeches, text files of every shape, and the files that are refused. */
 
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { readCorpus } from "../../../cli/data/corpus.ts";
 import { UserError } from "../../../cli/output/errors.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
@@ -60,6 +60,79 @@ Deno.test("readCorpus: files without text or in another encoding are refused", a
   await assertRefused(" \n\n ", "it is empty");
   await assertRefused(Uint8Array.of(0x63, 0x61, 0x66, 0xe9, 0x0a), "byte 3 is not");
   await assertRefused(Uint8Array.of(0xef, 0xbb, 0xbf, 0x61, 0xff), "byte 4 is not");
+});
+
+/** The sentence about a file with this content, and the next step. */
+async function refusalOf(content: string | Uint8Array): Promise<string> {
+  const error = await assertRejects(() => documentsOf(content), UserError);
+  return `${error.message} => ${error.next}`;
+}
+
+const bytesOf = (text: string) => new TextEncoder().encode(text);
+const prose = "It was the best of times, it was the worst of times, it was the age of wisdom.\n";
+
+Deno.test("readCorpus: a format is named by its bytes, with the command that makes text of it", async () => {
+  const utf16 = Uint8Array.from(prose, (letter) => letter.charCodeAt(0)).reduce<number[]>(
+    (all, byte) => [...all, byte, 0],
+    [],
+  );
+  const cases: [string, string | Uint8Array, RegExp][] = [
+    [
+      "gzip",
+      Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 1),
+      /it is compressed with gzip => Unpack it: gzip -dc \S+text\.txt > /,
+    ],
+    ["zip", "PK\x03\x04\x14\0word/document.xml", /it is a ZIP archive.* => .*unzip /],
+    ["pdf", "%PDF-1.7\n%\xe2\xe3", /it is a PDF document => Take its text out: pdftotext /],
+    ["Parquet", "PAR1\x15\x04", /it is a Parquet table/],
+    ["tar", `${"name".padEnd(257, "\0")}ustar\0`, /it is a tar archive => .*tar -xf/],
+    ["UTF-16", Uint8Array.of(0xff, 0xfe, ...utf16), /it is UTF-16 => .*iconv -f UTF-16 -t utf-8 /],
+    ["UTF-16 without a mark", Uint8Array.from(utf16), /it is UTF-16LE => .*iconv -f UTF-16LE -t utf-8 /],
+    ["the same, big end first", Uint8Array.of(0, ...utf16.slice(0, -1)), /it is UTF-16BE => .*iconv -f UTF-16BE /],
+    [
+      "a hole",
+      `${prose.repeat(30)}${"\0".repeat(512)}${prose}`,
+      /512 of its \d+ bytes are zero, the first at 2370 => .*tr -d/,
+    ],
+    ["latin1", Uint8Array.of(...bytesOf(prose), 0xe9, 0x0a), /byte 79 is not => .*iconv -f latin1 /],
+    ["damaged", Uint8Array.of(...bytesOf(`é${prose}`), 0xe9, 0x0a), /byte 81 is not => .*iconv -c -f utf-8 /],
+    ["binary", Uint8Array.from({ length: 999 }, (_, i) => 1 + i * 37 % 255), /it is a binary file => Pass a text file/],
+  ];
+  for (const [name, content, says] of cases) assertMatch(await refusalOf(content), says, name);
+});
+
+Deno.test("readCorpus: records are not prose: JSON Lines, JSON, CSV and TSV are refused with the field to take out", async () => {
+  const record = (i: number) => JSON.stringify({ id: `${i}`, "text": `A longer text, number ${i}.`, meta: { a: 1 } });
+  const lines = Array.from({ length: 9 }, (_, i) => record(i)).join("\n");
+  assertMatch(await refusalOf(lines), /it is JSON Lines, records with fields => .*jq -r '\.text \/\/ empty/);
+  assertMatch(await refusalOf(`[${lines.replaceAll("\n", ",\n")}]`), /it is JSON, records/);
+  assertMatch(await refusalOf('{\n  "chapters": [\n    "one"\n  ]\n}\n'), /it is JSON, records/);
+  const rows = Array.from({ length: 9 }, (_, i) => [`${i}`, `"A ""longer"" text,\nnumber ${i}"`, "en"]);
+  const csv = [["id", "body", "language"], ...rows].map((row) => row.join(",")).join("\n");
+  assertMatch(await refusalOf(csv), /it is a table of 3 columns \(CSV\) => .*python3 -c '.*row\[1\]/);
+  assertMatch(await refusalOf(csv.replaceAll(",", "\t")), /it is a table of 3 columns \(TSV\)/);
+});
+
+Deno.test("readCorpus: prose with braces, quotation marks, commas and tables in it is prose", async () => {
+  const texts = [
+    '{ "So he said", they wrote }, and nobody answered.\n',
+    "[1] A footnote first.\n",
+    prose.repeat(30),
+    "Tyger Tyger, burning bright,\nIn the forests of the night;\nWhat immortal hand or eye,\nCould frame thy fearful symmetry?\n",
+    `${prose}a,b,c\n1,2,3\n4,5,6\n7,8,9\n1,2,3\n4,5,6\n`,
+    "Apples, pears, plums, and so on.\n".repeat(30),
+  ];
+  for (const text of texts) assertEquals((await documentsOf(text)).join("\n"), text.trim());
+});
+
+Deno.test("readCorpus: <|endoftext|> within a sentence is a word, unless it cuts the whole text into small documents", async () => {
+  const mention = "Each document ends with `<|endoftext|>`, which is a token of its own.\n";
+  const text = `${prose.repeat(90)}\n${mention}${prose.repeat(90)}`;
+  const documents = await documentsOf(text);
+  assertEquals(documents.length, 2); // cut at the blank line
+  assert(documents.some((each) => each.includes(mention.trim())));
+  const inline = Array.from({ length: 20 }, (_, i) => `Document ${i}.`).join("<|endoftext|>");
+  assertEquals((await documentsOf(inline)).length, 20);
 });
 
 Deno.test("readCorpus: a missing file and a folder are refused by name", async () => {

@@ -117,6 +117,34 @@ Deno.test("prepareDataset: damage, another request or a changed text make it pre
   });
 });
 
+Deno.test("prepareDataset: what is used, held out, repeated and left is counted", async () => {
+  await withScratchFolder(async (folder) => {
+    const corpus = writeText(folder);
+    const text = Deno.readTextFileSync(corpus);
+    const textBytes = new TextEncoder().encode(text.replaceAll("<|endoftext|>", "")).length;
+    const [first = ""] = text.split("<|endoftext|>");
+    Deno.writeTextFileSync(corpus, `<|endoftext|>${first}<|endoftext|>${first}`, { append: true });
+    const duplicateBytes = 2 * first.length;
+    await withPrepared(({ manifest: { source, train, heldOut } }) => {
+      const documents = documentCount + 2;
+      assertEquals(source, { documents, textBytes: textBytes + duplicateBytes, duplicates: 2, duplicateBytes });
+      assertEquals(train.textBytes + heldOut.textBytes, textBytes);
+    }, { corpus });
+  });
+});
+
+Deno.test("prepareDataset: of two long documents in a file the asked share is held out, not one of them", async () => {
+  await withScratchFolder(async (folder) => {
+    const corpus = writeText(folder);
+    const [first, ...others] = Deno.readTextFileSync(corpus).split("<|endoftext|>");
+    Deno.writeTextFileSync(corpus, `${first}\n<|endoftext|>\n${others.join("\n\n")}`);
+    await withPrepared(({ manifest: { train, heldOut } }) => {
+      const share = heldOut.textBytes / (heldOut.textBytes + train.textBytes);
+      assert(share >= 0.2 && share < 0.3, `${share}`);
+    }, { corpus });
+  });
+});
+
 Deno.test("prepareDataset: maxBytes bounds the text that is used", async () => {
   const maxBytes = 20_000;
   await withPrepared(({ manifest }) => {
