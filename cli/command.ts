@@ -133,7 +133,7 @@ export const commonOptions: readonly OptionSpec[] = [
   },
   { name: "json", kind: "boolean", doc: "print JSON lines, the summary or an error last; logs go to stderr" },
   { name: "quiet", kind: "boolean", doc: "print only warnings, errors and the summary" },
-  { name: "verbose", kind: "boolean", doc: "print debug logs, and the stack of unexpected errors" },
+  { name: "verbose", kind: "boolean", doc: "print more details, debug logs, and the stack of unexpected errors" },
   {
     name: "log-level",
     kind: "choice",

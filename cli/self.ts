@@ -62,6 +62,9 @@ export function launchCommand(environment: Environment): SelfCommand {
   return isCheckout && isThere(launcher) ? { command: launcher, args: [], env: {} } : selfCommand(environment);
 }
 
+/** The word that starts this program again in the person's shell; the launcher of a checkout says how it was called. */
+export const calledAs = ({ get }: Environment): string => get("IOTA_CALLED_AS") || "iota";
+
 function isThere(path: string): boolean {
   try {
     return Deno.statSync(path).isFile;

@@ -68,7 +68,7 @@ export const command: Command = {
   summary: "train a model on this machine: orchestrator, miners and validators as processes",
   usage: "swarm [--size NAME] [--stages K] [--replicas N] [options]",
   about:
-    "Starts every role as a process on this machine, each with its own hotkey, trains on real text and ends with a sample of the model's text. In a terminal the dashboard then stays up until Ctrl-C. During the run, ? lists the screen's keys and Ctrl-C ends all of them; with the run's folder (--data) it resumes from its last merge, as its miners' memory ends with them.",
+    "Starts every role as a process on this machine, each with its own hotkey, trains on real text and ends with a sample of the model's text. In a terminal its page then stays up until Enter, or 10 minutes without a viewer. During the run, ? lists the screen's keys and Ctrl-C ends all of them; with the run's folder (--data) it resumes from its last merge, as its miners' memory ends with them.",
   examples: [
     "iota swarm --size tiny --stages 3 --replicas 2 --steps 40",
     "iota swarm --data runs/demo --steps 200",

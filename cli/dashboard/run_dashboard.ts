@@ -15,6 +15,8 @@ import { attempting, UsageError, UserError } from "../output/errors.ts";
 import { StepPlaces } from "../history/step_places.ts";
 import { plural } from "../screen/format.ts";
 import { shellWords } from "../shell_words.ts";
+import type { ServedAt } from "../orchestrate/prepare_run.ts";
+import type { TlsPair } from "../roles/tls_files.ts";
 import { openDashboard } from "./dashboard.ts";
 import { exportRun, isWanted } from "./export_run.ts";
 import { besidePages, pastPages } from "./past_api.ts";
@@ -119,13 +121,15 @@ async function serveFolder(context: CommandContext, shown: ShownFolder): Promise
 
 export interface FolderPage {
   readonly url: string;
+  /** When it was last asked for anything, on the steady clock; an open page asks every few seconds. */
+  viewedAtMs(): number;
   close(): Promise<void>;
 }
 
 /** Serves the page of a folder's run until it is closed. */
 export async function openFolderPage(
   { output }: Pick<CommandContext, "output">,
-  { history, folder, beside, host, port }: ShownFolder & { readonly host: string; readonly port: number },
+  { history, folder, beside, host, port, tls = null }: ShownFolder & ServedAt & { readonly tls?: TlsPair | null },
 ): Promise<FolderPage> {
   const timers = systemTimers;
   const api = openRunApi({
@@ -143,6 +147,7 @@ export async function openFolderPage(
     ...pastPages(past, { timers, bytesPerSecond }),
     ...(beside === undefined ? {} : besidePages(beside, { timers, bytesPerSecond })),
   };
+  let viewedAtMs = -Infinity;
   let known = history.newest.sequence;
   const cancel = every(timers, followMs, () => {
     Promise.all([history.refresh(), beside?.history.refresh()]).then(([{ last }]) => {
@@ -155,12 +160,13 @@ export async function openFolderPage(
     { action: "serve the dashboard", value: `${host}:${port}` },
     () =>
       listen({
-        ...{ host, port, limits: defaultNetLimits },
+        ...{ host, port, limits: defaultNetLimits, ...(tls === null ? {} : { tls }) },
         accept: (wire) => {
           wire.close("no node can join here");
           return { frame: () => {}, closed: () => {} };
         },
         fetch: (request, _trust, origin) => {
+          viewedAtMs = timers.steadyMs();
           const { pathname, hostname } = new URL(request.url);
           const isRead = request.method === "GET" || request.method === "HEAD";
           if (!isRead || (isOnlyHere(host) && !isOnlyHere(hostname))) return notFound();
@@ -177,7 +183,7 @@ export async function openFolderPage(
     api.close?.();
     await listener.close();
   };
-  return { url: `${listener.url}/`, close };
+  return { url: `${listener.url}/`, viewedAtMs: () => viewedAtMs, close };
 }
 
 /** Another name for a page of this machine alone is a stranger's site that wants to read it. */

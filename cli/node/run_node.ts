@@ -25,7 +25,7 @@ import { hotkeyFolders, openHotkey } from "../options/wallet_options.ts";
 import { type BlobAccess, blobAccess } from "../roles/blob_access.ts";
 import { remoteStore } from "../roles/stores.ts";
 import { LastingDevice } from "../roles/lasting_device.ts";
-import { deviceText, openDevice, sameDevice } from "../roles/open_device.ts";
+import { deviceSentence, deviceText, openDevice, sameDevice } from "../roles/open_device.ts";
 import { readTuning } from "../roles/tuning_file.ts";
 import { HubPin } from "./hub_pin.ts";
 import type { Waiting } from "./hub_wait.ts";
@@ -149,7 +149,9 @@ async function openLastingDevice(context: CommandContext, signer: HotkeyPair): P
   const how = { memoryBytes: byteOption("memory", options.text("memory")), threads: options.number("threads"), tuned };
   const worker = await openDevice(options.text("device"), how);
   output.event({ type: "device", ...worker.adapter });
-  output.line(`${signer.address} on ${deviceText(worker)}`);
+  output.line(deviceSentence(worker));
+  output.line(`This node is ${signer.address}`);
+  output.detail(`Computes on ${deviceText(worker)}`);
   return new LastingDevice(worker, {
     reopen: () => openDevice(sameDevice(worker), how),
     timers: systemTimers,

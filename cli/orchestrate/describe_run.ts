@@ -1,6 +1,6 @@
 /**
- * The opening lines of a run, for people: the numbers derived from --size, and the text. `run.toml` in the run's folder
- * has every number with its origin.
+ * The opening lines of a run: one that anybody understands, the numbers derived from --size for people who ask for them
+ * (--verbose), and the text. `run.toml` in the run's folder has every number with its origin.
  */
 
 import type { RunConfig } from "../../core/config/config.ts";
@@ -10,6 +10,7 @@ import { defaultPayloadCodec, densities } from "../../core/merge/payload/payload
 import type { WireSpec } from "../../core/codec/wire.ts";
 import { modelParameters } from "../../core/model/shape.ts";
 import { wireAt, wiresOfRun } from "../../core/model/boundaries.ts";
+import type { Output } from "../output/output.ts";
 import { decimal, plural } from "../screen/format.ts";
 
 export interface TextFacts {
@@ -30,9 +31,36 @@ export interface TextUse {
   readonly maxBytes: number; // the setting; 0: all
 }
 
-export function describeRun(config: RunConfig): string[] {
+/** `tiny, 1.07 M parameters: 3 stages x 2 miners, 640 steps of 2,048 tokens`. */
+export function describeRun(config: RunConfig): string {
+  const { model, train, pipeline, swarm } = config;
+  return `${config.size}, ${parametersText(modelParameters(model))}: ${plural(pipeline.stages, "stage")} x ${
+    plural(swarm.replicas, "miner")
+  }, ${plural(train.steps, "step")} of ${decimal(batchOf(config).reduce((a, b) => a * b))} tokens`;
+}
+
+export function sayRun(output: Pick<Output, "line" | "detail">, config: RunConfig): void {
+  output.line(`Training ${describeRun(config)}`);
+  for (const line of describeSettings(config)) output.detail(line);
+}
+
+/** `49,312 parameters`, `1.07 M parameters`, `1.24 billion parameters`. */
+export function parametersText(count: number): string {
+  if (count < 1e6) return `${decimal(count)} parameters`;
+  return count < 1e9 ? `${decimal(count / 1e6)} M parameters` : `${decimal(count / 1e9)} billion parameters`;
+}
+
+/** Tokens of a step as a product. */
+const batchOf = ({ model, train }: RunConfig): number[] => [
+  train.microbatchesPerStep,
+  train.sequencesPerMicrobatch,
+  model.contextLength,
+];
+
+/** The numbers behind `describeRun`. */
+export function describeSettings(config: RunConfig): string[] {
   const { model, train, pipeline, outer } = config;
-  const batch = [train.microbatchesPerStep, train.sequencesPerMicrobatch, model.contextLength];
+  const batch = batchOf(config);
   return [
     `model  ${config.size}: ${(modelParameters(model) / 1e6).toFixed(2)} M parameters, width ${model.width}, ` +
     `${model.layers} layers, ${model.heads} query and ${model.kvHeads} key-value heads, feed-forward ${model.ffnWidth}, ` +

@@ -12,7 +12,7 @@ import { type DatasetPlan, planDataset } from "../data/prepare_dataset.ts";
 import { openRunFolder, removeRun } from "../run_folder.ts";
 import { type HubKey, openHubKey } from "./hub_key.ts";
 import { optionsToKeep } from "./kept_options.ts";
-import { describeRun, describeText, type TextFacts } from "./describe_run.ts";
+import { describeText, sayRun, type TextFacts } from "./describe_run.ts";
 import { type RunPlan, sayChanges } from "./plan_run.ts";
 import { refuseWhileHeld } from "./recover_run.ts";
 import { changedRunText, readRunText, restoredRunText, runText, writeRunText } from "./run_text.ts";
@@ -55,7 +55,7 @@ export async function prepareRun(context: CommandContext, plan: RunPlan, at: Ser
   const { output } = context;
   const { folder: { path, isResumed }, config, origins, runId, changes, found } = plan;
   output.event({ type: "config", config, step: found?.manifest.step ?? 0 });
-  for (const line of describeRun(config)) output.line(line);
+  sayRun(output, config);
   const { corpus } = config.data;
   const text = await planText(plan); // refuses a text that the run could not use
   await makeRunFolder(plan);

@@ -16,6 +16,7 @@ import { type NetLimits, netLimits } from "../../net/limits.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
 import type { RunOwner } from "../admin/run_owner.ts";
+import { keepPage } from "../dashboard/keep_page.ts";
 import { openHubChain } from "../duty/hub_chain.ts";
 import type { Invite } from "../find/invite.ts";
 import { keepWires, takeWires } from "../hub/saved_wires.ts";
@@ -53,7 +54,8 @@ import { openOwner } from "./open_owner.ts";
 import { openSamples } from "./open_samples.ts";
 import { openHubTraces } from "../telemetry/hub_traces.ts";
 import { serveRun } from "./serve_run.ts";
-import { sayListening } from "./say_listening.ts";
+import { nextLines } from "../screen/next_lines.ts";
+import { dashboardAt, sayListening } from "./say_listening.ts";
 
 const keptCheckpoints = 3;
 
@@ -82,7 +84,14 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
     const prepared = await prepareRun(context, plan, port.at);
     const run = await startRun(context, { prepared, place, port, limits, startedMs });
     notice = (text) => run.projection.tell({ type: "warning", text });
-    return await untilTheEnd(context, { prepared, run, interruption, startedMs });
+    const ended = await untilTheEnd(context, { prepared, run, interruption, startedMs });
+    if (ended.finished) {
+      const { host, port: number } = port.at;
+      const url = dashboardAt(place.urlAt(number));
+      context.output.printSummary();
+      await keepPage(context, { folder: plan.folder.path, host, port: number, url, tls: place.tls });
+    }
+    return ended.code;
   } finally {
     await port.close();
   }
@@ -91,7 +100,7 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
 async function untilTheEnd(
   context: CommandContext,
   options: { prepared: PreparedRun; run: StartedRun; interruption: AbortSignal; startedMs: number },
-): Promise<number> {
+): Promise<{ code: number; finished: boolean }> {
   const { prepared, run, interruption, startedMs } = options;
   const onAbort = () => run.role.stop("interrupted");
   interruption.addEventListener("abort", onAbort);
@@ -117,8 +126,11 @@ async function untilTheEnd(
     });
     run.projection.close();
     for (const [node, sums] of run.role.traffic.nodes) context.output.event({ type: "traffic", node, ...sums });
-    context.output.summary(
-      context.output.mode === "json" ? summary : { ...summary, sessionFields: sessionFields(run.begun) },
+    const { output, environment } = context;
+    const next = { environment, paint: output.paint, config: prepared.config, folder: path };
+    output.summary(
+      output.mode === "json" ? summary : { ...summary, sessionFields: sessionFields(run.begun) },
+      result.finished ? nextLines(next) : [],
     );
     const { upload } = run.role.state;
     isOver = result.finished && upload === null;
@@ -129,7 +141,8 @@ async function untilTheEnd(
     }
     await saveSummary(summary, { folder: path, warn: (text) => context.output.log.warn(text) });
     if (!result.finished) context.output.log.warn(stoppedText(run.role.state, { reason: result.reason, folder: path }));
-    return result.finished || run.owner.hasStopped || interruption.reason instanceof Terminated ? 0 : 1;
+    const isInOrder = result.finished || run.owner.hasStopped || interruption.reason instanceof Terminated;
+    return { code: isInOrder ? 0 : 1, finished: result.finished };
   } catch (error) {
     isOurs = !(error instanceof JournalError && error.code === "fenced");
     throw explainStorage(error, path);

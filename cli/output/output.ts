@@ -37,14 +37,16 @@ export interface Output {
   watchEvents(listener: (record: OutputEvent) => void): void;
   /** One line for people; nothing in --json mode or with --quiet. */
   line(text: string): void;
+  /** A line for people who asked for more with --verbose; a log file always gets it. */
+  detail(text: string): void;
   /** A line for the log file only, because the live screen shows it in its own way. */
   keep(text: string): void;
   /** How a line of progress is shown now (progress.ts). */
   readonly drawsProgress: "inPlace" | "asLines" | "not";
   /** In place of the last one, below all other lines; null: none. */
   drawProgress(line: string | null): void;
-  /** The last output on stdout, printed when the command ends; the last call counts. */
-  summary(fields: SummaryFields): void;
+  /** The last output on stdout, printed when the command ends; the last call counts. `closing`: lines for people below it. */
+  summary(fields: SummaryFields, closing?: readonly string[]): void;
   /** Prints the summary now, for a command that goes on for a person who watches; nothing unless the mode is live. */
   printSummary(): void;
   /** A result for which a table does not fit: the text for people (empty: shown already), a summary of the fields for programs. */
@@ -57,7 +59,7 @@ export interface Output {
   /** The lower part of the terminal to draw on; null unless the mode is live. Lines and logs then go above it. */
   openLive(create: CreateTerminal): LiveTerminal | null;
   closeLive(): void;
-  /** What a person types while a live screen is open. False: nobody can. */
+  /** What a person types on a live terminal, until `closeLive`. False: nobody can type. */
   openKeys(listener: KeyboardListener): boolean;
   /** The same as Ctrl-C. */
   askToStop(): void;
@@ -91,9 +93,11 @@ export class TerminalOutput implements Output {
   #progressLine: string | null = null; // on the terminal
   #closeKeys: (() => void) | null = null;
   #summary: SummaryFields | null = null;
+  #closing: readonly string[] = [];
   #readerGone = false;
   #copy: ((line: string) => void) | null = null;
   #stampOf: () => string = () => "";
+  readonly #verbose: boolean;
   readonly #logFormat: LogFormat;
 
   constructor({ host, json, quiet, verbose, noColor, logLevel, logFormat = "text" }: OutputOptions) {
@@ -102,6 +106,7 @@ export class TerminalOutput implements Output {
     const colorsWanted = !noColor && !environment.get("NO_COLOR") && !dumb;
     this.host = host;
     this.#logFormat = logFormat;
+    this.#verbose = verbose;
     this.quiet = quiet;
     this.mode = json ? "json" : host.isTerminal("stdout") && !dumb && !quiet ? "live" : "plain";
     this.paint = createPaint(colorsWanted && !json && host.isTerminal("stdout"));
@@ -158,6 +163,11 @@ export class TerminalOutput implements Output {
     else this.#region.insertAbove(text);
   }
 
+  detail(text: string): void {
+    if (this.#verbose) this.line(text);
+    else this.keep(text);
+  }
+
   keep(text: string): void {
     if (this.mode !== "json") this.#copy?.(this.#stamped("info", text));
   }
@@ -181,8 +191,9 @@ export class TerminalOutput implements Output {
     if (line !== null) this.writeOut(this.paint.dim(line));
   }
 
-  summary(fields: SummaryFields): void {
+  summary(fields: SummaryFields, closing: readonly string[] = []): void {
     this.#summary = fields;
+    this.#closing = this.mode === "json" || this.quiet ? [] : closing;
   }
 
   printSummary(): void {
@@ -249,7 +260,7 @@ export class TerminalOutput implements Output {
   }
 
   openKeys(listener: KeyboardListener): boolean {
-    assert(this.#region !== null, "Cannot read keys as a live screen must be open");
+    assert(this.mode === "live", "Cannot read keys as the output must be a terminal's");
     this.#closeKeys = this.host.openKeys(listener);
     return this.#closeKeys !== null;
   }
@@ -276,7 +287,7 @@ export class TerminalOutput implements Output {
     if (fields === null) return;
     const lines = this.mode === "json"
       ? [JSON.stringify({ type: "summary", ...fields })]
-      : summaryTable(fields, this.paint);
+      : [...summaryTable(fields, this.paint), ...this.#closing];
     for (const line of lines) {
       const isJson = this.mode === "json" || this.#logFormat === "text";
       this.#copy?.(isJson ? withoutColour(line) : this.#stamped("info", line));

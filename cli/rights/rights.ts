@@ -66,6 +66,8 @@ export const handedOver: readonly string[] = [
   "TERM",
   "USER",
   "IOTA_PROGRAM",
+  "IOTA_CALLED_AS",
+  "CI",
 ];
 
 /**

@@ -66,3 +66,14 @@ export function deviceText({ adapter: { name }, threads, reason }: ComputeWorker
   const text = threads === null || threads === 1 ? name : `${name}, ${threads} threads`;
   return reason === null ? text : `${text}: ${reason}`;
 }
+
+/** For people: `No GPU found: computing on the processor`. */
+export function deviceSentence({ adapter: { device, name, isSoftware }, threads, reason }: ComputeWorker): string {
+  const places = {
+    cpu: "the processor",
+    reference: "the slow reference",
+    webgpu: isSoftware ? `the driver ${name}` : name,
+  };
+  const text = `omputing on ${places[device]}${threads === null || threads === 1 ? "" : `, ${threads} threads`}`;
+  return reason === null ? `C${text}` : `No GPU found: c${text}`; // only `auto` without a GPU has a reason
+}

@@ -9,6 +9,8 @@ import { type ChaosPlan, parsePlan } from "../chaos/plan.ts";
 import type { ComputeWorker } from "../../gpu/worker_client.ts";
 import type { CommandContext, OptionSpec } from "../command.ts";
 import { mustBeCorpus } from "../data/corpus.ts";
+import { keepPage } from "../dashboard/keep_page.ts";
+import { nextLines } from "../screen/next_lines.ts";
 import { UsageError } from "../output/errors.ts";
 import type { Paint } from "../output/paint.ts";
 import { logWords } from "../options/log_words.ts";
@@ -22,13 +24,12 @@ import { type Memory, mustFit } from "../roles/model_fit.ts";
 import { planRun, type RunPlan, sayChanges, sayOver } from "../orchestrate/plan_run.ts";
 import { makeRunFolder, mustHaveText } from "../orchestrate/prepare_run.ts";
 import { sampleRun } from "../generate/run_generate.ts";
-import { deviceText, openDevice, sameDevice, threadsOf } from "../roles/open_device.ts";
+import { deviceSentence, deviceText, openDevice, sameDevice, threadsOf } from "../roles/open_device.ts";
 import { readTuning, shareTuning } from "../roles/tuning_file.ts";
 import { saveSummary, sessionFields } from "../orchestrate/run_summary.ts";
 import { givenLinks } from "../chaos/given_links.ts";
 import type { AttackName } from "../redteam/attack_names.ts";
 import { parseAttackers } from "../redteam/attackers.ts";
-import { keepPage } from "./keep_page.ts";
 import { Swarm } from "./swarm.ts";
 import { resumeWords } from "./resume_words.ts";
 import type { Emission } from "./swarm_chain.ts";
@@ -80,11 +81,15 @@ export async function runSwarm(context: CommandContext, unkept: readonly OptionS
   for (const line of emissionLines(emission as Emission[] | null, context.output.paint)) context.output.line(line);
   await saveSummary(summary, { folder, warn: (text) => context.output.log.warn(text) });
   interruption.removeEventListener("abort", onAbort);
-  context.output.summary(context.output.mode === "json" ? summary : table); // people have already seen the text
-  const { dashboard } = swarm;
-  if (exitCode === 0 && dashboard !== null) {
-    context.output.printSummary();
-    await keepPage(context, { dashboard, folder });
+  const { output, environment } = context;
+  const isDone = exitCode === 0 && !interruption.aborted;
+  const next = isDone ? nextLines({ environment, paint: output.paint, config: runPlan.config, folder }) : [];
+  output.summary(output.mode === "json" ? summary : table, next); // people have already seen the text
+  const { dashboard: url } = swarm;
+  if (isDone && url !== null) {
+    output.printSummary();
+    const { hostname: host, port } = new URL(url);
+    await keepPage(context, { folder, host, port: Number(port), url });
   }
   return exitCode;
 }
@@ -120,7 +125,8 @@ async function preflight(context: CommandContext, { config, folder: { isResumed 
   const threads = context.options.number("threads") ?? threadsOf(nodes);
   const tuned = await readTuning(usersFolder(context));
   const worker = await openDevice(context.options.text("device"), { isShared: true, threads, tuned });
-  context.output.line(`Computes on ${deviceText(worker)}`);
+  context.output.line(deviceSentence(worker));
+  context.output.detail(`Computes on ${deviceText(worker)}`);
   try {
     const given = byteOption("memory", context.options.text("memory"));
     const memory: Memory = { memoryBytes: given ?? Infinity };

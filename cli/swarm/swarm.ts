@@ -19,7 +19,7 @@ import type { CommandContext } from "../command.ts";
 import { inviteText } from "../find/invite.ts";
 import { joinCommand } from "../find/join_command.ts";
 import { Projection } from "../projection/projection.ts";
-import { describeRun, describeText, type TextFacts } from "../orchestrate/describe_run.ts";
+import { describeText, sayRun, type TextFacts } from "../orchestrate/describe_run.ts";
 import { runFacts } from "../orchestrate/run_facts.ts";
 import { dashboardAt } from "../orchestrate/say_listening.ts";
 import { type Death, type LastEnd, type Line, maxDeaths } from "./supervised_process.ts";
@@ -205,7 +205,7 @@ export class Swarm {
   #begin(config: RunConfig, step: number): void {
     const { output } = this.#context;
     this.#config = config;
-    for (const text of describeRun(config)) output.line(text);
+    sayRun(output, config);
     const facts = runFacts({
       command: "swarm",
       device: this.#device,

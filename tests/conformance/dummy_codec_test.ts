@@ -15,7 +15,7 @@ import { stageWires, wiresOfDirection } from "../../core/model/stage_wires.ts";
 import type { StageCompute } from "../../gpu/compute.ts";
 import { createReferenceStage } from "../../gpu/reference/stage.ts";
 import { createWebGpuStage } from "../../gpu/webgpu/webgpu_stage.ts";
-import { describeRun } from "../../cli/orchestrate/describe_run.ts";
+import { describeSettings } from "../../cli/orchestrate/describe_run.ts";
 import { readInput } from "../../cli/roles/stage_input.ts";
 import { dummyCodec, withDummyCodec } from "../support/dummy_codec.ts";
 import { gpuTest } from "../support/gpu_adapter.ts";
@@ -42,7 +42,7 @@ Deno.test("A new codec: sizes, parameters, costs and words of a run follow from 
     ]);
     const perEnd = 2 * wide * narrow;
     assertEquals(stageFlopsPerToken(body).forward - stageFlopsPerToken(head).forward, perEnd - wide);
-    assert(describeRun(config)[1]!.includes("codec dummy with 32 codes per token"), describeRun(config)[1]);
+    assert(describeSettings(config)[1]!.includes("codec dummy with 32 codes per token"), describeSettings(config)[1]);
   }));
 
 Deno.test("A new codec: a peer's wire is judged and measured by its record, each direction by its own", () =>
