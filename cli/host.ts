@@ -17,7 +17,7 @@ export type Interrupt = "SIGINT" | "SIGTERM" | "SIGHUP";
 export interface Host {
   readonly environment: Environment;
   isTerminal(stream: Stream): boolean;
-  /** Null when stdout is not a terminal. */
+  /** Null when stdout is not a terminal, or one of unknown size. */
   terminalSize(): { readonly columns: number; readonly rows: number } | null;
   write(stream: Stream, text: string): void;
   now(): Date;
@@ -46,7 +46,10 @@ export function denoHost(): Host {
   return {
     environment: { system: systemOf(Deno.build.os), get: (name) => Deno.env.get(name) },
     isTerminal: (stream) => Deno[stream].isTerminal(),
-    terminalSize: () => Deno.stdout.isTerminal() ? Deno.consoleSize() : null,
+    terminalSize: () => {
+      const size = Deno.stdout.isTerminal() ? Deno.consoleSize() : null;
+      return size === null || size.columns === 0 ? null : size; // 0: a terminal that was never told its size
+    },
     write(stream, text) {
       let rest = encoder.encode(text);
       while (rest.length > 0) rest = rest.subarray(Deno[stream].writeSync(rest));

@@ -1,4 +1,8 @@
-/** A node's history in sentences: what was checked, how it ended, what it earned in each round and why, what would raise it. */
+/**
+ * A node's history in sentences: what was checked, how it ended, what it earned in each round and why, what would raise it.
+ *
+ * Out of scope: the answer in three lines (explain_answer.ts).
+ */
 
 import {
   effectsOfMiner,
@@ -13,20 +17,14 @@ type Verdicts = Extract<MinerHistory["events"][number], { type: "verdict" }>[];
 const verdictsOn = ({ node, events }: MinerHistory): Verdicts =>
   events.flatMap((event) => event.type === "verdict" && event.miner === node ? [event] : []);
 
-export function historyText(history: MinerHistory): string[] {
+/** `hasRounds`: with a line for each round, of which a long run has thousands. */
+export function historyText(history: MinerHistory, { hasRounds }: { readonly hasRounds: boolean }): string[] {
   const { node, seen } = history;
   if (seen.get(node) === "validator") return validatorText(history);
   return [
     ...[`${node} is a miner of this run.`, ...placeText(history), ""],
     ...["Checked:", ...indented(checkedText(history)), ""],
-    ...[
-      "Earned, in units of a mean stage's forward (a backward counts as two); a score is the sum of " +
-      `${roundsInWindow} rounds; a round counts ${roundsUntilDue} rounds later, or when the run ends:`,
-      ...indented(history.rounds.map(roundText)),
-      ...indented(noRounds(history)),
-      ...indented(endText(history)),
-      "",
-    ],
+    ...[...(hasRounds ? roundsText(history) : foldedText(history)), ""],
     ...[
       "Effect on the loss, from the pathways of its microbatches:",
       ...indented(effectsOfMiner(history).map(effectText)),
@@ -35,6 +33,21 @@ export function historyText(history: MinerHistory): string[] {
     ...["What would raise its pay:", ...indented(adviceFor(history))],
   ];
 }
+
+const roundsText = (history: MinerHistory): string[] => [
+  "Earned, in units of a mean stage's forward (a backward counts as two); a score is the sum of " +
+  `${roundsInWindow} rounds; a round counts ${roundsUntilDue} rounds later, or when the run ends:`,
+  ...indented(history.rounds.map(roundText)),
+  ...indented(noRounds(history)),
+  ...indented(endText(history)),
+];
+
+const foldedText = ({ rounds }: MinerHistory): string[] =>
+  rounds.length === 0 ? [] : [
+    `A unit is a forward through a mean stage; a backward counts as two. Each of ${
+      times(rounds.length, "round")
+    }: --rounds`,
+  ];
 
 const indented = (lines: readonly string[]): string[] => lines.map((line) => `  ${line}`);
 
@@ -126,7 +139,8 @@ function gradientsText(gradients: Verdicts): string {
 }
 
 /** What it earned in the round's steps, less what was withheld by rule. */
-const dueOf = ({ earned, isHalved, quality }: RoundEarnings): number => (isHalved ? earned / 2 : earned) * quality;
+export const dueOf = ({ earned, isHalved, quality }: RoundEarnings): number =>
+  (isHalved ? earned / 2 : earned) * quality;
 
 function roundText(earnings: RoundEarnings): string {
   const { round, stage, tasks, credited, score, shareOfScores } = earnings;

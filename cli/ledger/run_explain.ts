@@ -5,6 +5,7 @@ import { effectsOfMiner, type MinerHistory, openHistory, takeIntoHistory } from 
 import { verifySignature } from "../../chain/wallet/hotkey.ts";
 import type { CommandContext } from "../command.ts";
 import { UsageError, UserError } from "../output/errors.ts";
+import { answerText, earnedBy } from "./explain_answer.ts";
 import { adviceFor, historyText } from "./explain_text.ts";
 import { namesOf } from "./node_names.ts";
 import { isEmpty, logPathOf, missingLog } from "./run_verify.ts";
@@ -32,7 +33,10 @@ export async function runExplain({ options, output, positionals: [asked] }: Comm
   for (const text of caveatsOf(first)) output.log.warn(text);
   if (!hubSigns(first)) output.log.warn("Only lines that the hub has signed are used");
   const name = names.get(node);
-  for (const line of historyText(history)) output.line(line);
+  const hasRounds = options.flag("rounds");
+  const isMiner = history.seen.get(node) !== "validator";
+  for (const line of isMiner ? [...answerText(history), ""] : []) output.line(line);
+  for (const line of historyText(history, { hasRounds })) output.line(line);
   output.answer({
     ...{
       hotkey: node,
@@ -40,6 +44,7 @@ export async function runExplain({ options, output, positionals: [asked] }: Comm
       role: history.seen.get(node) ?? null,
       stage: history.stages.get(node) ?? null,
     },
+    ...(isMiner ? earnedBy(history) : {}),
     ...{ expelled: history.isExpelled, rounds: history.rounds, events: history.events },
     ...{
       end: history.end,

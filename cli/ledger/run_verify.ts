@@ -25,7 +25,7 @@ export async function runVerify({ options, output, positionals: [place] }: Comma
   if (found === null || isEmpty(found)) throw missingLog(path);
   const { wrong, ...counts } = found;
   const otherHub = wanted !== undefined && (wanted !== found.hub || found.signedLine === 0);
-  for (const line of textOf(found)) output.line(line);
+  for (const line of textOf(found, { isOtherHub: otherHub })) output.line(line);
   if (otherHub) {
     const by = found.signedLine === 0 ? "nobody, as its first round has not ended" : found.hub;
     output.log.error(`The log must be signed by ${wanted}, or it is another hub's word: it is signed by ${by}`);

@@ -2,11 +2,13 @@
 
 import { hubSigns, type VerifiedLedger } from "./verify_ledger.ts";
 
-export function textOf(found: VerifiedLedger): string[] {
+/** The verdict first. `isOtherHub`: the log is not the one that was asked for, whatever it holds. */
+export function textOf(found: VerifiedLedger, { isOtherHub = false } = {}): string[] {
   const { run, hub, lines, scores, steps, repeatedSteps, rounds, verdicts, wrong } = found;
   const { draws, commitments, proofs, unprovenVerdicts, signatures, unsigned } = found;
-  if (lines === 0 && wrong !== null) return [wrongText(wrong)];
+  if (lines === 0 && wrong !== null) return [verdictOf(found)];
   return [
+    ...(isOtherHub ? [] : [verdictOf(found)]),
     `Run ${run}, hub ${hub}`,
     `${lines} lines follow from each other: ${steps} steps${
       repeatedSteps > 0 ? ` and ${repeatedSteps} of them again` : ""
@@ -19,11 +21,19 @@ export function textOf(found: VerifiedLedger): string[] {
     (unprovenVerdicts > 0 ? `; ${unprovenVerdicts} have no such proof and are the hub's word` : "") +
     (unsigned > 0 ? `; ${unsigned} verdicts or losses have none and are the hub's word` : ""),
     ...caveatsOf(found),
-    wrong === null ? "Every line follows" : wrongText(wrong),
   ];
 }
 
-const wrongText = ({ line, why }: NonNullable<VerifiedLedger["wrong"]>) => `The first wrong line is ${line}: ${why}`;
+function verdictOf(found: VerifiedLedger): string {
+  const { wrong, signedLine } = found;
+  if (wrong !== null) return `WRONG: ${wrongText(wrong)}`;
+  if (caveatsOf(found).length === 0) return "OK: the log is complete and untampered";
+  return signedLine === 0
+    ? "UNSIGNED: every line follows from the one before, but nobody has signed them"
+    : "OK as far as it goes: its signed lines are untampered, but the log is not complete";
+}
+
+const wrongText = ({ line, why }: NonNullable<VerifiedLedger["wrong"]>) => `the first wrong line is ${line}: ${why}`;
 
 /** What a log that follows may still lack. */
 export function caveatsOf(found: VerifiedLedger): string[] {

@@ -7,17 +7,17 @@
 import { present } from "../../core/assert.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import { longestRound, mergeShareOf } from "../../core/config/round_length.ts";
-import type { StageSpec } from "../../core/model/spec.ts";
 import type { FitAdapter } from "../../gpu/fit/stage_fit.ts";
 import type { StagePlan } from "../../gpu/fit/stage_plan.ts";
 import type { CommandContext } from "../command.ts";
 import { byteOption } from "../options/byte_text.ts";
 import { resolveRun } from "../options/run_options.ts";
-import { describeRun } from "../orchestrate/describe_run.ts";
+import { describeRun, describeSettings } from "../orchestrate/describe_run.ts";
 import { fitAdapterOf, type Memory, planModel, problemText, remediesFor } from "../roles/model_fit.ts";
 import { openDevice } from "../roles/open_device.ts";
-import { byteSize, decimal, plural } from "../screen/format.ts";
-import { type Links, linksFor, type RoundBytes, roundBytes, taskBytes } from "./round_bytes.ts";
+import { byteSize, decimal, plural, short } from "../screen/format.ts";
+import { needsText, type PlannedStage } from "./needs_text.ts";
+import { linksFor, roundBytes, taskBytes } from "./round_bytes.ts";
 
 const gibibyte = 2 ** 30;
 const usualMemoryBytes = 16 * gibibyte;
@@ -38,8 +38,9 @@ export async function runPlan(context: CommandContext): Promise<number> {
   const given = byteOption("memory", options.text("memory"));
   const { adapter, name } = await plannedDevice(options.text("device"));
   const memory: Memory = { memoryBytes: given ?? (options.text("device") === undefined ? usualMemoryBytes : Infinity) };
-  for (const line of describeRun(config)) output.line(line);
-  output.line(`for    ${name}${memory.memoryBytes === Infinity ? "" : `, ${byteSize(memory.memoryBytes)} a stage`}`);
+  for (const line of describeRun(config).split(": ")) output.line(line);
+  for (const line of describeSettings(config)) output.detail(line);
+  output.detail(`for    ${name}${memory.memoryBytes === Infinity ? "" : `, ${byteSize(memory.memoryBytes)} a stage`}`);
   output.line("");
   const stages = await planModel(config, { adapter, memory });
   const rounds = roundBytes(config, stages.map(({ spec }) => spec));
@@ -47,11 +48,11 @@ export async function runPlan(context: CommandContext): Promise<number> {
     const round = present(rounds[i], "every stage has a round");
     return { ...stage, round, links: linksFor(round, config) };
   });
-  const rows = [heading, ...planned.map((stage) => cellsOf(stage))];
-  const widths = heading.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  for (const row of rows) output.line(row.map((cell, column) => cell.padStart(widths[column]!)).join("  ").trimEnd());
+  for (const line of needsText(config, { stages: planned, memory })) output.line(line);
+  output.line("");
+  for (const line of table([shortHeading, ...planned.map(shortCellsOf)])) output.line(line);
+  for (const line of ["", ...table([heading, ...planned.map(cellsOf)]), ...legend(config)]) output.detail(line);
   for (const stage of planned) output.event({ type: "stage", ...factsOf(stage) });
-  for (const line of legend(config)) output.line(output.paint.dim(line));
   const fits = stages.every(({ plan }) => plan.fits);
   output.line("");
   output.answer({
@@ -68,11 +69,11 @@ export async function runPlan(context: CommandContext): Promise<number> {
   return fits ? 0 : 1;
 }
 
-interface PlannedStage {
-  readonly spec: StageSpec;
-  readonly plan: StagePlan;
-  readonly round: RoundBytes;
-  readonly links: Links;
+function table(rows: readonly (readonly string[])[]): string[] {
+  const widths = present(rows[0], "a table has a heading").map((_, column) =>
+    Math.max(...rows.map((row) => row[column]!.length))
+  );
+  return rows.map((row) => row.map((cell, column) => cell.padStart(widths[column]!)).join("  ").trimEnd());
 }
 
 const legend = ({ train }: RunConfig): string[] => [
@@ -93,6 +94,16 @@ async function plannedDevice(choice: string | undefined): Promise<{ adapter: Fit
   }
 }
 
+const shortHeading = ["stage", "layers", "parameters", "GPU memory", ""];
+
+const shortCellsOf = ({ spec, plan }: PlannedStage): string[] => [
+  ...[`${spec.index}`, `${spec.layerCount}`, short(plan.parameters)],
+  ...[plan.problem === null ? byteSize(plan.bytes) : "-", notesOf(plan)],
+];
+
+const notesOf = ({ recomputes, fits }: StagePlan): string =>
+  [recomputes ? "blocks computed again" : "", fits ? "" : "does not fit"].filter((note) => note !== "").join(", ");
+
 const heading = [
   "stage",
   "layers",
@@ -110,15 +121,14 @@ const heading = [
 ];
 
 function cellsOf({ spec, plan, round, links }: PlannedStage): string[] {
-  const { parts, parameters, bytes, recomputes, fits, problem } = plan;
+  const { parts, parameters, bytes, problem } = plan;
   const total = problem === null ? byteSize(bytes) : "-";
-  const notes = [recomputes ? "blocks computed again" : "", fits ? "" : "does not fit"].filter((note) => note !== "");
   return [
     ...[`${spec.index}`, `${spec.layerCount}`, `${decimal(parameters / 1e6)} M`],
     ...[parts.parameters, parts.gradients, parts.optimizer, parts.work].map(byteSize),
     ...[total, byteSize(Math.max(...Object.values(taskBytes(spec)))), decimal(links.training)],
     ...[byteSize(round.merge.sent), decimal(links.merging)],
-    notes.join(", "),
+    notesOf(plan),
   ];
 }
 

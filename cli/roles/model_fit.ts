@@ -6,8 +6,6 @@
  */
 
 import type { RunConfig } from "../../core/config/config.ts";
-import { resolveConfig } from "../../core/config/parse.ts";
-import { sizeNames } from "../../core/config/size.ts";
 import { optimizerOf } from "../../core/train/optimizers.ts";
 import { type StageSpec, stageSpecs } from "../../core/model/spec.ts";
 import { splitLayers } from "../../core/model/stages.ts";
@@ -120,7 +118,7 @@ export async function mustFit(
   );
 }
 
-/** Changes, each as typed, that fit when tried: smaller tasks, more stages, a smaller size. */
+/** Changes, each as typed, that fit when tried and leave the model as it is: smaller tasks, more stages. */
 export async function remediesFor(config: RunConfig, { adapter, memory }: OnDevice): Promise<string[]> {
   const isRight = async (changed: RunConfig) => (await fitModel(changed, adapter, memory)).problem === null;
   const remedies: string[] = [];
@@ -134,12 +132,6 @@ export async function remediesFor(config: RunConfig, { adapter, memory }: OnDevi
   for (let stages = config.pipeline.stages + 1; stages <= layers; stages++) {
     if (!await isRight({ ...config, pipeline: { ...config.pipeline, stages } })) continue;
     remedies.push(`--stages ${stages}`);
-    break;
-  }
-  for (const size of sizeNames.slice(0, sizeNames.findIndex((name) => name === config.size)).toReversed()) {
-    const resolved = resolveConfig({ size, overrides: { "train.optimizer": optimizerOf(config) } });
-    if (!resolved.ok || !await isRight(resolved.config)) continue;
-    remedies.push(`--size ${size}`);
     break;
   }
   return remedies;

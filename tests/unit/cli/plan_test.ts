@@ -56,8 +56,11 @@ Deno.test("Plan: a round's bytes and the links for them, of the payloads that th
 });
 
 Deno.test("Plan: the run's line names the payloads of merges, and how dense sparse ones are", async () => {
-  assertMatch((await plan("--size small")).stdout, /, int8 payloads; learning rate/);
-  assertMatch((await plan("--size small --merge sparse")).stdout, /, sparse \(1\/64\) payloads; learning rate/);
+  assertMatch((await plan("--size small --verbose")).stdout, /, int8 payloads; learning rate/);
+  assertMatch(
+    (await plan("--size small --merge sparse --verbose")).stdout,
+    /, sparse \(1\/64\) payloads; learning rate/,
+  );
 });
 
 Deno.test("Plan: what does not fit is refused with numbers and changes that fit", async () => {
@@ -67,6 +70,22 @@ Deno.test("Plan: what does not fit is refused with numbers and changes that fit"
     /of 8 stages do not fit: the largest takes .* GiB, more than 16\.0 GiB; try --stages (\d+)/.exec(stdout) ?? [];
   assert(stages !== undefined, stdout);
   assertEquals((await plan(`--size 8b --stages ${stages} --memory 16GiB`)).code, 0);
+});
+
+Deno.test("Plan: it answers with miners, GPU memory, internet speed and days, on 80 columns", async () => {
+  for (const size of ["toy", "15b"]) {
+    const { stdout } = await plan(`--size ${size}`);
+    assertMatch(stdout, /^Miners +\d+: 2 miners for each of \d+ stages$/m);
+    assertMatch(stdout, /^GPU memory +\d+\.\d [MGK]iB a miner, of 16\.0 GiB$/m);
+    assertMatch(stdout, /^Internet speed +([\d.,]+ Mbit\/s a miner keep|any: a model this small)/m);
+    assertMatch(stdout, /^Time +\d.* or more at 20 Mbit\/s\n +\d.* at 100 Mbit\/s\n +\d.* at 1,000 Mbit\/s$/m);
+    for (const line of stdout.split("\n")) assertLess(line.length, 81, line);
+  }
+});
+
+Deno.test("Plan: its advice keeps the model that was asked for", async () => {
+  const { code, stdout } = await plan("--size toy --memory 64KiB");
+  assertEquals([code, stdout.includes("--size")], [1, false], stdout);
 });
 
 Deno.test("Plan: an amount of memory needs a unit", async () => {
@@ -82,7 +101,7 @@ Deno.test("Plan: an amount of memory needs a unit", async () => {
 
 Deno.test("Plan: the run's codec is described only where a boundary has it", async () => {
   const withBoundaries = async (boundaries: string) =>
-    (await plan(`--size tiny --set pipeline.boundaries=${boundaries}`)).stdout;
+    (await plan(`--size tiny --verbose --set pipeline.boundaries=${boundaries}`)).stdout;
   const others = await withBoundaries("1=q4block:16,2=none");
   assertEquals(others.includes("q5block"), false, others);
   assertStringIncludes(others, "before stage 1, codec none");

@@ -1,6 +1,6 @@
 /** A node's history from the log, and what it says would raise the node's pay. */
 
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { microbatchId, type NodeId, nodeId, stageIndex, taskId } from "../../../core/ids.ts";
 import type { LogEntry, StepEntry } from "../../../core/ledger/entry.ts";
 import { scoresEntry, takeEntry } from "../../../core/ledger/ledger.ts";
@@ -8,7 +8,8 @@ import { openLedger } from "../../../core/ledger/ledger_state.ts";
 import { effectsOfMiner, type MinerHistory, openHistory, takeIntoHistory } from "../../../core/ledger/miner_history.ts";
 import type { Forfeit } from "../../../core/score/work_score.ts";
 import { workHash } from "../../../core/statements/statement.ts";
-import { adviceFor, historyText } from "../../../cli/ledger/explain_text.ts";
+import { answerText, earnedBy } from "../../../cli/ledger/explain_answer.ts";
+import { adviceFor, historyText as sentences } from "../../../cli/ledger/explain_text.ts";
 
 const [quick, slow, idle] = [nodeId("5Quick"), nodeId("5Slow"), nodeId("5Idle")];
 const [first, second] = [nodeId("5First"), nodeId("5Second")]; // validators
@@ -62,6 +63,8 @@ const endOf = (index: number): LogEntry => ({
   ...{ type: "round", round: index, miners: [], units: [], halved: [], isLast: true, expelled: [] },
 });
 
+const historyText = (history: MinerHistory) => sentences(history, { hasRounds: true });
+
 Deno.test("History: what a node earned in each round, next to its stage-mates, and its share of all scores", () => {
   const { rounds } = historyOf(slow, [...round(0), ...round(1, { isLast: true })]);
   assertEquals(
@@ -105,6 +108,34 @@ Deno.test("History: what was taken back before it was due is said, with how to k
 Deno.test("History: a validator's failed verdict lowers the score in its own book alone", () => {
   const { rounds } = historyOf(quick, [failed(first, quick, 0), ...round(0, { isLast: true })]);
   assertEquals([rounds[0]?.score, rounds[0]?.withheldBy], [36, [first]]);
+});
+
+Deno.test("History: the answer in three lines says what was earned, what is in escrow and why", () => {
+  const entries = Array.from({ length: 6 }, (_, i) => round(i)).flat();
+  const going = historyOf(quick, entries);
+  assertEquals(earnedBy(going), { earned: 72, inEscrow: 144, lost: 0 });
+  assertEquals(answerText(going).map((line) => line.slice(0, 11).trim()), ["Earned", "In escrow", "Why"]);
+  assertMatch(answerText(going)[1]!, /^In escrow +144 units; the last of it counts once round 9 is reported, or when/);
+  const ended = answerText(historyOf(quick, [...entries, endOf(6)]));
+  assertMatch(ended[0]!, /^Earned +216 units, 75.0 % of all scores at the run's end$/);
+  assertEquals(ended[1], "In escrow  0 units");
+  assertEquals(ended[2], "Why        72 tasks in 6 rounds, all credited in full; none was repeated by a validator");
+});
+
+Deno.test("History: the answer names the newest reduction, what was lost, and an expulsion", () => {
+  const forfeits = [{ miner: quick, fromRound: 1 }];
+  const lost = historyOf(quick, [...round(0), ...round(1), ...round(2, { forfeits })]);
+  assertEquals(earnedBy(lost), { earned: 0, inEscrow: 72, lost: 36 });
+  assertMatch(answerText(lost)[1]!, /; 36 units lost$/);
+  assertMatch(answerText(lost)[2]!, /36 tasks in 3 rounds, 2 of them credited in full; .*; round 1: taken back before/);
+  const expelled = historyOf(quick, [...round(0), ...round(1, { expelled: [quick] })]);
+  assertMatch(answerText(expelled)[2]!, /proven to lie/);
+});
+
+Deno.test("History: rounds are folded into a line that says how to see them", () => {
+  const text = sentences(historyOf(quick, round(0)), { hasRounds: false }).join("\n");
+  assertStringIncludes(text, "Each of 1 round: --rounds");
+  assert(!text.includes("Round 0"), text);
 });
 
 Deno.test("History: says which rounds are not due yet, and what all are worth when the run ends", () => {

@@ -4,6 +4,8 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { commandTable } from "../../../cli/command_table.ts";
 import { chainLine } from "../../../cli/ledger/chain_line.ts";
 import { openLedgerLog } from "../../../cli/ledger/ledger_log.ts";
+import type { VerifiedLedger } from "../../../cli/ledger/verify_ledger.ts";
+import { textOf } from "../../../cli/ledger/verify_text.ts";
 import { main } from "../../../cli/main.ts";
 import { verifySignature } from "../../../chain/wallet/hotkey.ts";
 import { ManualTimers } from "../../support/net/manual_timers.ts";
@@ -19,7 +21,7 @@ Deno.test("Signed log: a file that is none is named by its first line, and a hea
     await Deno.writeTextFile(`${folder}/ledger.jsonl.head`, "null");
     const host = new FakeHost();
     assertEquals(await main(["verify", folder], host, commandTable), 1);
-    assertEquals(host.written.stdout.trim(), "The first wrong line is 1: it is not a line of a log");
+    assertEquals(host.written.stdout.trim(), "WRONG: the first wrong line is 1: it is not a line of a log");
   }));
 
 Deno.test("Signed log: one without lines is refused, as one that is missing", () =>
@@ -99,3 +101,16 @@ Deno.test("Signed log: a run begun where another run's log lies keeps that aside
     assertEquals(warned.length, 1);
     assertStringIncludes(warned[0]!, "is of another run, demo");
   }));
+
+Deno.test("Signed log: the verdict comes first: complete, complete as far as it goes, unsigned, wrong", () => {
+  const whole = {
+    ...{ run: "demo", hub: "5Hub", firstLine: 1, lines: 9, signedLine: 9, wrong: null, isEnded: true },
+    ...{ lostLines: 0, tornBytes: 0, unprovenRounds: 0, foreignHead: null },
+  } as unknown as VerifiedLedger;
+  const first = (changes: Partial<VerifiedLedger>) => textOf({ ...whole, ...changes })[0];
+  assertEquals(first({}), "OK: the log is complete and untampered");
+  assertStringIncludes(first({ isEnded: false })!, "OK as far as it goes");
+  assertStringIncludes(first({ signedLine: 0 })!, "UNSIGNED");
+  assertEquals(first({ wrong: { line: 3, why: "a hash" } }), "WRONG: the first wrong line is 3: a hash");
+  assertEquals(textOf(whole, { isOtherHub: true })[0], "Run demo, hub 5Hub");
+});
