@@ -71,6 +71,7 @@ export function jobDone(state: MinerState, options: { job: Job; result: MinerRes
       state.isMerging = false;
       assert(result.type === "applyMerge", "a merge answers a merge");
       state.round = job.round + 1;
+      if (state.localSteps === 0) state.isRamping = true; // it has not trained: a newcomer that catches up
       const { parameters, momentum } = result;
       state.merged = { type: "mergeApplied", round: state.round, parameters, momentum };
       return [

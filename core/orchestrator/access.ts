@@ -1,7 +1,7 @@
 /**
  * Least access: which stored blobs a node may read, and which names it may claim as its own work.
  *
- * A miner reads what its stage is loaded from, the payload slices it was asked to reduce, and the slices that make up its
+ * A miner reads what its stage is loaded from, the merges with which it catches up, the payload slices it was asked to reduce, and the slices that make up its
  * stage's outer step. A validator reads the parameters that its running request names. Everything else is refused in the same
  * way, stored or not, so an answer reveals nothing about other stages and no single miner can carry the whole model away.
  *
@@ -14,6 +14,7 @@ import type { BlobHash, NodeId, StageIndex } from "../ids.ts";
 import { changeBytes } from "../merge/shown_change.ts";
 import type { ParameterSource } from "../protocol/message.ts";
 import { sourcesOf } from "./audit/audit_requests.ts";
+import { isOnPath } from "./members/catching_up.ts";
 import type { StageMerge } from "./merge/merge_state.ts";
 import type { OrchestratorState, RoundSources } from "./state.ts";
 
@@ -28,7 +29,7 @@ export function mayRead(state: OrchestratorState, { node, hash }: BlobRead): boo
   if (member.role === "validator") return isAskedAbout(state, { node, hash });
   if (member.stage === null) return false;
   const merge = state.merge?.stages[member.stage];
-  return isStart(state.sources.stages[member.stage], hash) ||
+  return isStart(state.sources.stages[member.stage], hash) || isOnPath(state, { node, hash }) ||
     (merge?.participants.has(node) === true && isOfMerge(merge, { node, hash }));
 }
 

@@ -57,6 +57,10 @@ function assertMember(state: OrchestratorState, member: Member): void {
     member.status === "active" || (member.leases.size === 0 && isEmpty(member.own)),
     `${node} is not active and must hold no work`,
   );
+  assert(
+    (member.status === "loading") === state.catchingUp.has(node),
+    `${node} must have a path to the current parameters exactly while it loads`,
+  );
   const isHere = member.role === "miner" && member.graceUntilMs === null;
   const mayWait = isHere && member.status !== "active";
   const mustWait = isHere && member.status === "waiting";

@@ -25,6 +25,7 @@ import { expelConvicted, restWithholders } from "./members/expulsion.ts";
 import { assertInvariants } from "./invariants.ts";
 import { onOverdue } from "./step/overdue.ts";
 import { onAskToLeave } from "./members/departing.ts";
+import { activateCaughtUp, askToFollow, onFollowed, onFollowFailed, onReady } from "./members/catching_up.ts";
 import { isStuckLoading, onLoading } from "./members/loading.ts";
 import {
   onMergeApplied,
@@ -55,7 +56,6 @@ import {
   onDismissed,
   onJoin,
   onLeaving,
-  onReady,
   onReconnected,
 } from "./members/roster.ts";
 import { nextDeadlineMs } from "./next_deadline.ts";
@@ -227,8 +227,10 @@ function onPlainMessage(
     case "sliceReduced":
       return onSliceReduced(state, { member, message, nowMs });
     case "mergeApplied":
+      if (member.status === "loading") return onFollowed(state, { member, message });
       return onMergeApplied(state, { member, message, nowMs });
     case "mergeFailed":
+      if (member.status === "loading") return onFollowFailed(state, { member, message });
       return onMergeFailed(state, { member, message, nowMs });
     case "parametersUploaded":
       return onUploaded(state, { member, message });
@@ -305,6 +307,7 @@ function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] 
     ...coverStages(state, nowMs),
     ...restoreAbandoned(state),
     ...assignWaiting(state, nowMs),
+    ...activateCaughtUp(state),
     ...beginWhenGathered(state, nowMs),
   ];
   for (let turns = 0;; turns++) {
@@ -323,7 +326,12 @@ function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] 
     effects.push(...moved);
     if (moved.length === 0) break;
   }
-  effects.push(...continueUpload(state, nowMs), ...leaseWork(state, nowMs), ...requestSeals(state, nowMs));
+  effects.push(
+    ...continueUpload(state, nowMs),
+    ...askToFollow(state, nowMs),
+    ...leaseWork(state, nowMs),
+    ...requestSeals(state, nowMs),
+  );
   offerTrials(state);
   effects.push(...requestAudits(state, nowMs), ...refereeNext(state), ...settleRounds(state));
   return [...effects, ...closeRun(state, nowMs), ...sendNotices(state)];

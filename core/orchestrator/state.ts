@@ -19,6 +19,7 @@ import { addRequest, newAuditWork } from "./audit/audit_queue.ts";
 import { type AuditWork, evaluationOf } from "./audit/audit_state.ts";
 import { type Counters, newCounters, newFacts, type RunFacts } from "./run_facts.ts";
 import type { MarkCounts } from "./marks.ts";
+import type { CatchUp } from "./members/catching_up.ts";
 import type { Standing } from "./members/standing.ts";
 import { type Interval, openInterval } from "../merge/interval.ts";
 import type { MergeWork, Trail, UploadWork } from "./merge/merge_state.ts";
@@ -154,6 +155,7 @@ export interface OrchestratorState {
   readonly rosters: readonly StageRoster[];
   readonly waiting: Set<NodeId>; // connected miners that need an `assign`
   readonly departing: Set<NodeId>; // miners that leave after the open round's merge, which begins early for them: members/departing.ts
+  readonly catchingUp: Map<NodeId, CatchUp>; // members that load a stage: members/catching_up.ts
   readonly validators: Set<NodeId>;
   readonly expelled: Set<NodeId>; // proven liars
   readonly convicted: { readonly node: NodeId; readonly reason: string }[]; // those of them still to be sent away
@@ -238,6 +240,7 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     rosters: stages.map(newRoster),
     waiting: new Set(),
     departing: new Set(),
+    catchingUp: new Map(),
     validators: new Set(),
     expelled: new Set(),
     convicted: [],

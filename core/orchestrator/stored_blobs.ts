@@ -6,6 +6,7 @@
 import type { BlobHash, BlobRef } from "../ids.ts";
 import type { ParameterSource } from "../protocol/message.ts";
 import type { OrchestratorEffect } from "./event.ts";
+import { blobsOfPath } from "./members/catching_up.ts";
 import type { OrchestratorState } from "./state.ts";
 
 /** The vectors. */
@@ -22,7 +23,7 @@ export const readableOf = (sources: readonly ParameterSource[]): BlobRef[] => [
   ...sources.flatMap((source) => source.type === "initial" ? [] : source.merge?.slices ?? []),
 ];
 
-/** Hashes of all blobs that a round in use, an upload, a merge or an open audit may still need. */
+/** Hashes of all blobs that a round in use, a newcomer, an upload, a merge or an open audit may still need. */
 export function usedBlobs(state: OrchestratorState): Set<string> {
   const used = new Set<string>();
   const use = (refs: readonly BlobRef[]) => {
@@ -30,6 +31,7 @@ export function usedBlobs(state: OrchestratorState): Set<string> {
   };
   use(readableOf(state.sources.stages));
   for (const { stages } of state.retired) use(readableOf(stages));
+  for (const path of state.catchingUp.values()) use(blobsOfPath(path));
   for (const { states } of state.audit.held.values()) use(states);
   for (const { ends } of state.audit.trials) for (const { slices } of ends) use(slices ?? []);
   use(readableOf(state.good?.sources.stages ?? []));

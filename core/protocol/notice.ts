@@ -1,5 +1,5 @@
 /**
- * What a miner is told of its own conduct, for its owner's eyes: a duty that it let pass, and what that costs. Part of version
+ * What a miner is told of itself, for its owner's eyes: a missed duty and what that costs, or why it has no work yet. Part of version
  * PROTOCOL_VERSION (message.ts). It asks for nothing.
  */
 
@@ -13,4 +13,6 @@ export type Notice =
   /** No stage until this round, as duties were not done. */
   | { readonly type: "notice"; readonly about: "rest"; readonly untilRound: number }
   /** Pay of this round and those since is lost, as far as it was not due. */
-  | { readonly type: "notice"; readonly about: "forfeit"; readonly fromRound: number };
+  | { readonly type: "notice"; readonly about: "forfeit"; readonly fromRound: number }
+  /** Its stage took as long to load as so many merged rounds, which it now applies; with `startsAnew`, too many of them. */
+  | { readonly type: "notice"; readonly about: "behind"; readonly merges: number; readonly startsAnew: boolean };

@@ -51,6 +51,7 @@ const notices = [
   v.strictObject({ ...about("withheld"), duty: v.picklist(toldDuties), round: count }),
   v.strictObject({ ...about("rest"), untilRound: count }),
   v.strictObject({ ...about("forfeit"), fromRound: count }),
+  v.strictObject({ ...about("behind"), merges: count, startsAnew: v.boolean() }),
 ] as const;
 
 const parameterSource = v.variant("type", [

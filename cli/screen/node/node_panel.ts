@@ -117,6 +117,8 @@ function doingText(doing: Doing, { nowMs, width }: { nowMs: number; width: numbe
       return `resting: ${printable(doing.reason)}`;
     case "benched":
       return noticeText({ type: "notice", about: "rest", untilRound: doing.untilRound });
+    case "behind":
+      return noticeText(doing.notice);
     case "deviceLost":
       return `opening its device again: ${printable(doing.reason)}`;
   }

@@ -32,9 +32,10 @@ export type Doing =
   | { readonly type: "idle"; readonly sinceMs: number }
   | { readonly type: "resting"; readonly reason: string }
   | { readonly type: "benched"; readonly untilRound: number }
+  | { readonly type: "behind"; readonly notice: Extract<Notice, { about: "behind" }> }
   | { readonly type: "deviceLost"; readonly reason: string };
 
-type PayNotice = Exclude<Notice, { about: "rest" }>;
+type PayNotice = Exclude<Notice, { about: "rest" | "behind" }>;
 
 export interface RoundRow {
   readonly round: number;
@@ -143,7 +144,8 @@ export function foldNode(view: NodeScreenView, event: NodeEvent, atMs: number): 
 
 /** One that is called back at once is loading by then. */
 function foldNotice(view: NodeScreenView, notice: Notice): void {
-  if (notice.about !== "rest") view.notice = notice;
+  if (notice.about === "behind") view.doing = { type: "behind", notice };
+  else if (notice.about !== "rest") view.notice = notice;
   else if (view.doing.type !== "loading") {
     Object.assign(view, { stage: null, doing: { type: "benched", untilRound: notice.untilRound } });
   }

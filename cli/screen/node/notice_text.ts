@@ -2,6 +2,7 @@
 
 import { unreachable } from "../../../core/assert.ts";
 import type { Notice, ToldDuty } from "../../../core/protocol/notice.ts";
+import { plural } from "../format.ts";
 
 const dutyTexts: Readonly<Record<ToldDuty, string>> = {
   confirming: "its word for a step's gradient",
@@ -12,6 +13,13 @@ const dutyTexts: Readonly<Record<ToldDuty, string>> = {
   showing: "parameters that it was to show",
 };
 
+function behindText({ merges, startsAnew }: Extract<Notice, { about: "behind" }>): string {
+  const rounds = plural(merges, "round");
+  return startsAnew
+    ? `this link is too slow to join: the run merged more than ${rounds} while the stage loaded; loading it anew`
+    : `the run merged ${rounds} while the stage loaded; applying those merges before the first task`;
+}
+
 export function noticeText(notice: Notice): string {
   switch (notice.about) {
     case "withheld":
@@ -20,6 +28,8 @@ export function noticeText(notice: Notice): string {
       return `no stage until round ${notice.untilRound}: duties came too late; check link and device`;
     case "forfeit":
       return `pay not due is lost from round ${notice.fromRound} on: what it was to show is missing`;
+    case "behind":
+      return behindText(notice);
     default:
       return unreachable(notice);
   }

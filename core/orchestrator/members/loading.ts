@@ -44,6 +44,8 @@ export function isStuckLoading(
 ): boolean {
   const member = state.members.get(node);
   if (member?.status !== "loading" || member.assignment !== assignment) return false;
+  const path = present(state.catchingUp.get(node), "a loading member has a path");
+  if (path.held !== null && !path.isAsked) return false; // it waits for the run
   if (member.loadUntilMs <= nowMs) return true;
   setAlarm(state, { type: "loading", node, assignment, atMs: member.loadUntilMs });
   return false;

@@ -42,6 +42,7 @@ export function activate(state: OrchestratorState, member: Member): void {
   const roster = rosterOf(state, present(member.stage, "an active member has a stage"));
   assert(member.status !== "active", `Cannot activate ${member.node} as it must not be active`);
   member.status = "active";
+  state.catchingUp.delete(member.node);
   member.places = placesFor(state.config, member);
   let at = roster.members.length;
   while (at > 0 && roster.members[at - 1]!.assignment > member.assignment) at -= 1;
@@ -63,6 +64,7 @@ export function deactivate(state: OrchestratorState, member: Member, status: Mem
     roster.due.delete(member);
     member.isReady = false;
   }
+  state.catchingUp.delete(member.node);
   member.status = status;
 }
 
@@ -74,9 +76,8 @@ export function setStage(state: OrchestratorState, member: Member, stage: StageI
 
 /** Marks the member as needing an `assign`; one that is away may have lost its session and is reconsidered when it is back. */
 export function awaitAssign(state: OrchestratorState, member: Member): void {
-  const isStale = member.status === "loading" && member.loadingRound !== state.round;
-  const isConcerned = member.role === "miner" && (member.status === "waiting" || isStale);
-  if (isConcerned && member.graceUntilMs === null) state.waiting.add(member.node);
+  if (member.role !== "miner" || member.status !== "waiting" || member.graceUntilMs !== null) return;
+  state.waiting.add(member.node);
 }
 
 // -------------------------------------------------------------------------------------------------- silence

@@ -2,15 +2,14 @@
  * Membership: joining, assignment to a stage, silence, loss, leaving.
  *
  * A newcomer goes to a stage that lacks replicas, else to the one that limits the run (to its previous one if that is as short
- * of miners), loads the newest round's parameters and is active at once if the round is still the same, else it is assigned
- * again. A silent node keeps its work for `disconnectGraceMs`; after that it is lost and its work goes to others. Out of scope:
+ * of miners), loads the newest round's parameters and catches up with the merges since (catching_up.ts). A silent node keeps its work for `disconnectGraceMs`; after that it is lost and its work goes to others. Out of scope:
  * how long loading may take (loading.ts), returning with kept work (resume.ts).
  */
 
 import { present } from "../../assert.ts";
 import { type Fault, fault } from "../../fault.ts";
 import type { NodeId, StageIndex } from "../../ids.ts";
-import type { Join, Peer, Ready, Role } from "../../protocol/message.ts";
+import type { Join, Peer, Role } from "../../protocol/message.ts";
 import { joinedAnew } from "../../protocol/record.ts";
 import { setAlarm } from "../alarms.ts";
 import { chainStart } from "../../statements/work_chain.ts";
@@ -23,13 +22,14 @@ import { type OrchestratorEffect, record, reject, send } from "../event.ts";
 import { lookSoon, reissueWorkOf } from "../step/leases.ts";
 import { isResting, noteAbsence, noteLostGradients, noteWithheld, notifyOfRest } from "./blame.ts";
 import { stageCapacities } from "./capacity.ts";
+import { newCatchUp } from "./catching_up.ts";
 import { awaitLoading } from "./loading.ts";
 import { coverDeserted, floorReplicas } from "./rebalance.ts";
 import { dropParticipants } from "../merge/participants.ts";
-import { activate, awaitAssign, replicasOf, setAway, setBack, setStage } from "./replicas.ts";
+import { awaitAssign, replicasOf, setAway, setBack, setStage } from "./replicas.ts";
 import { mayResume, resumeMember } from "./resume.ts";
 import { hasComeBackOften, noteReturn } from "./returns.ts";
-import { benchMember, forgetMember } from "./roster_changes.ts";
+import { forgetMember } from "./roster_changes.ts";
 import { noteJoined } from "./talk.ts";
 import { departSealed, renewPatience } from "../step/sealing.ts";
 import { type Member, newMember, type OrchestratorState } from "../state.ts";
@@ -133,6 +133,7 @@ export function assignWaiting(state: OrchestratorState, nowMs: number): Orchestr
     const { assignment } = member;
     const { round } = state;
     const source = present(state.sources.stages[stage], "every stage has a source");
+    state.catchingUp.set(node, newCatchUp(source));
     awaitLoading(state, { member, nowMs });
     effects.push(
       send(node, { type: "assign", assignment, stage, round, source, peers: peersOf(state, stage) }),
@@ -156,32 +157,6 @@ function peersOf(state: OrchestratorState, stage: StageIndex): Peer[] {
     if (peers.length === mostPeers) break;
   }
   return peers;
-}
-
-export function onReady(
-  state: OrchestratorState,
-  options: { member: Member; message: Ready },
-): OrchestratorEffect[] {
-  const { member, message } = options;
-  if (member.status !== "loading" || message.assignment !== member.assignment || member.stage === null) return [];
-  if (member.loadingRound !== state.round || state.phase === "merging") {
-    benchMember(state, member); // the round has moved on; the next checkpoint brings a new assignment
-    return [];
-  }
-  const source = present(state.sources.stages[member.stage], "every stage has a source");
-  if (source.type === "blobs" && source.parameters.hash !== message.parameters.hash) {
-    benchMember(state, member);
-    const wrong = fault(
-      "badBlob",
-      `Cannot use stage ${member.stage} as its parameters must have the round's agreed hash`,
-    );
-    return reject(member.node, wrong);
-  }
-  member.loadFailures = 0;
-  activate(state, member);
-  rewire(state, member.stage);
-  const { node, stage } = member;
-  return [record({ type: "nodeReady", node, stage, round: state.round, parameters: message.parameters.hash })];
 }
 
 /** Starts the run when every stage has all its replicas or, after `gatherMs`, at least one. */

@@ -16,6 +16,7 @@ import { type OrchestratorEffect, record, send } from "../event.ts";
 import { hubMergesAgain, mergeOfHub, uploadOfHub } from "./hub_merge.ts";
 import { reach } from "../marks.ts";
 import { isSameStage, type StageMerge } from "./merge_state.ts";
+import { abandonPaths } from "../members/catching_up.ts";
 import { rosterOf } from "../members/replicas.ts";
 import { benchMember } from "../members/roster_changes.ts";
 import type { Member, OrchestratorState } from "../state.ts";
@@ -138,6 +139,7 @@ function replaceSource(
   reach(state, "restore: something else takes the stage's place");
   const { round, stages } = state.sources;
   state.sources = { round, stages: stages.map((old, index) => index === stage ? source : old) };
+  abandonPaths(state, stage);
   if (round === state.round) state.replaced.add(stage);
   dropReplays(state, { round, stage });
 }

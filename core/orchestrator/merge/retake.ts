@@ -24,6 +24,7 @@ import { reissueWorkOf } from "../step/leases.ts";
 import type { StageMerge, StageUpload, UploadWork } from "./merge_state.ts";
 import { mergeBlobs, openRound } from "./rounds.ts";
 import { abandonStep, forgetWork } from "./rewind.ts";
+import { abandonPaths } from "../members/catching_up.ts";
 import { benchMember } from "../members/roster_changes.ts";
 import { type GoodRound, type OrchestratorState, tokensPerMicrobatch } from "../state.ts";
 import { deleteUnused } from "../stored_blobs.ts";
@@ -156,6 +157,7 @@ function goBack(state: OrchestratorState, good: Start): number {
   forgetWork(state, good.step);
   openRound(state, { mergedMs: null });
   state.sources = { round: state.round, stages: good.sources.stages };
+  abandonPaths(state);
   state.upload = checkpointOf(state, good);
   state.unpaid.clear();
   state.restoring.clear();

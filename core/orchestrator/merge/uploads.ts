@@ -20,7 +20,7 @@ import { type OrchestratorEffect, record, reject, send } from "../event.ts";
 import { isSameStage, type MergedStage, type Reducer, type StageUpload, type UploadWork } from "./merge_state.ts";
 import { closingMs } from "../closing.ts";
 import { checkUpload } from "./believed_upload.ts";
-import { awaitAssign } from "../members/replicas.ts";
+import { keepMerge } from "../members/catching_up.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 import { deleteUnused, usedBlobs } from "../stored_blobs.ts";
 
@@ -144,9 +144,10 @@ export function onCheckpointWritten(
 ): OrchestratorEffect[] {
   const { upload } = state;
   if (upload === null || upload.round !== options.round) return [];
-  publishSources(state, { upload, nowMs: options.nowMs });
+  const published = publishSources(state, { upload, nowMs: options.nowMs });
   return [
     record({ type: "checkpointWritten", round: options.round, step: upload.step, folder: options.folder }),
+    ...published,
     ...deleteUnused(state, upload.payloads),
     { type: "sweepBlobs", used: usedBlobs(state) },
   ];
@@ -155,7 +156,7 @@ export function onCheckpointWritten(
 function publishSources(
   state: OrchestratorState,
   { upload, nowMs }: { upload: UploadWork; nowMs: number },
-): void {
+): OrchestratorEffect[] {
   const { closeUntilMs } = state;
   if (closeUntilMs !== null) state.closeUntilMs = Math.max(closeUntilMs, nowMs + closingMs(state)); // to evaluate it
   state.retired.push(state.sources);
@@ -163,7 +164,7 @@ function publishSources(
   state.upload = null;
   state.restoring.clear();
   evaluatePublished(state, upload.round);
-  for (const member of state.members.values()) awaitAssign(state, member);
+  return keepMerge(state, upload);
 }
 
 const mostLost = 4; // times for one stage; after that the store keeps nothing
@@ -192,7 +193,7 @@ export function onCheckpointFailed(
     } put it: gone or damaged; asking another holder`;
     return [record({ type: "warning", text })];
   }
-  publishSources(state, { upload, nowMs: options.nowMs });
+  const published = publishSources(state, { upload, nowMs: options.nowMs });
   const text = `The checkpoint of round ${round} was not written: ${detail}`;
-  return [record({ type: "warning", text }), ...deleteUnused(state, upload.payloads)];
+  return [record({ type: "warning", text }), ...published, ...deleteUnused(state, upload.payloads)];
 }

@@ -1,0 +1,182 @@
+/**
+ * A newcomer whose stage takes longer to load than a round takes to train. It keeps its assignment: the merges that the run
+ * makes meanwhile are kept for it, and once loaded it applies them one by one until it holds the current parameters.
+ *
+ * A merge is a fraction of the parameters (a quarter with int8, less if sparse), so a link that carries the parameters in several
+ * rounds still catches up. Each step must lead to the round's agreed hash. Out of scope: how long a load may take without
+ * progress (loading.ts). Invariant: `state.catchingUp` has an entry for every loading member and for nobody else.
+ */
+
+import { present } from "../../assert.ts";
+import { fault } from "../../fault.ts";
+import type { BlobHash, BlobRef, NodeId, StageIndex } from "../../ids.ts";
+import type { MergeApplied, MergeFailed, ParameterSource, Ready } from "../../protocol/message.ts";
+import { type OrchestratorEffect, record, reject, send } from "../event.ts";
+import { rewire } from "../step/wiring.ts";
+import type { MergedStage, UploadWork } from "../merge/merge_state.ts";
+import type { Member, OrchestratorState } from "../state.ts";
+import { awaitLoading } from "./loading.ts";
+import { notify } from "./notices.ts";
+import { activate } from "./replicas.ts";
+import { benchMember } from "./roster_changes.ts";
+
+/** What a loading member still needs to hold the newest published round. */
+export interface CatchUp {
+  readonly base: ParameterSource; // what it was told to load
+  readonly merges: { readonly merged: MergedStage; readonly slices: readonly BlobRef[] }[]; // oldest first
+  held: BlobHash | null; // parameters on its device; null: still loading the base
+  isAsked: boolean; // to apply the oldest of them
+  isTold: boolean; // that it is behind
+}
+
+/**
+ * Merges kept for one member. Without momentum, a link on which int8 parameters take more than eight rounds needs more than two
+ * rounds for a merge and never catches up; and the store keeps the parameters of at most so many rounds for newcomers.
+ */
+const mostMerges = 8;
+
+export const newCatchUp = (base: ParameterSource): CatchUp => ({
+  base,
+  merges: [],
+  held: null,
+  isAsked: false,
+  isTold: false,
+});
+
+/** Keeps a round's merge for those still loading an earlier one. Without a path to the new parameters they load those instead. */
+export function keepMerge(state: OrchestratorState, { round, stages }: UploadWork): OrchestratorEffect[] {
+  const effects: OrchestratorEffect[] = [];
+  for (const [node, path] of [...state.catchingUp]) {
+    const member = present(state.members.get(node), "a loading member is a member");
+    const upload = stages[present(member.stage, "a loading member has a stage")];
+    const reaches = present(member.loadingRound, "a loading member has a round") + path.merges.length;
+    if (reaches === round) continue; // the same parameters, stored again after a rollback
+    if (reaches + 1 !== round || upload === undefined || upload.slices.length === 0) {
+      benchMember(state, member);
+    } else if (path.merges.length === mostMerges) {
+      effects.push(...giveUp(state, member));
+    } else {
+      path.merges.push({ merged: upload.merged, slices: upload.slices });
+    }
+  }
+  return effects;
+}
+
+function giveUp(state: OrchestratorState, member: Member): OrchestratorEffect[] {
+  const { node, stage } = member;
+  benchMember(state, member);
+  notify(state, node, { type: "notice", about: "behind", merges: mostMerges, startsAnew: true });
+  const text =
+    `${node} loads stage ${stage} anew: in the time its link took, the run merged more than ${mostMerges} rounds. ` +
+    "A faster link or longer rounds would let it in";
+  return [record({ type: "warning", text })];
+}
+
+/** The stage that the member was told to load is on its device. */
+export function onReady(
+  state: OrchestratorState,
+  { member, message }: { member: Member; message: Ready },
+): OrchestratorEffect[] {
+  const path = state.catchingUp.get(member.node);
+  if (path === undefined || message.assignment !== member.assignment || path.held !== null) return [];
+  const { base } = path;
+  if (base.type === "blobs" && base.parameters.hash !== message.parameters.hash) {
+    benchMember(state, member);
+    const detail = `Cannot accept stage ${member.stage} as loaded: its parameters must have the round's agreed hash`;
+    return reject(member.node, fault("badBlob", detail));
+  }
+  path.held = message.parameters.hash;
+  return [];
+}
+
+/** Members that hold the open round's parameters become replicas, but not while a merge is replacing these. */
+export function activateCaughtUp(state: OrchestratorState): OrchestratorEffect[] {
+  if (state.phase === "merging") return [];
+  const effects: OrchestratorEffect[] = [];
+  for (const [node, { held, merges }] of [...state.catchingUp]) {
+    const member = present(state.members.get(node), "a loading member is a member");
+    const { stage, loadingRound } = member;
+    if (held === null || merges.length > 0 || loadingRound !== state.round || stage === null) continue;
+    member.loadFailures = 0;
+    activate(state, member);
+    rewire(state, stage);
+    effects.push(record({ type: "nodeReady", node, stage, round: state.round, parameters: held }));
+  }
+  return effects;
+}
+
+/** Asks every loaded member that is behind for its next step. */
+export function askToFollow(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+  const effects: OrchestratorEffect[] = [];
+  for (const [node, path] of state.catchingUp) {
+    const [next] = path.merges;
+    if (next === undefined || path.held === null || path.isAsked) continue;
+    const member = present(state.members.get(node), "a loading member is a member");
+    if (member.graceUntilMs !== null) continue;
+    const round = present(member.loadingRound, "a loading member has a round");
+    path.isAsked = true;
+    awaitLoading(state, { member, nowMs });
+    if (!path.isTold) {
+      path.isTold = true;
+      const merges = path.merges.length;
+      notify(state, node, { type: "notice", about: "behind", merges, startsAnew: false });
+      const text =
+        `${node} took as long to load stage ${member.stage} as ${merges} merged rounds; it now applies their merges`;
+      effects.push(record({ type: "warning", text }));
+    }
+    effects.push(send(node, { type: "applyMerge", round, slices: next.slices }));
+  }
+  return effects;
+}
+
+/** The answer to `askToFollow`. */
+export function onFollowed(
+  state: OrchestratorState,
+  { member, message }: { member: Member; message: MergeApplied },
+): OrchestratorEffect[] {
+  const path = state.catchingUp.get(member.node);
+  const [next] = path?.merges ?? [];
+  const round = present(member.loadingRound, "a loading member has a round");
+  if (path === undefined || next === undefined || !path.isAsked || message.round !== round + 1) return [];
+  if (message.parameters.hash !== next.merged.parameters.hash) {
+    benchMember(state, member);
+    const { stage } = member;
+    const detail = `The parameters of stage ${stage} after the merge of round ${round} have another hash than ` +
+      "the run's; this node loads the stage anew";
+    return reject(member.node, fault("badBlob", detail));
+  }
+  path.merges.shift();
+  path.held = message.parameters.hash;
+  path.isAsked = false;
+  member.loadingRound = message.round;
+  return [];
+}
+
+/** It misses a slice, or its device failed: it loads the current parameters instead. */
+export function onFollowFailed(
+  state: OrchestratorState,
+  { member, message }: { member: Member; message: MergeFailed },
+): OrchestratorEffect[] {
+  if (state.catchingUp.get(member.node)?.isAsked === true) benchMember(state, member);
+  return [record({ type: "faultSeen", node: member.node, ...message.fault })];
+}
+
+/** The run's parameters were replaced by others than a merge leads to, in all stages or one: newcomers load those. */
+export function abandonPaths(state: OrchestratorState, only: StageIndex | null = null): void {
+  for (const node of [...state.catchingUp.keys()]) {
+    const member = present(state.members.get(node), "a loading member is a member");
+    if (only === null || member.stage === only) benchMember(state, member);
+  }
+}
+
+/** Whether the hash is of something that the member needs to load or to catch up. */
+export function isOnPath(state: OrchestratorState, { node, hash }: { node: NodeId; hash: string }): boolean {
+  const path = state.catchingUp.get(node);
+  return path !== undefined && blobsOfPath(path).some((ref) => ref.hash === hash);
+}
+
+export function blobsOfPath({ base, merges, held }: CatchUp): BlobRef[] {
+  const slices = merges.flatMap((merge) => merge.slices);
+  if (held !== null || base.type === "initial") return slices;
+  return base.momentum === null ? [base.parameters, ...slices] : [base.parameters, base.momentum, ...slices];
+}
