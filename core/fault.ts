@@ -13,6 +13,7 @@ export type FaultCode =
   | "unknownTask" // result for a task that is not leased to the sender
   | "staleResult" // late duplicate, or an answer for a closed step or round
   | "badBlob" // missing blob, wrong hash or size
+  | "uploadFailed" // an upload to the orchestrator was refused on its way or there
   | "tooLarge" // a stage that the node's device cannot hold
   | "badNumbers" // NaN, infinity, wrong length
   | "wrongPhase"; // valid message, not expected now

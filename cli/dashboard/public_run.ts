@@ -87,6 +87,8 @@ export interface PublicRun {
   readonly phase: RunView["phase"];
   readonly isPaused: boolean; // the orchestrator's disk is full
   readonly isPausedByOwner: boolean;
+  readonly roundsLost: number; // a stage had no payload: they do not count
+  readonly haltedBy: readonly number[] | null; // stages without a payload in the last rounds, while the run waits before it repeats them
   readonly unserved: readonly number[]; // stages that wait for a miner
   readonly startedAtMs: number; // of the orchestrator's process; wall clock
   readonly step: number;
@@ -160,6 +162,8 @@ function publicRun(view: RunView, nowMs: number): PublicRun {
     size: printable(facts.size),
     parameters: facts.parameters,
     ...{ phase, isPaused, isPausedByOwner, unserved, startedAtMs, step, steps: facts.steps, round },
+    roundsLost: view.lostRounds.count,
+    haltedBy: view.lostRounds.isHalted ? view.lostRounds.stages.map(({ stage }) => stage) : null,
     remainingMs: left === null ? null : Math.max(0, Math.round(left)),
     tokensPerSecond: speed,
     learningRate,

@@ -76,6 +76,11 @@ const run = v.strictObject({
   phase: v.picklist(["gathering", "training", "merging", "finished", "stopped"]),
   isPaused: described(v.boolean(), "the orchestrator's disk is full"),
   isPausedByOwner: v.boolean(),
+  roundsLost: described(count, "a stage had no payload: they do not count"),
+  haltedBy: described(
+    v.nullable(v.array(count)),
+    "stages without a payload in the last rounds, while the run waits before it repeats them",
+  ),
   unserved: described(v.array(count), "stages that wait for a miner"),
   startedAtMs: wallClock,
   step: described(count, "closed optimizer steps"),

@@ -68,6 +68,8 @@ export interface HubEdges<Held, Sent> {
   ) => void;
   /** Begins work; `done` is called once, with the machine's event. Never called back: the work died with the process. */
   readonly work: (work: OwnWork, done: (event: OrchestratorEvent) => void) => void;
+  /** Uploads as many bytes to the address that nodes use. `refusal`: null if it succeeds. @default there is no such address */
+  readonly probeUploads?: (bytes: number, done: (refusal: string | null) => void) => void;
   readonly deleteBlobs: (hashes: readonly BlobHash[]) => void;
   readonly sweepBlobs: (used: ReadonlySet<string>) => void;
   readonly onRecord: (record: RunRecord) => void;
@@ -237,6 +239,7 @@ export class HubRuntime<Held, Sent> {
   #perform(effect: OrchestratorEffect): void {
     const { links, segments, attach, referee, checkSignatures, work, deleteBlobs, sweepBlobs, onRecord, onLog } =
       this.#edges;
+    const { probeUploads = (_bytes, done) => done(null) } = this.#edges;
     switch (effect.type) {
       case "send":
         return this.#send(effect);
@@ -270,6 +273,8 @@ export class HubRuntime<Held, Sent> {
       case "checkBlobs":
       case "writeCheckpoint":
         return work(effect, (event) => this.enqueue(event));
+      case "probeUploads":
+        return probeUploads(effect.bytes, (refusal) => this.enqueue({ type: "uploadsProbed", refusal }));
       case "record":
         return onRecord(effect.record);
       case "log":

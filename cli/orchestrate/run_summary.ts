@@ -33,7 +33,7 @@ const ofProcess = [
   ...["bytesPerTrainedToken", "wireBytes", "mergeBytes", "parameterBytes", "controlBytes"],
 ];
 const counted = [
-  ...["tokens", "lossFirst", "validationLossFirst", "mergeBytesPerMiner", "microbatchesLost", "reLeases"],
+  ...["tokens", "lossFirst", "validationLossFirst", "mergeBytesPerMiner", "microbatchesLost", "reLeases", "roundsLost"],
   ...["speculations", "orchestratorRestarts", "stageHashesAgree", "verdictsPassed", "verdictsFailed"],
 ];
 
@@ -65,6 +65,8 @@ export interface RunSummary {
   readonly mergeRounds: number;
   readonly parametersPerMiner: number; // of a stage, on average
   readonly microbatchesLost: number;
+  readonly roundsLost: number; // a stage had no payload: their steps were repeated, or are missing where the run has ended
+  readonly lostStages: readonly { stage: number; reason: string }[]; // of the last round, where it was lost
   readonly reLeases: number;
   readonly speculations: number; // tasks given to a second miner while the first was still working
   readonly orchestratorRestarts: number;
@@ -111,6 +113,8 @@ export function runSummary(input: RunSummaryInput): RunSummary {
     parametersPerMiner: state.stageFloats.reduce((sum, floats) => sum + floats, 0) / state.stageFloats.length,
     mergeBytesPerMiner: counters.mergeMiners === 0 ? null : counters.mergeBytes / counters.mergeMiners,
     microbatchesLost: counters.microbatchesIssued - counters.microbatchesCredited - open,
+    roundsLost: counters.roundsLost,
+    lostStages: view.lostRounds.stages,
     reLeases: counters.reLeases,
     speculations: counters.speculations,
     orchestratorRestarts: counters.restarts,

@@ -11,7 +11,7 @@ export function openStatusPage({ view, refused, identity }: ConsumerContext): Pr
 }
 
 function statusOf(view: RunView): Record<string, unknown> {
-  const { facts, step, round, isPaused, isPausedByOwner } = view;
+  const { facts, step, round, isPaused, isPausedByOwner, lostRounds } = view;
   return {
     name: facts.run,
     size: facts.size,
@@ -22,6 +22,8 @@ function statusOf(view: RunView): Record<string, unknown> {
     nodes: presentNodes(view).length,
     isPaused,
     isPausedByOwner,
+    isHalted: lostRounds.isHalted,
+    roundsLost: lostRounds.count,
   };
 }
 

@@ -45,6 +45,11 @@ const viewShape = v.object(
     phase: v.picklist(["gathering", "training", "merging", "finished", "stopped"]),
     isPaused: v.boolean(),
     isPausedByOwner: v.boolean(),
+    lostRounds: v.object({
+      count: v.number(),
+      stages: v.array(v.object({ stage: v.number(), reason: v.string() })),
+      isHalted: v.boolean(),
+    }),
     unserved: v.array(v.number()),
     step: v.number(),
     round: v.number(),

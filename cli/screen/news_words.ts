@@ -35,6 +35,7 @@ function isInfo(record: NewsRecord): boolean {
     case "resumed":
     case "checkpointWritten":
     case "runContinued":
+    case "trainingRetried":
     case "ownerActed":
       return true;
     case "nodeLost":
@@ -96,7 +97,10 @@ function sentence(record: NewsRecord): string {
       return `the run continues after a pause of ${duration(record.pausedMs)}: the disk has room again`;
     case "ownerActed":
       return ownerText(record);
+    case "trainingRetried":
+      return `the lost round is repeated after ${duration(record.haltedMs)}`;
     case "runPaused":
+    case "trainingHalted":
     case "warning":
     case "noted":
       return record.text;

@@ -98,9 +98,11 @@ export function progressPanel(view: RunView, { width, nowMs, paint }: PanelOptio
   const { steps, stepsPerRound } = view.facts;
   const counter = `${padStart(String(view.step), String(steps).length)} of ${steps}`;
   const rounds = stepsPerRound === 0 ? null : Math.ceil(steps / stepsPerRound); // null: measured as it goes
-  const left = view.isPaused || view.isPausedByOwner ? null : remainingMs(view, nowMs);
+  const { isHalted, stages: lost } = view.lostRounds;
+  const left = view.isPaused || view.isPausedByOwner || isHalted ? null : remainingMs(view, nowMs);
   const awaited = awaitedStages(view);
-  const tail = awaited.length > 0 ? `waiting: ${unservedText(awaited)}` : [
+  const halted = isHalted ? `halted: ${lostStagesText(lost)}` : "";
+  const tail = awaited.length > 0 ? `waiting: ${unservedText(awaited)}` : halted !== "" ? halted : [
     view.phase === "training" || view.phase === "merging"
       ? rounds === null ? `round ${view.round + 1}` : `round ${Math.min(view.round + 1, rounds)} of ${rounds}`
       : "",

@@ -160,6 +160,10 @@ function sentence(record: SpokenRecord, view: RunView): string {
       return faultLine(record);
     case "ownerActed":
       return `owner    ${ownerText(record)}`;
+    case "trainingHalted":
+      return `halted   ${record.text}`;
+    case "trainingRetried":
+      return `retry    the lost round is repeated after ${duration(record.haltedMs)}`;
     case "runPaused":
       return `paused   ${record.text}`;
     case "runContinued":

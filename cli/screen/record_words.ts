@@ -29,8 +29,16 @@ export function unservedText(stages: readonly number[]): string {
 export const servedText = "every stage has a miner again";
 
 /** Why a round begins again. */
-export const retakenText = ({ because }: Of<"mergeRetaken">): string =>
-  because === "madeUpWires" ? "wires in it were made up" : "the held-out loss jumped";
+export function retakenText({ because, stages = [] }: Of<"mergeRetaken">): string {
+  switch (because) {
+    case "madeUpWires":
+      return "wires in it were made up";
+    case "lossJumped":
+      return "the held-out loss jumped";
+    case "payloadMissing":
+      return stages.map(({ stage, reason }) => `stage ${stage} has no payload (${reason})`).join(", ");
+  }
+}
 
 /** The nodes a restarted orchestrator waits for: the previous ones, and any further miners still missing. */
 export function awaitedText({ nodes, miners = 0 }: Of<"resumed">): string {

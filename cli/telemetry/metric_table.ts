@@ -46,6 +46,14 @@ export const runMetrics: readonly RunMetric[] = [
     help: "1 while the run waits for room on the orchestrator's disk.",
     of: ({ view }) => Number(view.isPaused),
   }),
+  gauge("iota_halted", {
+    help: "1 while the run waits before it repeats a lost round.",
+    of: ({ view }) => Number(view.lostRounds.isHalted),
+  }),
+  gauge("iota_rounds_lost", {
+    help: "Rounds that did not count as a stage had no payload.",
+    of: ({ view }) => view.lostRounds.count,
+  }),
   gauge("iota_step", { help: "Closed optimizer steps.", of: ({ view }) => view.step }),
   gauge("iota_steps", { help: "Optimizer steps of the whole run.", of: ({ view }) => view.facts.steps }),
   gauge("iota_round", { help: "The open round; a merge closes each.", of: ({ view }) => view.round }),

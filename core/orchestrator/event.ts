@@ -157,6 +157,10 @@ export type OrchestratorEvent =
     readonly changes?: readonly SettingChange[]; // to settings that may change
     readonly lost?: readonly BlobRef[]; // segments that died with the last process; the shell holds the others
   }
+  /** What this orchestrator's own upload to its public address came to. Null: it was taken, or there is no address to try. */
+  | { readonly type: "uploadsProbed"; readonly refusal: string | null }
+  /** By the run's owner: a halted run repeats its lost round now. */
+  | { readonly type: "roundRetried" }
   /** By the run's owner, to settings that may change. */
   | { readonly type: "settingsChanged"; readonly changes: readonly SettingChange[] }
   /** Whether the signatures that came with the answer to a request are those of their signers, in order. */
@@ -293,6 +297,8 @@ export type OrchestratorEffect =
     readonly sources: readonly ParameterSource[]; // of every stage
     readonly gradientSquares: readonly number[]; // of every stage, squared norm of the last step's
   }
+  /** Uploads as many bytes to the address that nodes use: answered by `uploadsProbed`. */
+  | { readonly type: "probeUploads"; readonly bytes: number }
   | {
     readonly type: "writeCheckpoint";
     readonly round: number;

@@ -26,7 +26,9 @@ export function assertInvariants(state: OrchestratorState): void {
   );
   const waitsForUpload = state.phase === "training" && state.upload !== null && state.step > state.roundFirstStep;
   assert(
-    state.work === null ? state.phase !== "training" || waitsForUpload : state.phase === "training",
+    state.work === null
+      ? state.phase !== "training" || waitsForUpload || state.halt !== null
+      : state.phase === "training",
     `An open step must exist exactly while training: phase is ${state.phase}`,
   );
   assert(

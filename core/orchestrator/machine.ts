@@ -46,6 +46,7 @@ import { coverStages } from "./members/rebalance.ts";
 import { changeSettings, onRestarted } from "./restart.ts";
 import { onLoadFailed, onMergeUnavailable, onStageRestored, onUploaded, restoreAbandoned } from "./merge/restoring.ts";
 import { restartRound, retakeRound } from "./merge/retake.ts";
+import { continueHalted, endHalt, onUploadsProbed, repeatLostRound } from "./merge/lost_rounds.ts";
 import { rewindWhenLost } from "./merge/rewind.ts";
 import {
   assignWaiting,
@@ -150,6 +151,10 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
       return onSignaturesChecked(state, { ...event, nowMs });
     case "restarted":
       return onRestarted(state, { changes: event.changes ?? [], lost: event.lost ?? [], nowMs });
+    case "uploadsProbed":
+      return onUploadsProbed(state, { refusal: event.refusal, nowMs });
+    case "roundRetried":
+      return endHalt(state, nowMs);
     case "settingsChanged":
       return changeSettings(state, event.changes);
     case "tick":
@@ -302,6 +307,7 @@ function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] 
     ...settleDisputes(state),
     ...retakeRound(state),
     ...restartRound(state),
+    ...continueHalted(state, nowMs),
     ...rewindWhenLost(state),
     ...endWhenDone(state, nowMs),
     ...coverStages(state, nowMs),
@@ -316,6 +322,7 @@ function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] 
       ...openWork(state, nowMs),
       ...closeStep(state, nowMs),
       ...advanceMerge(state, nowMs),
+      ...repeatLostRound(state, nowMs),
       ...expelConvicted(state, nowMs),
       ...restWithholders(state, nowMs),
       ...coverStages(state, nowMs), // a member just sent away may have been the last of its stage
@@ -339,7 +346,7 @@ function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] 
 
 /** Starts what follows a closed step: the next one, or the merge that ends the round. */
 function openWork(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
-  if (state.phase !== "training" || state.work !== null) return [];
+  if (state.phase !== "training" || state.work !== null || state.halt !== null) return [];
   if (roundIsOver(state)) return state.upload === null ? startMerge(state, nowMs) : [];
   return openStep(state, nowMs);
 }

@@ -2,6 +2,7 @@
 
 import { waitDueMs } from "./audit/round_audits.ts";
 import { closingDueMs } from "./closing.ts";
+import { haltDueMs } from "./merge/lost_rounds.ts";
 import { answersDueMs } from "./merge/merge_deadlines.ts";
 import type { OrchestratorState } from "./state.ts";
 
@@ -13,6 +14,7 @@ export function nextDeadlineMs(state: OrchestratorState): number | null {
   };
   if (state.phase === "gathering" && !state.config.deterministic) consider(state.gatherUntilMs); // fixed wiring waits for every member
   if (state.phase === "closing") consider(closingDueMs(state));
+  consider(haltDueMs(state));
   consider(state.alarms[0]?.atMs);
   for (const stage of state.upload?.stages ?? []) {
     if (!stage.stored && stage.asked !== null && stage.asked !== "hub") consider(stage.deadlineMs);

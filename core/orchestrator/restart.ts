@@ -16,6 +16,7 @@ import { type OrchestratorEffect, record } from "./event.ts";
 import { returnLeases } from "./step/leases.ts";
 import { forgetWires } from "./step/taking_back.ts";
 import { forgetTimes } from "./merge/round_length.ts";
+import { resumeProbe } from "./merge/failed_uploads.ts";
 import { lookEffect, openRequests } from "./merge/mending.ts";
 import { dropUnlaid } from "./audit/held_out/payload_trials.ts";
 import { resumeShowing } from "./audit/shown_states.ts";
@@ -59,6 +60,7 @@ export function onRestarted(
     ...shown,
     ...[...state.restoring.keys()].map((stage) => restoreEffect(state, stage)),
     ...resumeMerge(state, { nowMs, backMs }),
+    ...resumeProbe(state),
     ...resumeUpload(state, backMs),
   ];
 }

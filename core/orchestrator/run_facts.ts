@@ -18,7 +18,8 @@ export interface Counters {
   mergeBytes: number; // uploaded payloads and reduced slices, summed over miners
   mergeMiners: number; // miner-rounds in that sum
   restarts: number; // of the orchestrator
-  rewinds: number; // rounds restarted because every miner was gone
+  rewinds: number; // rounds that were begun anew or gone back to, whatever the reason
+  roundsLost: number; // of these: a stage had no payload
 }
 
 /** The summary of the whole run, across restarts. Losses in nats per token. */
@@ -49,6 +50,7 @@ export function newCounters(): Counters {
     mergeMiners: 0,
     restarts: 0,
     rewinds: 0,
+    roundsLost: 0,
   };
 }
 

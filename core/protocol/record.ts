@@ -66,11 +66,12 @@ export type RunRecord =
   | { type: "rewound"; step: number; toStep: number; tokens: number } // no node has the round's parameters any more
   | {
     type: "mergeRetaken"; // back to the first step of the last good round, or of the open one
-    because: "lossJumped" | "madeUpWires";
+    because: "lossJumped" | "madeUpWires" | "payloadMissing";
     round: number; // that begins with its parameters
     step: number;
     tokens: number; // that do not count any more
     suspects: readonly NodeId[]; // excluded from it
+    stages?: readonly { stage: StageIndex; reason: string }[]; // without a payload, where that is why
   }
   | { type: "mergePhase"; round: number; stage: StageIndex; phase: "committing" | "reducing" | "applying" | "agreed" }
   | {
@@ -111,6 +112,8 @@ export type RunRecord =
   | { type: "ownerActed"; action: OwnerAction; node?: NodeId; learningRate?: number } // `node`: removed or let in again
   | { type: "runPaused"; text: string } // the orchestrator's disk is full
   | { type: "runContinued"; pausedMs: number } // it has room again
+  | { type: "trainingHalted"; text: string; retryMs: number } // rounds were lost in a row; the next attempt follows after so long
+  | { type: "trainingRetried"; haltedMs: number }
   | { type: "faultSeen"; node: NodeId | null; code: string; detail: string }
   | { type: "blamed"; node: NodeId; code: string; detail: string } // a proven fault: a few of them expel
   | { type: "warning"; text: string }

@@ -78,6 +78,8 @@ function change(view: RunView, record: ViewRecord, atMs: number): void {
       return verdict(view, record, atMs);
     case "runPaused":
     case "runContinued":
+    case "trainingHalted":
+    case "trainingRetried":
     case "ownerActed":
     case "stagesUnserved":
       return halted(view, record);
@@ -131,6 +133,7 @@ function opened(view: RunView, { facts, startedAtMs, step }: RecordOf<"opened">)
     isPausedByOwner: false,
     unserved: [],
   };
+  view.lostRounds.isHalted = false;
   Object.assign(view, { ...begun, stepAtStart: 0, trainingSinceMs: null, recentSteps: [], news: [] });
   forgetFlight(view);
   forgetOpenPathways(view.pathways);
@@ -145,11 +148,27 @@ function takenUp(view: RunView, { step, round, phase, nodes }: RecordOf<"takenUp
 }
 
 /** What keeps the run from going on, and what no longer does. */
-function halted(view: RunView, record: RecordOf<"runPaused" | "runContinued" | "ownerActed" | "stagesUnserved">): void {
-  if (record.type === "stagesUnserved") {
-    view.unserved = record.stages.filter((stage) => view.stages[stage] !== undefined);
-  } else if (record.type !== "ownerActed") view.isPaused = record.type === "runPaused";
-  else if (record.action === "pause" || record.action === "resume") view.isPausedByOwner = record.action === "pause";
+function halted(
+  view: RunView,
+  record: RecordOf<
+    "runPaused" | "runContinued" | "trainingHalted" | "trainingRetried" | "ownerActed" | "stagesUnserved"
+  >,
+): void {
+  switch (record.type) {
+    case "stagesUnserved":
+      view.unserved = record.stages.filter((stage) => view.stages[stage] !== undefined);
+      return;
+    case "runPaused":
+    case "runContinued":
+      view.isPaused = record.type === "runPaused";
+      return;
+    case "trainingHalted":
+    case "trainingRetried":
+      view.lostRounds.isHalted = record.type === "trainingHalted";
+      return;
+    case "ownerActed":
+      if (record.action === "pause" || record.action === "resume") view.isPausedByOwner = record.action === "pause";
+  }
 }
 
 function measured(view: RunView, record: RecordOf<"wire" | "chain">): void {
@@ -213,7 +232,11 @@ function rewound(view: RunView, { toStep }: RecordOf<"rewound">): void {
   forgetSamplesAfter(view, toStep);
 }
 
-function mergeRetaken(view: RunView, { step, round }: RecordOf<"mergeRetaken">): void {
+function mergeRetaken(view: RunView, { step, round, because, stages = [] }: RecordOf<"mergeRetaken">): void {
+  if (because === "payloadMissing") {
+    view.lostRounds.count += 1;
+    view.lostRounds.stages = stages.map(({ stage, reason }) => ({ stage, reason }));
+  }
   Object.assign(view, { phase: "training", step, round });
   for (const stage of view.stages) stage.merge = null;
   cutCurves(view, step);
@@ -244,6 +267,7 @@ function roundMerged(view: RunView, record: RecordOf<"roundMerged">): void {
   view.agreement.push({ round, stages: stages.map(({ replicas, agree }) => replicas > 1 ? agree : null) });
   if (view.agreement.length > agreementCount) view.agreement.shift();
   for (const stage of view.stages) stage.merge = null;
+  view.lostRounds.stages = [];
   noteRoundStart(view, { round, step: view.step });
   forgetLost(view);
 }

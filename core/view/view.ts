@@ -105,6 +105,13 @@ export interface Hop {
   readonly direction: "forward" | "backward";
 }
 
+/** Rounds of which a stage had no payload: they do not count. */
+export interface LostRoundsView {
+  count: number; // in the run's log
+  stages: { stage: number; reason: string }[]; // of the last one; none once a round was merged since
+  isHalted: boolean; // the run waits before it repeats it
+}
+
 /** Records that are news: nodeReady after the start, roundMerged and verdict only when something is wrong, the others always. */
 export const newsTypes = [
   "runStarted",
@@ -127,6 +134,8 @@ export const newsTypes = [
   "faultSeen",
   "runPaused",
   "runContinued",
+  "trainingHalted",
+  "trainingRetried",
   "ownerActed",
   "blamed",
   "warning",
@@ -147,6 +156,7 @@ export interface RunView {
   phase: ViewPhase;
   isPaused: boolean; // because the orchestrator's disk is full
   isPausedByOwner: boolean;
+  lostRounds: LostRoundsView;
   unserved: number[]; // stages without a connected miner: the run waits for them
   step: number; // closed
   round: number;
@@ -197,6 +207,7 @@ export function emptyView(facts: RunFacts = noFacts, startedAtMs = 0): RunView {
     phase: "gathering",
     isPaused: false,
     isPausedByOwner: false,
+    lostRounds: { count: 0, stages: [], isHalted: false },
     unserved: [],
     step: 0,
     round: 0,

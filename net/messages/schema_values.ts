@@ -61,6 +61,7 @@ export const faultCodes = [
   "unknownTask",
   "staleResult",
   "badBlob",
+  "uploadFailed",
   "tooLarge",
   "badNumbers",
   "wrongPhase",

@@ -1,7 +1,17 @@
 /// <reference lib="dom" />
 /** The page's numbers and sentences about the whole run: header, progress, merges and audits, news. */
 
-import { byteSize, clock, decimal, duration, plural, roughly, short, shortAddress } from "../../screen/format.ts";
+import {
+  byteSize,
+  clock,
+  decimal,
+  duration,
+  lostStagesText,
+  plural,
+  roughly,
+  short,
+  shortAddress,
+} from "../../screen/format.ts";
 import type { PublicRun } from "../public_run.ts";
 import { byId, childAt, type Fact, keepChildren, setClass, setText, showFacts } from "./elements.ts";
 
@@ -23,10 +33,15 @@ export function showSummary(run: PublicRun): void {
   showNews(byId("news"), run);
 }
 
-function waitingText({ isPaused, isPausedByOwner, phase, unserved }: PublicRun): string {
+function waitingText({ isPaused, isPausedByOwner, phase, haltedBy, unserved }: PublicRun): string {
   if (isPausedByOwner) return "The run's owner has paused it; nothing is lost meanwhile.";
   if (isPaused) return "The run is paused until the orchestrator's disk has room.";
   if (phase === "gathering") return "The run waits for its miners.";
+  if (haltedBy !== null) {
+    return `The run is halted: ${
+      lostStagesText(haltedBy.map((stage) => ({ stage })))
+    } in its last rounds, which do not count.`;
+  }
   if (unserved.length === 0 || phase === "finished" || phase === "stopped") return "";
   return `The run waits for a miner on ${unserved.length === 1 ? "stage" : "stages"} ${unserved.join(", ")}.`;
 }

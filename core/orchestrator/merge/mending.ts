@@ -16,7 +16,8 @@ import { reach } from "../marks.ts";
 import { payloadSlice, type Reducer, type StageMerge } from "./merge_state.ts";
 import { noteWithheld } from "../members/blame.ts";
 import { enter } from "./merge_phase.ts";
-import { askHubToApply, askToApply, skipMerge } from "./merging.ts";
+import { askHubToApply, askToApply } from "./merging.ts";
+import { gone, loseStage } from "./lost_stages.ts";
 import { askForPayload, checkPayload } from "./payloads/payload_check.ts";
 import { owe, settle } from "./owing.ts";
 import { dropParticipants } from "./participants.ts";
@@ -167,7 +168,7 @@ function askToShow(
     present(merge.slices[index], "an open slice").without.size === merge.payloads.size;
   if ([...incomplete].some(isNothingLeft)) {
     reach(state, "mend: a slice has no payload left");
-    return [...effects, ...skipMerge(state, { merge, nowMs })];
+    return [...effects, ...loseStage(state, { merge, because: gone, nowMs })];
   }
   return [...effects, ...leaveToHub(state, { merge, slices: [...incomplete] })];
 }
@@ -222,7 +223,7 @@ function reopen(
   merge.reopened += 1;
   if (merge.reopened > mostReopened) {
     reach(state, "mend: slices are lost again and again");
-    return skipMerge(state, { merge, nowMs });
+    return loseStage(state, { merge, because: gone, nowMs });
   }
   reach(state, "mend: lost slices are reduced again");
   const entered = enter(state, { merge, phase: "reducing", nowMs });

@@ -12,9 +12,10 @@ import { isOfAnotherStage } from "../access.ts";
 import { type OrchestratorEffect, record, reject } from "../event.ts";
 import { blame, noteWithheld } from "../members/blame.ts";
 import { commitmentOf } from "./payloads/commitments.ts";
+import { noteNoPayload } from "./failed_uploads.ts";
 import { noteQuorum } from "./merge_deadlines.ts";
 import { type MergedStage, payloadOf, type StageMerge, valuesOfSlice } from "./merge_state.ts";
-import { skipMerge } from "./merging.ts";
+import { loseStage, unusable } from "./lost_stages.ts";
 import { checkPayload } from "./payloads/payload_check.ts";
 import { settle } from "./owing.ts";
 import { dropParticipants } from "./participants.ts";
@@ -120,7 +121,7 @@ export function onSliceRefereed(
   const { nowMs } = options;
   if (options.edition !== merge.edition) return [];
   if (slice.accepted !== null || slice.results.has("hub") || !slice.asked.includes("hub")) return []; // the hub was asked twice
-  if (options.result === null) return skipMerge(state, { merge, nowMs });
+  if (options.result === null) return loseStage(state, { merge, because: unusable, nowMs });
   slice.results.set("hub", options.result);
   merge.unjudged.push(options.slice);
   return [];
@@ -188,11 +189,15 @@ export function onMergeFailed(
     if (merge.owing.has(member.node)) merge.doubters.add(member.node); // else the request came from another phase
     return [seen];
   }
-  merge.hasFailures = true;
+  merge.failures.set(member.node, message.fault.detail);
   const isAccusing = merge.phase === "reducing" && merge.owing.has(member.node);
-  if (merge.phase !== "agreed") noteWithheld(state, { node: member.node, duty: merge.phase }); // it does not do its part in the merge
+  const failed = merge.phase === "committing" ? noteNoPayload(state, { node: member.node, fault: message.fault }) : [];
+  if (merge.phase === "reducing" || merge.phase === "applying") {
+    noteWithheld(state, { node: member.node, duty: merge.phase }); // it does not do its part in the merge
+  }
   return [
     seen,
+    ...failed,
     ...(isAccusing ? blame(state, { node: member.node, fault: falseReport(message) }) : []),
     ...dropParticipants(state, { merge, nodes: [member.node], nowMs }),
   ];

@@ -12,6 +12,7 @@
 import type { NodeId } from "../../ids.ts";
 import { isUnreliable, noteAbsence, noteWithheld } from "../members/blame.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
+import { noteNoPayload } from "./failed_uploads.ts";
 import { isReduced, type StageMerge } from "./merge_state.ts";
 import { dropParticipants, dropWeight } from "./participants.ts";
 import { replaceReducer } from "./reducers.ts";
@@ -132,8 +133,9 @@ function goOnWithout(
   state: OrchestratorState,
   { merge, node, nowMs }: { merge: StageMerge; node: NodeId; nowMs: number },
 ): OrchestratorEffect[] {
-  const note = state.members.get(node)?.graceUntilMs === null ? noteWithheld : noteAbsence;
-  if (merge.phase !== "agreed") note(state, { node, duty: merge.phase });
+  const isHere = state.members.get(node)?.graceUntilMs === null;
+  if (merge.phase === "committing" && isHere) noteNoPayload(state, { node, fault: null });
+  else if (merge.phase !== "agreed") (isHere ? noteWithheld : noteAbsence)(state, { node, duty: merge.phase });
   const late = record({ type: "mergeLate", round: state.round, stage: merge.stage, node, phase: merge.phase });
   switch (merge.phase) {
     case "committing":

@@ -97,6 +97,7 @@ export interface StageMerge {
   readonly stage: StageIndex;
   phase: MergePhase;
   readonly replicas: number; // when it began
+  readonly hadWork: boolean; // some of them had trained in the round
   readonly participants: Set<NodeId>; // in slot order
   readonly weights: Map<NodeId, number>; // of nodes whose payload counts, in slot order
   readonly whole: ReadonlySet<NodeId>; // those of them that had work in nearly all of the round's steps
@@ -115,7 +116,8 @@ export interface StageMerge {
   readonly unjudged: number[]; // slices that gained an answer or lost a reducer
   readonly owing: Map<NodeId, number>;
   readonly slow: Set<NodeId>; // reducers that did not answer in time; not asked again
-  hasFailures: boolean; // a participant has said that it cannot do its part
+  readonly failures: Map<NodeId, string>; // why participants could not do their part, by their own words
+  lostBecause: string | null; // nothing of the round can be merged here: lost_rounds.ts
   readonly doubters: Set<Reducer>; // could not read a blob in this phase
   readonly doubted: Set<NodeId>; // reported a loss in this phase that the store did not confirm
   readonly showing: Set<NodeId>; // contributors that owe a lost payload

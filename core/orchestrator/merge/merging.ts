@@ -16,7 +16,8 @@ import { contributionWeights } from "../../merge/average.ts";
 import { sliceLayout } from "../../merge/butterfly.ts";
 import { timeWait, waitsForAudits } from "../audit/round_audits.ts";
 import { blame } from "../members/blame.ts";
-import { type OrchestratorEffect, record, send } from "../event.ts";
+import { type OrchestratorEffect, send } from "../event.ts";
+import { forgetProbe } from "./failed_uploads.ts";
 import { enter, phaseRecord } from "./merge_phase.ts";
 import {
   acceptedSlices,
@@ -40,6 +41,7 @@ export function startMerge(state: OrchestratorState, nowMs: number): Orchestrato
   state.phase = "merging";
   const stages = state.stages.map((spec) => openStage(state, { stage: spec.index, nowMs }));
   state.merge = { stages, startedMs: nowMs, waitsSinceMs: null, waitedMs: 0 };
+  forgetProbe(state);
   const effects: OrchestratorEffect[] = [];
   for (const merge of stages) {
     effects.push(phaseRecord(state, merge));
@@ -68,6 +70,7 @@ function openStage(state: OrchestratorState, options: { stage: StageIndex; nowMs
     stage: options.stage,
     phase: "committing",
     replicas: replicas.length,
+    hadWork: workers.length > 0,
     participants: new Set(replicas.map((member) => member.node)),
     weights,
     whole,
@@ -86,7 +89,8 @@ function openStage(state: OrchestratorState, options: { stage: StageIndex; nowMs
     unjudged: [],
     owing: new Map([...weights.keys()].map((node) => [node, 1])),
     slow: new Set(),
-    hasFailures: false,
+    failures: new Map(),
+    lostBecause: null,
     doubters: new Set(),
     doubted: new Set(),
     showing: new Set(),
@@ -126,6 +130,7 @@ export function advanceMerge(state: OrchestratorState, nowMs: number): Orchestra
 
 function advanceStage(state: OrchestratorState, options: { merge: StageMerge; nowMs: number }): OrchestratorEffect[] {
   const { merge } = options;
+  if (merge.lostBecause !== null) return []; // the round is about to be repeated
   switch (merge.phase) {
     case "committing":
       return merge.owing.size === 0 && merge.checking.size === 0 ? reduce(state, options) : [];
@@ -163,19 +168,6 @@ export function askToApply(
 export function keepStart(merge: StageMerge): void {
   merge.slices = [];
   merge.openSlices = 0;
-}
-
-/** Nothing from this round is usable for the stage: it keeps the parameters it began with. */
-export function skipMerge(
-  state: OrchestratorState,
-  options: { merge: StageMerge; nowMs: number },
-): OrchestratorEffect[] {
-  const { merge } = options;
-  keepStart(merge);
-  merge.refereed = null; // of slices that are gone
-  merge.isHubAsked = false;
-  const text = `Stage ${merge.stage} keeps the parameters of round ${state.round} as its payloads could not be merged`;
-  return [record({ type: "warning", text }), ...apply(state, options)];
 }
 
 /**

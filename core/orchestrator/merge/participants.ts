@@ -46,6 +46,7 @@ function withdraw(merge: StageMerge, node: NodeId): void {
 /** Removes a payload from the merge. */
 export function withdrawPayload(merge: StageMerge, node: NodeId): void {
   if (merge.payloads.delete(node)) merge.committedWeight -= merge.weights.get(node) ?? 0;
+  merge.failures.set(node, "its payload was refused");
   merge.checking.delete(node);
   merge.lengths.delete(node);
   merge.shapes.delete(node);

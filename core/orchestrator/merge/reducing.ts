@@ -20,6 +20,7 @@ import { type OrchestratorEffect, record } from "../event.ts";
 import { noteQuorum } from "./merge_deadlines.ts";
 import { enter } from "./merge_phase.ts";
 import { payloadSlice, type Reducer, type SliceWork, type StageMerge } from "./merge_state.ts";
+import { whyEmpty } from "./lost_stages.ts";
 import { weighPayloads } from "./payloads/payload_check.ts";
 import { askReducers } from "./reducers.ts";
 import type { OrchestratorState } from "../state.ts";
@@ -31,6 +32,10 @@ export function reduce(state: OrchestratorState, options: { merge: StageMerge; n
   merge.isStale = false;
   merge.edition += 1;
   const entered = [enter(state, { merge, phase: "reducing", nowMs })];
+  if (merge.payloads.size === 0) {
+    merge.lostBecause = whyEmpty(merge);
+    return entered;
+  }
   const own = ownAverage(state, merge);
   if (own !== null) {
     merge.slices = own.map((ref) => newSlice({ asked: [], accepted: ref }));
@@ -43,10 +48,10 @@ export function reduce(state: OrchestratorState, options: { merge: StageMerge; n
   return [...entered, ...askReducers(state, { merge, requests })];
 }
 
-/** The slices of a merge that has nothing to compute: no payload, or a single one that counts whole; null: it has. */
+/** The slices of a merge that has nothing to compute, as its only payload counts whole; null: it has. */
 function ownAverage({ config }: OrchestratorState, { payloads, scales }: StageMerge): BlobRef[] | null {
   const [only, second] = payloads;
-  if (only === undefined) return [];
+  if (only === undefined) return null;
   const [node, payload] = only;
   const isMean = second === undefined && payloadCodecOf(config).isOwnAverage && (scales.get(node) ?? 1) === 1;
   return isMean ? payload.hashes.map((_, index) => payloadSlice(payload, index)) : null;

@@ -15,13 +15,14 @@
  * newer.
  */
 
+import { assert } from "../../assert.ts";
 import { stageIndex } from "../../ids.ts";
 import { isLikeGood } from "../audit/held_out/evaluated_rounds.ts";
 import { awaitedEvaluations } from "../audit/held_out/evaluations.ts";
 import { isSuspect, sendToRest } from "../members/blame.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
 import { reissueWorkOf } from "../step/leases.ts";
-import type { StageMerge, StageUpload, UploadWork } from "./merge_state.ts";
+import type { StageUpload, UploadWork } from "./merge_state.ts";
 import { mergeBlobs, openRound } from "./rounds.ts";
 import { abandonStep, forgetWork } from "./rewind.ts";
 import { abandonPaths } from "../members/catching_up.ts";
@@ -70,23 +71,14 @@ function mayGetNewer(state: OrchestratorState): boolean {
 
 const mostRestarts = 3; // between two merges: who can pay for ever more places must not keep a run from merging
 
-/**
- * Begins the open round anew if wires in it were made up, or if all of it is lost. What else the round learned is unharmed, so
- * nobody is a suspect.
- */
+/** Begins the open round anew if wires in it were made up. What else the round learned is unharmed, so nobody is a suspect. */
 export function restartRound(state: OrchestratorState): OrchestratorEffect[] {
-  const { restartBecause, sources, step: from, roundFirstStep: step } = state;
+  const { restartBecause, sources } = state;
   state.restartBecause = null;
   const isOpen = state.phase === "training" || state.phase === "merging";
-  const isAllLost = isMergeLost(state);
-  const isWanted = restartBecause !== null || isAllLost;
-  if (!isWanted || !isOpen || sources.round !== state.round || state.restarts >= mostRestarts) return [];
+  if (restartBecause === null || !isOpen || sources.round !== state.round || state.restarts >= mostRestarts) return [];
   state.restarts += 1;
-  const effects = dropOpenRound(state);
-  const { good } = state;
-  const tokens = goBack(state, { sources, step }) * tokensPerMicrobatch(state.config);
-  if (good?.sources.round === sources.round) state.good = { ...good, sources: state.sources };
-  if (isAllLost) return [...effects, record({ type: "rewound", step: from, toStep: step, tokens })];
+  const { effects, tokens, step } = beginAnew(state);
   return [
     ...effects,
     record({ type: "warning", text: `${restartBecause}; the round begins anew without it, at step ${step}` }),
@@ -94,16 +86,15 @@ export function restartRound(state: OrchestratorState): OrchestratorEffect[] {
   ];
 }
 
-/**
- * No miner that trained in the round is left, and none has delivered its payload (a power cut at a round's end): the round's steps
- * do not count as trained, as in rewind.ts.
- */
-const isMergeLost = ({ merge }: OrchestratorState): boolean =>
-  merge !== null && merge.stages.every(isLost) && merge.stages.some(({ replicas }) => replicas > 0);
-
-/** One that fails in the merge is not gone, and would fail again. */
-const isLost = ({ participants, payloads, checking, hasFailures }: StageMerge): boolean =>
-  !hasFailures && participants.size + payloads.size + checking.size === 0;
+/** Begins the open round anew, from the parameters that it began with. `tokens`: how many no longer count. */
+export function beginAnew(state: OrchestratorState): { effects: OrchestratorEffect[]; tokens: number; step: number } {
+  const { sources, roundFirstStep: step, good } = state;
+  assert(sources.round === state.round, "The open round's parameters must be stored");
+  const effects = dropOpenRound(state);
+  const tokens = goBack(state, { sources, step }) * tokensPerMicrobatch(state.config);
+  if (good?.sources.round === sources.round) state.good = { ...good, sources: state.sources };
+  return { effects, tokens, step };
+}
 
 /** Nothing of the open step and merge is left, and no miner holds its stage. */
 function dropOpenRound(state: OrchestratorState): OrchestratorEffect[] {

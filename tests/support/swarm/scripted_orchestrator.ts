@@ -43,6 +43,8 @@ export class ScriptedOrchestrator {
   nowMs = 1_000_000;
   checksPayloads = true;
   checksSignatures = true;
+  probesUploads = true;
+  refusal: string | null = null; // of an upload to the hub's own address
   isGenuine: (signed: SignedStatement) => boolean = () => true;
   loss = 2; // that tails report
   shapeOf: (node: NodeId) => PayloadShape | null = () => null;
@@ -96,6 +98,9 @@ export class ScriptedOrchestrator {
       if (effect.type === "checkUpload" && this.checksPayloads) {
         const { round, stage, node } = effect;
         own.push({ type: "uploadChecked", round, stage, node, isFinite: this.statsOf(node)?.isFinite ?? null });
+      }
+      if (effect.type === "probeUploads" && this.probesUploads) {
+        own.push({ type: "uploadsProbed", refusal: this.refusal });
       }
       if (effect.type === "compareWires") {
         const { step, microbatch, making, stage, first, last } = effect;

@@ -1,0 +1,157 @@
+/** Rounds of which a stage has no payload: they did not happen, and a run that has nothing else halts. */
+
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { fault } from "../../core/fault.ts";
+import type { NodeId } from "../../core/ids.ts";
+import type { RunRecord } from "../../core/protocol/record.ts";
+import { commit } from "../support/swarm/scripted_merge.ts";
+import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
+import { finishTraining } from "../support/swarm/shown_rounds.ts";
+
+const minuteMs = 60_000;
+
+/** Two stages of one replica each, in rounds of one step. */
+function paired({ replicas = 1 } = {}) {
+  const hub = new ScriptedOrchestrator({
+    train: { microbatchesPerStep: 2, steps: 8, stepsPerRound: 1 },
+    swarm: { replicas, validators: 0 },
+    limits: { mergePhaseMs: minuteMs, leaseMs: 60 * minuteMs, disconnectGraceMs: 10 * minuteMs },
+  });
+  const nodes = Array.from({ length: 2 * replicas }, (_, i) => hub.ready(`miner-${i}`));
+  return { hub, nodes, stageOf: (node: NodeId) => hub.state.members.get(node)!.stage as number };
+}
+
+const recordsOf = <T extends RunRecord["type"]>(hub: ScriptedOrchestrator, type: T) =>
+  hub.records.filter((record): record is Extract<RunRecord, { type: T }> => record.type === type);
+
+const refused = fault("uploadFailed", "an upload of 1.5 MB was refused: HTTP 413");
+
+function refuse(hub: ScriptedOrchestrator, node: NodeId): void {
+  const { round } = hub.take(node, "startMerge");
+  hub.tell(node, { type: "mergeFailed", round, fault: refused });
+}
+
+/** Everybody loads the stage that it is given anew. */
+function reload(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): void {
+  for (const node of nodes) {
+    const assign = hub.inbox(node).findLast((message) => message.type === "assign")!;
+    hub.inbox(node).length = 0;
+    hub.inbox(node).push(assign);
+    hub.load(node);
+  }
+}
+
+Deno.test("Empty stages: if all uploads are refused the round is repeated, and the next one halts the run; nobody is blamed", () => {
+  const { hub, nodes } = paired();
+  hub.refusal = "https://run.example answers 413 to an upload of 8 MB";
+  for (const lost of [1, 2]) {
+    finishTraining(hub, nodes);
+    assertEquals([hub.state.phase, hub.state.step], ["merging", 1]);
+    for (const node of nodes) refuse(hub, node);
+    assertEquals([hub.state.phase, hub.state.step, hub.state.losses], ["training", 0, lost]);
+    reload(hub, nodes);
+  }
+  assertEquals([hub.count("roundMerged"), hub.state.counters.microbatchesCredited, hub.state.counters.tokens], [
+    0,
+    0,
+    0,
+  ]);
+  const { stages = [] } = recordsOf(hub, "mergeRetaken")[1]!;
+  assertEquals(stages.map(({ stage }) => stage as number), [0, 1]);
+  assertStringIncludes(stages[0]!.reason, "413");
+  assertStringIncludes(recordsOf(hub, "trainingHalted")[0]!.text, "https://run.example");
+  assertEquals([hub.state.unpaid.size, [...hub.state.standings.values()].filter(({ lapses }) => lapses > 0)], [0, []]);
+  assertEquals([hub.state.work, hub.tasksOf(nodes[0]!)], [null, []], "no step while the run is halted");
+});
+
+Deno.test("Empty stages: a halted run tries its address every minute and goes on when that takes an upload", () => {
+  const { hub, nodes } = paired();
+  hub.refusal = "413";
+  for (let i = 0; i < 2; i++) {
+    finishTraining(hub, nodes);
+    for (const node of nodes) refuse(hub, node);
+    reload(hub, nodes);
+  }
+  const probes = () => hub.effects.filter(({ type }) => type === "probeUploads").length;
+  const before = probes();
+  hub.wait(3 * minuteMs);
+  assertEquals([probes() - before, hub.state.work === null], [3, true]);
+  hub.refusal = null;
+  hub.wait(minuteMs);
+  assertEquals([hub.count("trainingRetried"), hub.state.work === null], [1, false]);
+});
+
+Deno.test("Empty stages: without a cause on its own side a halted run waits longer each time; its owner may say when", () => {
+  const { hub, nodes } = paired();
+  const lose = () => {
+    finishTraining(hub, nodes);
+    for (const node of nodes) refuse(hub, node);
+    reload(hub, nodes);
+  };
+  lose();
+  assertEquals(hub.state.halt, null, "the first may be an accident");
+  lose();
+  hub.wait(minuteMs);
+  lose();
+  hub.wait(minuteMs);
+  assertEquals(hub.state.work, null);
+  hub.step({ type: "roundRetried" });
+  assertEquals([hub.state.work === null, recordsOf(hub, "trainingHalted").map(({ retryMs }) => retryMs)], [
+    false,
+    [minuteMs, 2 * minuteMs],
+  ]);
+});
+
+Deno.test("Empty stages: one miner whose uploads are refused, alone in its stage, keeps every round from counting, and answers for it", () => {
+  const { hub, nodes, stageOf } = paired();
+  const [first, second] = nodes as [NodeId, NodeId];
+  finishTraining(hub, nodes);
+  refuse(hub, first);
+  commit(hub, second);
+  assertEquals([hub.state.phase, hub.state.step, hub.count("roundMerged")], ["training", 0, 0]);
+  const { stages = [] } = recordsOf(hub, "mergeRetaken")[0]!;
+  assertEquals(stages.map(({ stage }) => stage as number), [stageOf(first)]);
+  const lapses = (node: NodeId) => hub.state.standings.get(node)?.lapses ?? 0;
+  assertEquals([lapses(first), lapses(second)], [1, 0], "the other's upload got through");
+});
+
+Deno.test("Empty stages: if the public address refuses the hub's own upload, the same miner is not blamed", () => {
+  const { hub, nodes } = paired();
+  const [first, second] = nodes as [NodeId, NodeId];
+  hub.refusal = "413";
+  finishTraining(hub, nodes);
+  refuse(hub, first);
+  commit(hub, second);
+  assertEquals([hub.state.step, hub.state.standings.get(first)?.lapses ?? 0], [0, 0]);
+});
+
+Deno.test("Empty stages: beside a replica whose payload arrives, a refused one costs no round", () => {
+  const { hub, nodes } = paired({ replicas: 2 });
+  finishTraining(hub, nodes);
+  refuse(hub, nodes[0]!);
+  for (const node of nodes.slice(1)) commit(hub, node);
+  assertEquals([hub.state.phase, hub.count("mergeRetaken")], ["merging", 0]);
+  assertEquals(hub.state.standings.get(nodes[0]!)?.lapses, 1);
+});
+
+Deno.test("Empty stages: payloads that do not come in time lose the round as well", () => {
+  const { hub, nodes } = paired();
+  finishTraining(hub, nodes);
+  commit(hub, nodes[1]!);
+  hub.wait(10 * minuteMs);
+  assertEquals([hub.state.step, hub.count("roundMerged"), hub.state.counters.roundsLost], [0, 0, 1]);
+  assert(recordsOf(hub, "mergeRetaken")[0]!.stages![0]!.reason.includes("no payload"));
+});
+
+Deno.test("Empty stages: the orchestrator's restart asks again for the answer of its upload to itself", () => {
+  const { hub, nodes } = paired();
+  hub.probesUploads = false;
+  finishTraining(hub, nodes);
+  for (const node of nodes) refuse(hub, node);
+  const asked = () => hub.effects.filter(({ type }) => type === "probeUploads").length;
+  assertEquals([asked(), hub.state.phase], [1, "merging"]);
+  hub.step({ type: "restarted" });
+  assertEquals(asked(), 2);
+  hub.step({ type: "uploadsProbed", refusal: null });
+  assertEquals([hub.state.phase, hub.state.step], ["training", 0]);
+});
