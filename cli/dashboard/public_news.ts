@@ -6,9 +6,9 @@
  */
 
 import type { News, NewsRecord } from "../../core/view/view.ts";
-import { lostStagesText, printable, shortAddress } from "../screen/format.ts";
+import { printable, shortAddress } from "../screen/format.ts";
 import { newsLine } from "../screen/news_words.ts";
-import { isLate, isReturn, reissuedClause } from "../screen/record_words.ts";
+import { isLate, isReturn, lostStagesText, reissuedClause } from "../screen/record_words.ts";
 
 export interface PublicNews {
   readonly atMs: number; // wall clock

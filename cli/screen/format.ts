@@ -170,7 +170,3 @@ export function wrapped(text: string, width: number): string[] {
   }
   return [...lines, line];
 }
-
-/** Stages without a payload: their round does not count. */
-export const lostStagesText = (stages: readonly { readonly stage: number }[]): string =>
-  `no payload of ${stages.length === 1 ? "stage" : "stages"} ${stages.map(({ stage }) => stage).join(", ")} arrived`;

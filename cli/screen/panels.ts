@@ -36,7 +36,7 @@ import {
 import { byteKinds } from "../../core/view/curves.ts";
 import { meanOf } from "../../core/view/series.ts";
 import { newsLine } from "./news_words.ts";
-import { unservedText } from "./record_words.ts";
+import { lostStagesText, unservedText } from "./record_words.ts";
 
 export interface PanelOptions {
   readonly width: number; // columns

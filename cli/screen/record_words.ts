@@ -72,3 +72,7 @@ export const isLate = ({ code }: Of<"faultSeen">): boolean => code === "staleRes
 export function faultText(record: Of<"faultSeen">): string {
   return isLate(record) ? `an answer came too late and is not counted: ${record.detail}` : record.detail;
 }
+
+/** Stages without a payload: their round does not count. */
+export const lostStagesText = (stages: readonly { readonly stage: number }[]): string =>
+  `no payload of ${stages.length === 1 ? "stage" : "stages"} ${stages.map(({ stage }) => stage).join(", ")} arrived`;

@@ -1,17 +1,7 @@
 /// <reference lib="dom" />
 /** The page's numbers and sentences about the whole run: header, progress, merges and audits, news. */
 
-import {
-  byteSize,
-  clock,
-  decimal,
-  duration,
-  lostStagesText,
-  plural,
-  roughly,
-  short,
-  shortAddress,
-} from "../../screen/format.ts";
+import { byteSize, clock, decimal, duration, plural, roughly, short, shortAddress } from "../../screen/format.ts";
 import type { PublicRun } from "../public_run.ts";
 import { byId, childAt, type Fact, keepChildren, setClass, setText, showFacts } from "./elements.ts";
 
@@ -38,9 +28,8 @@ function waitingText({ isPaused, isPausedByOwner, phase, haltedBy, unserved }: P
   if (isPaused) return "The run is paused until the orchestrator's disk has room.";
   if (phase === "gathering") return "The run waits for its miners.";
   if (haltedBy !== null) {
-    return `The run is halted: ${
-      lostStagesText(haltedBy.map((stage) => ({ stage })))
-    } in its last rounds, which do not count.`;
+    const stages = `${haltedBy.length === 1 ? "stage" : "stages"} ${haltedBy.join(", ")}`;
+    return `The run is halted: its last rounds do not count because no payload of ${stages} arrived.`;
   }
   if (unserved.length === 0 || phase === "finished" || phase === "stopped") return "";
   return `The run waits for a miner on ${unserved.length === 1 ? "stage" : "stages"} ${unserved.join(", ")}.`;

@@ -51,6 +51,8 @@ const expected = ({ phase, step, round, members }: OrchestratorState) => ({
   ...{ phase, step, steps: config.train.steps, round, nodes: members.size },
   isPaused: false,
   isPausedByOwner: false,
+  isHalted: false,
+  roundsLost: 0,
   refused: { total: 3, byCode: { notAdmitted: 3 } },
 });
 
