@@ -27,7 +27,7 @@ export function assertInvariants(state: OrchestratorState): void {
   const waitsForUpload = state.phase === "training" && state.upload !== null && state.step > state.roundFirstStep;
   assert(
     state.work === null
-      ? state.phase !== "training" || waitsForUpload || state.halt !== null
+      ? state.phase !== "training" || waitsForUpload || state.losses.halt !== null
       : state.phase === "training",
     `An open step must exist exactly while training: phase is ${state.phase}`,
   );

@@ -46,7 +46,7 @@ import { coverStages } from "./members/rebalance.ts";
 import { changeSettings, onRestarted } from "./restart.ts";
 import { onLoadFailed, onMergeUnavailable, onStageRestored, onUploaded, restoreAbandoned } from "./merge/restoring.ts";
 import { restartRound, retakeRound } from "./merge/retake.ts";
-import { continueHalted, endHalt, onUploadsProbed, repeatLostRound } from "./merge/lost_rounds.ts";
+import { continueHalted, endHalt, onUploadsProbed, repeatLostRound } from "./merge/losses/lost_rounds.ts";
 import { rewindWhenLost } from "./merge/rewind.ts";
 import {
   assignWaiting,
@@ -346,7 +346,7 @@ function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] 
 
 /** Starts what follows a closed step: the next one, or the merge that ends the round. */
 function openWork(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
-  if (state.phase !== "training" || state.work !== null || state.halt !== null) return [];
+  if (state.phase !== "training" || state.work !== null || state.losses.halt !== null) return [];
   if (roundIsOver(state)) return state.upload === null ? startMerge(state, nowMs) : [];
   return openStep(state, nowMs);
 }

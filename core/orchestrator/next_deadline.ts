@@ -2,7 +2,7 @@
 
 import { waitDueMs } from "./audit/round_audits.ts";
 import { closingDueMs } from "./closing.ts";
-import { haltDueMs } from "./merge/lost_rounds.ts";
+import { haltDueMs } from "./merge/losses/lost_rounds.ts";
 import { answersDueMs } from "./merge/merge_deadlines.ts";
 import type { OrchestratorState } from "./state.ts";
 

@@ -16,7 +16,8 @@ import { type OrchestratorEffect, record } from "./event.ts";
 import { returnLeases } from "./step/leases.ts";
 import { forgetWires } from "./step/taking_back.ts";
 import { forgetTimes } from "./merge/round_length.ts";
-import { resumeProbe } from "./merge/failed_uploads.ts";
+import { resumeProbe } from "./merge/losses/failed_uploads.ts";
+import { resumeHalt } from "./merge/losses/lost_rounds.ts";
 import { lookEffect, openRequests } from "./merge/mending.ts";
 import { dropUnlaid } from "./audit/held_out/payload_trials.ts";
 import { resumeShowing } from "./audit/shown_states.ts";
@@ -61,6 +62,7 @@ export function onRestarted(
     ...[...state.restoring.keys()].map((stage) => restoreEffect(state, stage)),
     ...resumeMerge(state, { nowMs, backMs }),
     ...resumeProbe(state),
+    ...resumeHalt(state, nowMs),
     ...resumeUpload(state, backMs),
   ];
 }

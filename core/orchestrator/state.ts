@@ -22,8 +22,7 @@ import type { MarkCounts } from "./marks.ts";
 import type { CatchUp } from "./members/catching_up.ts";
 import type { Standing } from "./members/standing.ts";
 import { type Interval, openInterval } from "../merge/interval.ts";
-import type { FailedUpload, UploadProbe } from "./merge/failed_uploads.ts";
-import type { Halt } from "./merge/lost_rounds.ts";
+import { type LossState, newLosses } from "./merge/losses/loss_state.ts";
 import type { MergeWork, Trail, UploadWork } from "./merge/merge_state.ts";
 import type { StepOutcome } from "./step/step_outcome.ts";
 import { openScaleBook, type ScaleBook } from "./step/scale_book.ts";
@@ -202,10 +201,7 @@ export interface OrchestratorState {
   retakeBecause: string | null; // an evaluation calls for going back: retake.ts
   restartBecause: string | null; // a liar's wires are in the open round: retake.ts
   restarts: number; // of rounds for that reason since the last merge
-  losses: number; // of rounds of which a stage had no payload, since the last merge: merge/lost_rounds.ts
-  halt: Halt | null; // the run waits before it repeats a lost round
-  readonly failedUploads: FailedUpload[]; // whose consequences are open: merge/failed_uploads.ts
-  readonly probe: UploadProbe;
+  readonly losses: LossState;
   readonly audit: AuditWork;
   readonly counters: Counters;
   readonly facts: RunFacts;
@@ -289,10 +285,7 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     retakeBecause: null,
     restartBecause: null,
     restarts: 0,
-    losses: 0,
-    halt: null,
-    failedUploads: [],
-    probe: { status: "none", refusal: null },
+    losses: newLosses(),
     audit,
     counters: newCounters(),
     facts: newFacts(),

@@ -48,7 +48,7 @@ Deno.test("Empty stages: if all uploads are refused the round is repeated, and t
     finishTraining(hub, nodes);
     assertEquals([hub.state.phase, hub.state.step], ["merging", 1]);
     for (const node of nodes) refuse(hub, node);
-    assertEquals([hub.state.phase, hub.state.step, hub.state.losses], ["training", 0, lost]);
+    assertEquals([hub.state.phase, hub.state.step, hub.state.losses.inARow], ["training", 0, lost]);
     reload(hub, nodes);
   }
   assertEquals([hub.count("roundMerged"), hub.state.counters.microbatchesCredited, hub.state.counters.tokens], [
@@ -89,7 +89,7 @@ Deno.test("Empty stages: without a cause on its own side a halted run waits long
     reload(hub, nodes);
   };
   lose();
-  assertEquals(hub.state.halt, null, "the first may be an accident");
+  assertEquals(hub.state.losses.halt, null, "the first may be an accident");
   lose();
   hub.wait(minuteMs);
   lose();

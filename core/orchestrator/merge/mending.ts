@@ -17,7 +17,7 @@ import { payloadSlice, type Reducer, type StageMerge } from "./merge_state.ts";
 import { noteWithheld } from "../members/blame.ts";
 import { enter } from "./merge_phase.ts";
 import { askHubToApply, askToApply } from "./merging.ts";
-import { gone, loseStage } from "./lost_stages.ts";
+import { gone, loseStage } from "./losses/lost_stages.ts";
 import { askForPayload, checkPayload } from "./payloads/payload_check.ts";
 import { owe, settle } from "./owing.ts";
 import { dropParticipants } from "./participants.ts";

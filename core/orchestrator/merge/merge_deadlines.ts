@@ -12,7 +12,7 @@
 import type { NodeId } from "../../ids.ts";
 import { isUnreliable, noteAbsence, noteWithheld } from "../members/blame.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
-import { noteNoPayload } from "./failed_uploads.ts";
+import { noteNoPayload } from "./losses/failed_uploads.ts";
 import { isReduced, type StageMerge } from "./merge_state.ts";
 import { dropParticipants, dropWeight } from "./participants.ts";
 import { replaceReducer } from "./reducers.ts";

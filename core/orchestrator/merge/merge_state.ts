@@ -117,7 +117,7 @@ export interface StageMerge {
   readonly owing: Map<NodeId, number>;
   readonly slow: Set<NodeId>; // reducers that did not answer in time; not asked again
   readonly failures: Map<NodeId, string>; // why participants could not do their part, by their own words
-  lostBecause: string | null; // nothing of the round can be merged here: lost_rounds.ts
+  lostBecause: string | null; // nothing of the round can be merged here: losses/lost_rounds.ts
   readonly doubters: Set<Reducer>; // could not read a blob in this phase
   readonly doubted: Set<NodeId>; // reported a loss in this phase that the store did not confirm
   readonly showing: Set<NodeId>; // contributors that owe a lost payload

@@ -17,7 +17,7 @@ import { sliceLayout } from "../../merge/butterfly.ts";
 import { timeWait, waitsForAudits } from "../audit/round_audits.ts";
 import { blame } from "../members/blame.ts";
 import { type OrchestratorEffect, send } from "../event.ts";
-import { forgetProbe } from "./failed_uploads.ts";
+import { forgetProbe } from "./losses/failed_uploads.ts";
 import { enter, phaseRecord } from "./merge_phase.ts";
 import {
   acceptedSlices,

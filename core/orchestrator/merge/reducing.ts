@@ -20,7 +20,7 @@ import { type OrchestratorEffect, record } from "../event.ts";
 import { noteQuorum } from "./merge_deadlines.ts";
 import { enter } from "./merge_phase.ts";
 import { payloadSlice, type Reducer, type SliceWork, type StageMerge } from "./merge_state.ts";
-import { whyEmpty } from "./lost_stages.ts";
+import { whyEmpty } from "./losses/lost_stages.ts";
 import { weighPayloads } from "./payloads/payload_check.ts";
 import { askReducers } from "./reducers.ts";
 import type { OrchestratorState } from "../state.ts";

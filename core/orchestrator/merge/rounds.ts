@@ -65,7 +65,7 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
   const committed = logCommitments(state.round, merge.stages);
   state.merge = null;
   state.restarts = 0;
-  state.losses = 0;
+  state.losses.inARow = 0;
   openRound(state, { mergedMs: nowMs - merge.waitedMs });
   state.upload = {
     round: state.round,

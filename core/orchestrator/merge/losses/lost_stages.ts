@@ -4,11 +4,11 @@
  * Owns: the reasons in words, for the run's owner. Out of scope: what follows for the round (lost_rounds.ts).
  */
 
-import type { StageIndex } from "../../ids.ts";
-import type { OrchestratorEffect } from "../event.ts";
-import type { OrchestratorState } from "../state.ts";
-import { enter } from "./merge_phase.ts";
-import type { StageMerge } from "./merge_state.ts";
+import type { StageIndex } from "../../../ids.ts";
+import type { OrchestratorEffect } from "../../event.ts";
+import type { OrchestratorState } from "../../state.ts";
+import { enter } from "../merge_phase.ts";
+import type { StageMerge } from "../merge_state.ts";
 
 export interface LostStage {
   readonly stage: StageIndex;

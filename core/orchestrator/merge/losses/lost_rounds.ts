@@ -7,17 +7,12 @@
  * says so. A merge that all miners have left before any delivered a payload (a power cut) is repeated as soon as some are back.
  */
 
-import { type OrchestratorEffect, record } from "../event.ts";
-import type { OrchestratorState } from "../state.ts";
+import { type OrchestratorEffect, record } from "../../event.ts";
+import type { OrchestratorState } from "../../state.ts";
 import { forgetProbe, judgeFailedUploads, probeUploads } from "./failed_uploads.ts";
 import { type LostStage, lostStages } from "./lost_stages.ts";
-import type { StageMerge } from "./merge_state.ts";
-import { beginAnew } from "./retake.ts";
-
-export interface Halt {
-  readonly sinceMs: number;
-  untilMs: number; // when to repeat the round, or to try the public address again
-}
+import type { StageMerge } from "../merge_state.ts";
+import { beginAnew } from "../retake.ts";
 
 const lossesBeforeHalt = 2; // the first may be an accident
 const firstHaltMs = 60_000; // time to reload a proxy's configuration
@@ -33,17 +28,18 @@ export function repeatLostRound(state: OrchestratorState, nowMs: number): Orches
   }
   const stages = lostStages(state);
   if (stages.length === 0) return [];
-  if (state.probe.status !== "answered") return probeUploads(state);
-  const { refusal } = state.probe;
+  const { losses } = state;
+  if (losses.probe.status !== "answered") return probeUploads(state);
+  const { refusal } = losses.probe;
   const { effects, tokens, step } = beginAnew(state);
-  state.losses += 1;
+  losses.inARow += 1;
   state.counters.roundsLost += 1;
   const lost = { type: "mergeRetaken", because: "payloadMissing", round: state.round, step, tokens } as const;
   const told = [
     ...effects,
     record({ ...lost, suspects: [], stages: stages.map((each) => withRefusal(each, refusal)) }),
   ];
-  return state.losses < lossesBeforeHalt ? told : [...told, halt(state, { stages, nowMs })];
+  return losses.inARow < lossesBeforeHalt ? told : [...told, halt(state, { stages, nowMs })];
 }
 
 /** No miner that trained in the round is left, and none has delivered its payload. */
@@ -65,25 +61,26 @@ function halt(
   state: OrchestratorState,
   { stages, nowMs }: { stages: readonly LostStage[]; nowMs: number },
 ): OrchestratorEffect {
-  const { losses, probe } = state;
-  const retryMs = Math.min(longestHaltMs, firstHaltMs * 2 ** (losses - lossesBeforeHalt));
-  state.halt = { sinceMs: nowMs, untilMs: nowMs + retryMs };
+  const { losses } = state;
+  const { inARow, probe: { refusal } } = losses;
+  const retryMs = Math.min(longestHaltMs, firstHaltMs * 2 ** (inARow - lossesBeforeHalt));
   const missing = stages.map(({ stage, reason }) => `stage ${stage} has no payload (${reason})`).join(", ");
-  const next = probe.refusal === null
+  const next = refusal === null
     ? `the next attempt follows in ${Math.round(retryMs / 60_000)} min`
-    : `${probe.refusal}; the run goes on when an upload to that address succeeds`;
-  const text = `The last ${losses} rounds were lost: ${missing}; ${next}, or after iota admin resume`;
+    : `${refusal}; the run goes on when an upload to that address succeeds`;
+  const text = `The last ${inARow} rounds were lost: ${missing}; ${next}, or after iota admin resume`;
+  losses.halt = { sinceMs: nowMs, untilMs: nowMs + retryMs, text };
   return record({ type: "trainingHalted", text, retryMs });
 }
 
 /** While the answer of a probe is awaited nothing is due. */
-export const haltDueMs = ({ halt, probe }: OrchestratorState): number | null =>
+export const haltDueMs = ({ losses: { halt, probe } }: OrchestratorState): number | null =>
   halt === null || probe.status === "asked" ? null : halt.untilMs;
 
 export function continueHalted(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const dueMs = haltDueMs(state);
   if (dueMs === null || nowMs < dueMs) return [];
-  if (state.probe.refusal === null) return endHalt(state, nowMs);
+  if (state.losses.probe.refusal === null) return endHalt(state, nowMs);
   forgetProbe(state);
   return probeUploads(state);
 }
@@ -92,7 +89,7 @@ export function onUploadsProbed(
   state: OrchestratorState,
   { refusal, nowMs }: { refusal: string | null; nowMs: number },
 ): OrchestratorEffect[] {
-  const { halt, probe } = state;
+  const { halt, probe } = state.losses;
   if (probe.status !== "asked") return [];
   probe.status = "answered";
   probe.refusal = refusal;
@@ -100,10 +97,16 @@ export function onUploadsProbed(
   return [];
 }
 
+/** A restarted orchestrator is halted still. */
+export function resumeHalt({ losses: { halt } }: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+  if (halt === null) return [];
+  return [record({ type: "trainingHalted", text: halt.text, retryMs: Math.max(0, halt.untilMs - nowMs) })];
+}
+
 /** The round is repeated now. */
 export function endHalt(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
-  const { halt } = state;
+  const { halt } = state.losses;
   if (halt === null) return [];
-  state.halt = null;
+  state.losses.halt = null;
   return [record({ type: "trainingRetried", haltedMs: nowMs - halt.sinceMs })];
 }

@@ -6,45 +6,32 @@
  * nothing; it only has the address probed. Judged once all stages have the payloads that they will get and the probe is answered.
  */
 
-import type { Fault } from "../../fault.ts";
-import type { NodeId } from "../../ids.ts";
-import { vectorBytes } from "../../model/vector_bytes.ts";
-import type { OrchestratorEffect } from "../event.ts";
-import { noteWithheld } from "../members/blame.ts";
-import type { OrchestratorState } from "../state.ts";
-import { largestOf } from "../step/scale_book.ts";
-
-export interface FailedUpload {
-  readonly node: NodeId;
-  readonly duty: "committing" | "uploading";
-  readonly round: number;
-  didOthers: boolean | null; // a payload of the round arrived; null: not known yet
-}
-
-/** This orchestrator's upload to itself, at most one a merge and one a halt's attempt. */
-export interface UploadProbe {
-  status: "none" | "asked" | "answered";
-  refusal: string | null; // by the last answer
-}
+import type { Fault } from "../../../fault.ts";
+import type { NodeId } from "../../../ids.ts";
+import { vectorBytes } from "../../../model/vector_bytes.ts";
+import type { OrchestratorEffect } from "../../event.ts";
+import { noteWithheld } from "../../members/blame.ts";
+import type { OrchestratorState } from "../../state.ts";
+import { largestOf } from "../../step/scale_book.ts";
 
 /** The node's payload will not come. `fault`: what it says about it; null: it says nothing. */
 export function noteNoPayload(
   state: OrchestratorState,
   { node, fault }: { node: NodeId; fault: Fault | null },
 ): OrchestratorEffect[] {
-  state.failedUploads.push({ node, duty: "committing", round: state.round, didOthers: null });
+  state.losses.failed.push({ node, duty: "committing", round: state.round, didOthers: null });
   return fault?.code === "uploadFailed" ? probeUploads(state) : [];
 }
 
 /** The node could not upload the merged parameters; payloads of the same merge had arrived. */
 export function noteNoParameters(state: OrchestratorState, node: NodeId): OrchestratorEffect[] {
-  state.failedUploads.push({ node, duty: "uploading", round: state.round, didOthers: true });
+  state.losses.failed.push({ node, duty: "uploading", round: state.round, didOthers: true });
   return probeUploads(state);
 }
 
 export function probeUploads(state: OrchestratorState): OrchestratorEffect[] {
-  if (state.probe.status !== "none") return [];
-  state.probe.status = "asked";
+  if (state.losses.probe.status !== "none") return [];
+  state.losses.probe.status = "asked";
   return [probeEffect(state)];
 }
 
@@ -56,22 +43,22 @@ const probeEffect = ({ stageFloats }: OrchestratorState): OrchestratorEffect => 
 
 /** The last process took the answer with it. */
 export const resumeProbe = (state: OrchestratorState): OrchestratorEffect[] =>
-  state.probe.status === "asked" ? [probeEffect(state)] : [];
+  state.losses.probe.status === "asked" ? [probeEffect(state)] : [];
 
 /** A new merge, or a new attempt: what was found before may have changed. */
-export function forgetProbe({ probe }: OrchestratorState): void {
+export function forgetProbe({ losses: { probe } }: OrchestratorState): void {
   if (probe.status === "answered") probe.status = "none";
   probe.refusal = null;
 }
 
 export function judgeFailedUploads(state: OrchestratorState): void {
-  const { failedUploads, merge, probe, round } = state;
-  if (failedUploads.length === 0) return;
+  const { losses: { failed, probe }, merge, round } = state;
+  if (failed.length === 0) return;
   if (merge?.stages.some(({ phase }) => phase === "committing") === true) return;
   const didArrive = merge?.stages.some(({ payloads }) => payloads.size > 0) === true;
-  for (const failed of failedUploads) failed.didOthers ??= failed.round === round && didArrive;
+  for (const each of failed) each.didOthers ??= each.round === round && didArrive;
   if (probe.status === "asked") return;
-  for (const { node, duty, round: ofRound, didOthers } of failedUploads.splice(0)) {
+  for (const { node, duty, round: ofRound, didOthers } of failed.splice(0)) {
     if (didOthers === true && probe.refusal === null) noteWithheld(state, { node, duty, ofRound });
   }
 }

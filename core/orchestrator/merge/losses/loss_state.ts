@@ -1,0 +1,37 @@
+/** What the orchestrator remembers of rounds that were lost because a stage had no payload. Plain data. */
+
+import type { NodeId } from "../../../ids.ts";
+
+export interface LossState {
+  inARow: number; // rounds, since the last merge
+  halt: Halt | null; // the run waits before it repeats the last one
+  readonly failed: FailedUpload[]; // whose consequences are open: failed_uploads.ts
+  readonly probe: UploadProbe;
+}
+
+export interface Halt {
+  readonly sinceMs: number;
+  untilMs: number; // when to repeat the round, or to try the public address again
+  readonly text: string;
+}
+
+/** A payload or parameters that a miner owed and that did not arrive. */
+export interface FailedUpload {
+  readonly node: NodeId;
+  readonly duty: "committing" | "uploading";
+  readonly round: number;
+  didOthers: boolean | null; // a payload of the round arrived; null: not known yet
+}
+
+/** This orchestrator's upload to its own public address, at most one a merge and one an attempt of a halted run. */
+export interface UploadProbe {
+  status: "none" | "asked" | "answered";
+  refusal: string | null; // by the last answer
+}
+
+export const newLosses = (): LossState => ({
+  inARow: 0,
+  halt: null,
+  failed: [],
+  probe: { status: "none", refusal: null },
+});
