@@ -16,7 +16,8 @@ import { type ParameterTable, parameterTable, type StageSpec, stageSpecs } from 
 import { stageWires } from "../../core/model/stage_wires.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import { bytesOfFloats } from "../../core/model/vector_bytes.ts";
-import type { ParameterSource, Slice } from "../../core/protocol/message.ts";
+import type { ParameterSource } from "../../core/protocol/message.ts";
+import type { Slice } from "../../core/protocol/merge_messages.ts";
 import { optimizerOf } from "../../core/train/optimizers.ts";
 import { nameOf } from "../../net/blobs/blob_hash.ts";
 import { isTooLarge } from "../../gpu/worker_client.ts";

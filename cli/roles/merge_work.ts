@@ -12,7 +12,7 @@ import type { BlobRef } from "../../core/ids.ts";
 import { inUnits, type LongWork } from "../../core/long_work.ts";
 import { outerStep, pseudoGradient } from "../../core/merge/outer.ts";
 import type { EncodeInput, PayloadCodec, WeightedSlice } from "../../core/merge/payload/payload_codec.ts";
-import type { WeightedPayload } from "../../core/protocol/message.ts";
+import type { WeightedPayload } from "../../core/protocol/merge_messages.ts";
 import { BlobError } from "../../net/blobs/blobs.ts";
 import { inTurns, workInTurns } from "../../net/turns.ts";
 import type { BlobAccess } from "./blob_access.ts";

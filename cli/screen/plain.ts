@@ -9,6 +9,7 @@
 import { AuditTally } from "./audit_tally.ts";
 import { ownerText } from "./news_words.ts";
 import { unreachable } from "../../core/assert.ts";
+import { isOfNode, type NodeRecord } from "../../core/view/fold_nodes.ts";
 import { type RunView, tokensPerSecond } from "../../core/view/view.ts";
 import type { RecordOf as Of, ViewRecord } from "../../core/view/view_record.ts";
 import { byteSize, clock, decimal, duration, plural, printable, shortAddress } from "./format.ts";
@@ -106,12 +107,8 @@ type SpokenRecord = Exclude<ViewRecord, { type: typeof silentTypes[number] }>;
 const silent: ReadonlySet<string> = new Set(silentTypes);
 const isSpoken = (record: ViewRecord): record is SpokenRecord => !silent.has(record.type);
 
-function sentence(record: SpokenRecord, view: RunView): string {
+function nodeSentence(record: Exclude<NodeRecord, { type: "nodeAssigned" }>): string {
   switch (record.type) {
-    case "runStarted":
-      return `start    step ${record.step}, round ${record.round}, ${plural(record.stages, "stage")}, ${
-        plural(record.miners, "miner")
-      }`;
     case "nodeJoined":
       return `node     ${shortAddress(record.node)} joined as ${record.role} (${record.adapter})`;
     case "nodeLoading":
@@ -124,6 +121,20 @@ function sentence(record: SpokenRecord, view: RunView): string {
       }`;
     case "nodeMoved":
       return `move     ${shortAddress(record.node)} from stage ${record.from} to ${record.to}, which needs it more`;
+    case "nodeLost":
+      return lostSentence(record);
+    default:
+      return unreachable(record);
+  }
+}
+
+function sentence(record: SpokenRecord, view: RunView): string {
+  if (isOfNode(record)) return nodeSentence(record);
+  switch (record.type) {
+    case "runStarted":
+      return `start    step ${record.step}, round ${record.round}, ${plural(record.stages, "stage")}, ${
+        plural(record.miners, "miner")
+      }`;
     case "stageRestored":
       return `restore  ${restoredText(record)}`;
     case "roundEndsEarly":
@@ -136,8 +147,6 @@ function sentence(record: SpokenRecord, view: RunView): string {
       return `late     stage ${record.stage} continues without ${shortAddress(record.node)} (${record.phase})`;
     case "resumed":
       return `resume   at step ${record.step}, round ${record.round}; ${awaitedText(record)}`;
-    case "nodeLost":
-      return lostSentence(record);
     case "stagesUnserved":
       return unservedSentence(record);
     case "taskReleased":

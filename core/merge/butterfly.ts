@@ -9,7 +9,7 @@
 
 import { assert } from "../assert.ts";
 import { shuffle, type Stream } from "../prng.ts";
-import type { Slice } from "../protocol/message.ts";
+import type { Slice } from "../protocol/merge_messages.ts";
 
 /** Indices into the merge's ordered list of contributors. */
 export type ReducerPair = readonly [number, number];

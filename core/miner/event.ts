@@ -8,7 +8,7 @@ import type { Fault } from "../fault.ts";
 import type { BlobRef, Direction, StageIndex, TaskId } from "../ids.ts";
 import type { Subject } from "../statements/findings.ts";
 import type { HubMessage, LoadingPart, NodeMessage, ParameterSource, Peer } from "../protocol/message.ts";
-import type { Slice, WeightedPayload } from "../protocol/message.ts";
+import type { Slice, WeightedPayload } from "../protocol/merge_messages.ts";
 import type { Notice } from "../protocol/notice.ts";
 
 /** A task's place in the gradient and what is needed to repeat it. */

@@ -5,7 +5,8 @@
 
 import type { RunConfig } from "../config/config.ts";
 import type { BlobRef, Direction, StageIndex, TaskId } from "../ids.ts";
-import type { MergeApplied, Slice, StateShown } from "../protocol/message.ts";
+import type { StateShown } from "../protocol/message.ts";
+import type { MergeApplied, Slice } from "../protocol/merge_messages.ts";
 import { type ChainLink, chainStart } from "../statements/work_chain.ts";
 import type { LoadStage, LoggedTask } from "./event.ts";
 

@@ -12,15 +12,8 @@ import type { BlobHash, BlobRef, Direction, MicrobatchId, NodeId, StageIndex, Ta
 import type { PayloadShape } from "../merge/payload_shape.ts";
 import type { PayloadStats } from "../merge/payload_stats.ts";
 import type { MachineEntry } from "../ledger/entry.ts";
-import type {
-  HubMessage,
-  NodeMessage,
-  ParameterSource,
-  ReplaySource,
-  Role,
-  Slice,
-  WeightedPayload,
-} from "../protocol/message.ts";
+import type { HubMessage, NodeMessage, ParameterSource, ReplaySource, Role } from "../protocol/message.ts";
+import type { Slice, WeightedPayload } from "../protocol/merge_messages.ts";
 import type { RunRecord } from "../protocol/record.ts";
 import type { SignedStatement } from "../statements/statement.ts";
 import type { RefereedRepetition } from "../score/verdict.ts";

@@ -19,8 +19,8 @@ import { addRequest, newAuditWork } from "./audit/audit_queue.ts";
 import { type AuditWork, evaluationOf } from "./audit/audit_state.ts";
 import { type Counters, newCounters, newFacts, type RunFacts } from "./run_facts.ts";
 import type { MarkCounts } from "./marks.ts";
-import type { CatchUp } from "./members/catching_up.ts";
-import type { Standing } from "./members/standing.ts";
+import type { CatchUp } from "./members/catch_up.ts";
+import type { Standing, Talk } from "./members/standing.ts";
 import { type Interval, openInterval } from "../merge/interval.ts";
 import { type LossState, newLosses } from "./merge/losses/loss_state.ts";
 import type { MergeWork, Trail, UploadWork } from "./merge/merge_state.ts";
@@ -134,13 +134,6 @@ export interface GoodRound {
   readonly isRetaken: boolean; // whether the run has already gone back to it
 }
 
-/** Messages of a round. */
-export interface Talk {
-  asked: number; // messages that what it was sent in this round may need
-  heard: number; // messages from it
-  joins: number; // of these; each is answered by more than it says, so they have a bound of their own
-}
-
 export interface OrchestratorState {
   config: RunConfig; // changeable settings change only in restart.ts
   readonly stages: readonly StageSpec[];
@@ -238,14 +231,7 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     phase: "gathering",
     gatherUntilMs: options.nowMs + config.swarm.gatherMs,
     closeUntilMs: null,
-    members: new Map(),
-    rosters: stages.map(newRoster),
-    waiting: new Set(),
-    departing: new Set(),
-    catchingUp: new Map(),
-    validators: new Set(),
-    expelled: new Set(),
-    convicted: [],
+    ...noMembers(stages.length),
     standings: new Map(),
     talk: new Map(),
     hearing: { lastMs: null, putOffs: 0 },
@@ -290,6 +276,19 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     counters: newCounters(),
     facts: newFacts(),
     marks: new Map(),
+  };
+}
+
+function noMembers(stages: number) {
+  return {
+    members: new Map(),
+    rosters: Array.from({ length: stages }, newRoster),
+    waiting: new Set<NodeId>(),
+    departing: new Set<NodeId>(),
+    catchingUp: new Map(),
+    validators: new Set<NodeId>(),
+    expelled: new Set<NodeId>(),
+    convicted: [],
   };
 }
 

@@ -6,7 +6,7 @@
 import type { BlobHash, BlobRef } from "../ids.ts";
 import type { ParameterSource } from "../protocol/message.ts";
 import type { OrchestratorEffect } from "./event.ts";
-import { blobsOfPath } from "./members/catching_up.ts";
+import { blobsOfPath } from "./members/catch_up.ts";
 import type { OrchestratorState } from "./state.ts";
 
 /** The vectors. */

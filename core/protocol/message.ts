@@ -2,7 +2,8 @@
  * Every message between a node (miner, validator) and the hub (orchestrator), version PROTOCOL_VERSION of the protocol.
  *
  * Owns: the two closed unions and what each message's raw segments are. Out of scope: bytes and checks of untrusted values
- * (net/messages), what validators answer (audit_messages.ts). A message that carries tensors names them only in its comment:
+ * (net/messages), what validators answer (audit_messages.ts), a merge's
+ * messages (merge_messages.ts). A message that carries tensors names them only in its comment:
  * segment i of the frame is the i-th listed one, and the receiver hashes what it got. Bulk travels as blobs over HTTP and is named
  * here by BlobRef. A changed shape or meaning needs a new PROTOCOL_VERSION.
  */
@@ -15,6 +16,17 @@ import type {
   RequestFailed,
   WorkReport,
 } from "./audit_messages.ts";
+import type {
+  ApplyMerge,
+  MergeApplied,
+  MergeFailed,
+  ParametersUploaded,
+  PayloadCommitted,
+  ReduceSlice,
+  SliceReduced,
+  StartMerge,
+  UploadParameters,
+} from "./merge_messages.ts";
 import type { Notice } from "./notice.ts";
 import type { RunConfig } from "../config/config.ts";
 import type { Fault } from "../fault.ts";
@@ -24,12 +36,6 @@ import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } fro
 export const PROTOCOL_VERSION = 21;
 
 export type Role = "miner" | "validator";
-
-/** A part of a stage's parameter vector in a merge, in floats. */
-export interface Slice {
-  readonly offset: number;
-  readonly size: number;
-}
 
 /** A node that serves blobs at a base URL: requests to it are signed for `node`. */
 export interface Peer {
@@ -124,42 +130,6 @@ export interface StateShown {
   readonly change: BlobRef; // in the blob store
 }
 
-/** The pseudo-gradient's slices are in the blob store; their hashes are the commitment, unknown to others before. */
-export interface PayloadCommitted {
-  readonly type: "payloadCommitted";
-  readonly round: number;
-  readonly slices: readonly BlobRef[];
-  readonly payload: string; // hash over the slices' hashes
-  readonly head: string; // over its steps: core/statements/work_chain.ts
-  readonly signature: string; // as of `stepSealed`
-}
-
-export interface SliceReduced {
-  readonly type: "sliceReduced";
-  readonly round: number;
-  readonly edition: number; // of the request this answers
-  readonly slice: number;
-  readonly result: BlobRef;
-}
-
-export interface MergeApplied {
-  readonly type: "mergeApplied";
-  readonly round: number; // that begins with these
-  readonly parameters: BlobRef;
-  readonly momentum: BlobRef | null;
-}
-
-export interface ParametersUploaded extends Omit<MergeApplied, "type"> {
-  readonly type: "parametersUploaded";
-}
-
-/** A phase of the merge failed at this node (missing blob, bad numbers). */
-export interface MergeFailed {
-  readonly type: "mergeFailed";
-  readonly round: number;
-  readonly fault: Fault;
-}
-
 /** The miner has been asked to stop: may it go? It stays until the answer, unless that takes too long. */
 export interface AskToLeave {
   readonly type: "askToLeave";
@@ -249,44 +219,10 @@ export interface ApplyStep {
   readonly shows: boolean; // it is drawn: its parameters as they are before the step are shown by `stateShown`
 }
 
-export interface StartMerge {
-  readonly type: "startMerge";
-  readonly round: number; // the round that ends
-  readonly slices: readonly Slice[];
-  readonly contributes: boolean;
-}
-
-/** The weighted mean of payloads, each multiplied with its scale first. */
-export interface ReduceSlice {
-  readonly type: "reduceSlice";
-  readonly round: number;
-  readonly edition: number; // increases when the round's payloads change; older requests are void
-  readonly slice: number;
-  readonly inputs: readonly WeightedPayload[];
-}
-
-export interface WeightedPayload {
-  readonly payload: BlobRef;
-  readonly weight: number;
-  readonly scale: number; // at most 1: shortens a payload much longer than its peers'
-}
-
-/** Take the outer step with these averaged slices; no slices: go back to the round's start. */
-export interface ApplyMerge {
-  readonly type: "applyMerge";
-  readonly round: number; // the round that ends
-  readonly slices: readonly BlobRef[];
-}
-
 /** Answers `askToLeave`. `isNeeded`: the round ends with the open step, and its merge needs this miner's work of the round. */
 export interface LeaveAnswered {
   readonly type: "leaveAnswered";
   readonly isNeeded: boolean;
-}
-
-export interface UploadParameters {
-  readonly type: "uploadParameters";
-  readonly round: number;
 }
 
 /** Segments: [inputs, targets], u32 (sequences, T) each. */

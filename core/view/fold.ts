@@ -14,7 +14,7 @@ import { forgetFlight, moveMicrobatch } from "./fold_flight.ts";
 import { forgetHeldOutAfter, noteHeldOut, noteRoundStart } from "./fold_held_out.ts";
 import { forgetSamplesAfter, noteSample, noteSampleLoss } from "./fold_samples.ts";
 import { closePathways, forgetOpenPathways, noteHop } from "./fold_pathways.ts";
-import { changeNode, forgetLost, nodeOf, takeUpNodes } from "./fold_nodes.ts";
+import { changeNode, forgetLost, isOfNode, nodeOf, takeUpNodes } from "./fold_nodes.ts";
 import { pushSeries } from "./series.ts";
 import { type NewsRecord, newsTypes, type RunView, stagesOf } from "./view.ts";
 import { isCompared, type RecordOf, type StampedRecord, type ViewRecord } from "./view_record.ts";
@@ -29,6 +29,7 @@ export function fold(view: RunView, { record, atMs }: Pick<StampedRecord, "recor
 }
 
 function change(view: RunView, record: ViewRecord, atMs: number): void {
+  if (isOfNode(record)) return changeNode(view, record);
   switch (record.type) {
     case "opened":
       return opened(view, record);
@@ -48,14 +49,6 @@ function change(view: RunView, record: ViewRecord, atMs: number): void {
       return runStarted(view, record, atMs);
     case "resumed":
       return resumed(view, record, atMs);
-    case "nodeJoined":
-    case "nodeAssigned":
-    case "nodeLoading":
-    case "nodeReady":
-    case "nodeResumed":
-    case "nodeMoved":
-    case "nodeLost":
-      return changeNode(view, record);
     case "taskReleased":
       view.reLeases += 1;
       return noteConduct(view, record, atMs);

@@ -8,7 +8,7 @@ import type { NodeId } from "../ids.ts";
 import type { Role } from "../protocol/message.ts";
 import { newConduct } from "./fold_conduct.ts";
 import type { NodeView, RunView } from "./view.ts";
-import type { RecordOf, TakenUpNode } from "./view_record.ts";
+import type { RecordOf, TakenUpNode, ViewRecord } from "./view_record.ts";
 
 const maxNodes = 2 ** 16;
 
@@ -17,12 +17,15 @@ export function nodeOf(view: RunView, node: NodeId): NodeView | null {
   return view.nodes[node] ?? addNode(view, newNode(node));
 }
 
-export function changeNode(
-  view: RunView,
-  record: RecordOf<
-    "nodeJoined" | "nodeAssigned" | "nodeLoading" | "nodeReady" | "nodeResumed" | "nodeMoved" | "nodeLost"
-  >,
-): void {
+const nodeTypes = [
+  ...["nodeJoined", "nodeAssigned", "nodeLoading", "nodeReady", "nodeResumed", "nodeMoved", "nodeLost"] as const,
+];
+export type NodeRecord = RecordOf<typeof nodeTypes[number]>;
+
+const types: ReadonlySet<string> = new Set(nodeTypes);
+export const isOfNode = (record: ViewRecord): record is NodeRecord => types.has(record.type);
+
+export function changeNode(view: RunView, record: NodeRecord): void {
   if (record.type === "nodeJoined") {
     const { conduct, checks, pace } = view.nodes[record.node] ?? newNode(record.node); // it may have been away
     const state = stateOfNew(record.role, false);

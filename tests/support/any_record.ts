@@ -79,6 +79,7 @@ const makers: Makers = {
     ...(flag(pick) ? {} : { stages: [{ stage: stage(pick), reason: "x\u001b[2J" }] }),
   }),
   mergePhase: (pick) => ({ ...about(pick), phase: phases[pick(4)]! }),
+  roundEndsEarly: (pick) => ({ ...about(pick), node: node(pick), step: count(pick) }),
   mergeLate: (pick) => ({ ...about(pick), node: node(pick), phase: "uploading" }),
   sliceDisputed: (pick) => ({ ...about(pick), slice: count(pick), liar: flag(pick) ? null : node(pick) }),
   roundMerged: (pick) => ({

@@ -25,7 +25,7 @@ import {
 import { decodeChange } from "../../../core/merge/shown_change.ts";
 import { type ParameterTable, parameterTable, type StageSpec } from "../../../core/model/spec.ts";
 import { bytesOfFloats } from "../../../core/model/vector_bytes.ts";
-import type { Slice } from "../../../core/protocol/message.ts";
+import type { Slice } from "../../../core/protocol/merge_messages.ts";
 import { workInTurns } from "../../../net/turns.ts";
 import { type OuterPart, type OuterResult, outerSlice } from "../../roles/merge_work.ts";
 

@@ -11,7 +11,8 @@ import type { OrchestratorEvent } from "../../../core/orchestrator/event.ts";
 import type { PayloadStats } from "../../../core/merge/payload_stats.ts";
 import type { MergedStage } from "../../../core/orchestrator/merge/merge_state.ts";
 import type { OrchestratorState } from "../../../core/orchestrator/state.ts";
-import type { ApplyMerge, HubMessage } from "../../../core/protocol/message.ts";
+import type { HubMessage } from "../../../core/protocol/message.ts";
+import type { ApplyMerge } from "../../../core/protocol/merge_messages.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
 import { must } from "./violation.ts";
 

@@ -6,7 +6,7 @@
 
 import { type BlobHash, blobHash, type BlobRef } from "../../../core/ids.ts";
 import type { PayloadStats } from "../../../core/merge/payload_stats.ts";
-import type { Slice } from "../../../core/protocol/message.ts";
+import type { Slice } from "../../../core/protocol/merge_messages.ts";
 
 const kinds = { nan: Infinity, huge: 1e30 } as const;
 export type BadNumbers = keyof typeof kinds;

@@ -11,7 +11,7 @@ import { alignFloats } from "../../../core/merge/butterfly.ts";
 import type { PayloadCodec } from "../../../core/merge/payload/payload_codec.ts";
 import { payloadCodecOf } from "../../../core/merge/payload/payload_codecs.ts";
 import { vectorBytes } from "../../../core/model/vector_bytes.ts";
-import type { WeightedPayload } from "../../../core/protocol/message.ts";
+import type { WeightedPayload } from "../../../core/protocol/merge_messages.ts";
 import { digest } from "../digest.ts";
 import type { SwarmShape } from "../swarm_shape.ts";
 

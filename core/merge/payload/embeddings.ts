@@ -4,7 +4,7 @@
  */
 
 import { hasRowForEachToken, type ParameterTable } from "../../model/spec.ts";
-import type { Slice } from "../../protocol/message.ts";
+import type { Slice } from "../../protocol/merge_messages.ts";
 import type { Embeddings } from "./payload_codec.ts";
 
 export function embeddingsIn(table: ParameterTable, { offset, size }: Slice): Embeddings {

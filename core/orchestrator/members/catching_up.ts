@@ -9,39 +9,24 @@
 
 import { present } from "../../assert.ts";
 import { fault } from "../../fault.ts";
-import type { BlobHash, BlobRef, NodeId, StageIndex } from "../../ids.ts";
-import type { MergeApplied, MergeFailed, ParameterSource, Ready } from "../../protocol/message.ts";
+import type { NodeId, StageIndex } from "../../ids.ts";
+import type { Ready } from "../../protocol/message.ts";
+import type { MergeApplied, MergeFailed } from "../../protocol/merge_messages.ts";
 import { type OrchestratorEffect, record, reject, send } from "../event.ts";
 import { rewire } from "../step/wiring.ts";
-import type { MergedStage, UploadWork } from "../merge/merge_state.ts";
+import type { UploadWork } from "../merge/merge_state.ts";
 import type { Member, OrchestratorState } from "../state.ts";
+import { blobsOfPath } from "./catch_up.ts";
 import { awaitLoading } from "./loading.ts";
 import { notify } from "./notices.ts";
 import { activate } from "./replicas.ts";
 import { benchMember } from "./roster_changes.ts";
-
-/** What a loading member still needs to hold the newest published round. */
-export interface CatchUp {
-  readonly base: ParameterSource; // what it was told to load
-  readonly merges: { readonly merged: MergedStage; readonly slices: readonly BlobRef[] }[]; // oldest first
-  held: BlobHash | null; // parameters on its device; null: still loading the base
-  isAsked: boolean; // to apply the oldest of them
-  isTold: boolean; // that it is behind
-}
 
 /**
  * Merges kept for one member. Without momentum, a link on which int8 parameters take more than eight rounds needs more than two
  * rounds for a merge and never catches up; and the store keeps the parameters of at most so many rounds for newcomers.
  */
 const mostMerges = 8;
-
-export const newCatchUp = (base: ParameterSource): CatchUp => ({
-  base,
-  merges: [],
-  held: null,
-  isAsked: false,
-  isTold: false,
-});
 
 /** Keeps a round's merge for those still loading an earlier one. Without a path to the new parameters they load those instead. */
 export function keepMerge(state: OrchestratorState, { round, stages }: UploadWork): OrchestratorEffect[] {
@@ -173,10 +158,4 @@ export function abandonPaths(state: OrchestratorState, only: StageIndex | null =
 export function isOnPath(state: OrchestratorState, { node, hash }: { node: NodeId; hash: string }): boolean {
   const path = state.catchingUp.get(node);
   return path !== undefined && blobsOfPath(path).some((ref) => ref.hash === hash);
-}
-
-export function blobsOfPath({ base, merges, held }: CatchUp): BlobRef[] {
-  const slices = merges.flatMap((merge) => merge.slices);
-  if (held !== null || base.type === "initial") return slices;
-  return base.momentum === null ? [base.parameters, ...slices] : [base.parameters, base.momentum, ...slices];
 }

@@ -18,11 +18,11 @@ import { isExcusable } from "../audit/forfeits.ts";
 import { drawLeaver } from "../audit/drawn_miners.ts";
 import { noteUnshown } from "../audit/shown_states.ts";
 import { placeValidator } from "../audit/validator_places.ts";
-import { type OrchestratorEffect, record, reject, send } from "../event.ts";
+import { type OrchestratorEffect, record, send } from "../event.ts";
 import { lookSoon, reissueWorkOf } from "../step/leases.ts";
 import { isResting, noteAbsence, noteLostGradients, noteWithheld, notifyOfRest } from "./blame.ts";
 import { stageCapacities } from "./capacity.ts";
-import { newCatchUp } from "./catching_up.ts";
+import { newCatchUp } from "./catch_up.ts";
 import { awaitLoading } from "./loading.ts";
 import { coverDeserted, floorReplicas } from "./rebalance.ts";
 import { dropParticipants } from "../merge/participants.ts";
@@ -35,7 +35,6 @@ import { departSealed, renewPatience } from "../step/sealing.ts";
 import { type Member, newMember, type OrchestratorState } from "../state.ts";
 import { fits } from "./unfit.ts";
 import { replaceUploader } from "../merge/uploads.ts";
-import { rewire } from "../step/wiring.ts";
 import { pastReports } from "../audit/work_report.ts";
 
 export function onJoin(

@@ -21,3 +21,10 @@ export interface Standing {
   vainRound: number | null; // of its last contradiction that changed nothing
   suspectedRound: number | null; // round of its last unusual but unproven behaviour
 }
+
+/** Messages of a round. */
+export interface Talk {
+  asked: number; // messages that what it was sent in this round may need
+  heard: number; // messages from it
+  joins: number; // of these; each is answered by more than it says, so they have a bound of their own
+}

@@ -12,7 +12,8 @@ import { type Fault, fault } from "../../fault.ts";
 import type { NodeId } from "../../ids.ts";
 import { loadingParts } from "../../protocol/message.ts";
 import type { OrchestratorEffect } from "../event.ts";
-import type { OrchestratorState, Talk } from "../state.ts";
+import type { OrchestratorState } from "../state.ts";
+import type { Talk } from "./standing.ts";
 
 const freeMessages = 1024; // in a round
 const perRequest = 2;

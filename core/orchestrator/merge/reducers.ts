@@ -5,7 +5,7 @@
 import { present } from "../../assert.ts";
 import type { NodeId } from "../../ids.ts";
 import { shuffle } from "../../prng.ts";
-import type { WeightedPayload } from "../../protocol/message.ts";
+import type { WeightedPayload } from "../../protocol/merge_messages.ts";
 import { type OrchestratorEffect, send } from "../event.ts";
 import type { OrchestratorState } from "../state.ts";
 import { type Payload, payloadSlice, type Reducer, type SliceWork, type StageMerge } from "./merge_state.ts";

@@ -10,7 +10,8 @@
 import { present } from "../../assert.ts";
 import { fault } from "../../fault.ts";
 import type { StageIndex } from "../../ids.ts";
-import type { LoadFailed, ParameterSource, ParametersUploaded } from "../../protocol/message.ts";
+import type { LoadFailed, ParameterSource } from "../../protocol/message.ts";
+import type { ParametersUploaded } from "../../protocol/merge_messages.ts";
 import { dropReplays } from "../audit/auditing.ts";
 import { type OrchestratorEffect, record, send } from "../event.ts";
 import { hubMergesAgain, mergeOfHub, uploadOfHub } from "./hub_merge.ts";

@@ -10,7 +10,8 @@
 import { present } from "../../assert.ts";
 import { fault } from "../../fault.ts";
 import type { NodeId, StageIndex } from "../../ids.ts";
-import type { ParameterSource, ParametersUploaded } from "../../protocol/message.ts";
+import type { ParameterSource } from "../../protocol/message.ts";
+import type { ParametersUploaded } from "../../protocol/merge_messages.ts";
 import { mostFollowed } from "../../protocol/stored_source.ts";
 import { sourceName } from "../../statements/statement.ts";
 import { evaluatePublished } from "../audit/held_out/evaluation_pace.ts";

@@ -97,7 +97,10 @@ Deno.test("Message schema: removing or twisting any field of any message is refu
 
 Deno.test("Message schemas: a notice is one of three, and of no duty that is not told", () => {
   const read = (notice: Record<string, unknown>) => readHubMessage({ type: "notice", ...notice }, []).ok;
-  assert(read({ about: "behind", merges: 2, startsAnew: false }) && read({ about: "rest", untilRound: 9 }) && read({ about: "forfeit", fromRound: 0 }));
+  assert(
+    read({ about: "behind", merges: 2, startsAnew: false }) && read({ about: "rest", untilRound: 9 }) &&
+      read({ about: "forfeit", fromRound: 0 }),
+  );
   assert(read({ about: "withheld", duty: "committing", round: 3 }));
   const wrong = [
     { about: "rest", untilRound: -1 },

@@ -8,7 +8,7 @@
 
 import { fault } from "../../../fault.ts";
 import type { NodeId } from "../../../ids.ts";
-import type { PayloadCommitted } from "../../../protocol/message.ts";
+import type { PayloadCommitted } from "../../../protocol/merge_messages.ts";
 import type { SignedStatement } from "../../../statements/statement.ts";
 import type { OrchestratorEffect } from "../../event.ts";
 import { blame } from "../../members/blame.ts";

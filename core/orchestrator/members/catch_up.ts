@@ -1,0 +1,29 @@
+/** The way of a loading member from the parameters it was told to load to the run's. Who walks it: catching_up.ts. */
+
+import type { BlobHash, BlobRef } from "../../ids.ts";
+import type { ParameterSource } from "../../protocol/message.ts";
+import type { MergedStage } from "../merge/merge_state.ts";
+
+/** What a loading member still needs to hold the newest published round. */
+export interface CatchUp {
+  readonly base: ParameterSource; // what it was told to load
+  readonly merges: { readonly merged: MergedStage; readonly slices: readonly BlobRef[] }[]; // oldest first
+  held: BlobHash | null; // parameters on its device; null: still loading the base
+  isAsked: boolean; // to apply the oldest of them
+  isTold: boolean; // that it is behind
+}
+
+export const newCatchUp = (base: ParameterSource): CatchUp => ({
+  base,
+  merges: [],
+  held: null,
+  isAsked: false,
+  isTold: false,
+});
+
+/** What the store keeps for it. */
+export function blobsOfPath({ base, merges, held }: CatchUp): BlobRef[] {
+  const slices = merges.flatMap((merge) => merge.slices);
+  if (held !== null || base.type === "initial") return slices;
+  return base.momentum === null ? [base.parameters, ...slices] : [base.parameters, base.momentum, ...slices];
+}
