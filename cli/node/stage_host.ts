@@ -265,8 +265,8 @@ export class StageHost {
   }
 
   async #uploadState(at: Extract<MinerWork, { type: "uploadState" }>): Promise<MinerResult> {
-    const { blobs } = this.#options;
-    return { type: "uploadState", change: await this.#copies.show(at, (bytes) => blobs.put(bytes)) };
+    const put = (bytes: Uint8Array) => this.#options.blobs.put(bytes);
+    return { type: "uploadState", change: await this.#copies.show(at, put) };
   }
 
   async #formPayload(slices: readonly Slice[]): Promise<MinerResult> {
@@ -320,8 +320,7 @@ export class StageHost {
   }
 
   async #uploadParameters(): Promise<MinerResult> {
-    const { start } = this.#stage();
-    const { parameters, momentum } = start;
+    const { parameters, momentum } = this.#stage().start;
     const { blobs } = this.#options;
     return {
       type: "uploadParameters",

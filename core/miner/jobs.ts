@@ -4,7 +4,7 @@
 
 import { assert, present, unreachable } from "../assert.ts";
 import type { Fault } from "../fault.ts";
-import type { TaskId } from "../ids.ts";
+import type { BlobRef, TaskId } from "../ids.ts";
 import { joinWarmup } from "../train/schedule.ts";
 import { type LoggedTask, type MinerEffect, type MinerResult, type MinerWork, record, release, send } from "./event.ts";
 import { commitPayload, extendChain, noteDelivered, sealStep } from "./signing.ts";
@@ -82,6 +82,12 @@ export function jobDone(state: MinerState, options: { job: Job; result: MinerRes
     default:
       return unreachable(job);
   }
+}
+
+/** Segments that the job holds. */
+export function refsOf(job: Job): BlobRef[] {
+  if (job.type !== "runTask") return [];
+  return job.second === null ? [job.input] : [job.input, job.second];
 }
 
 /** Starts work beside the device's queue. */

@@ -14,7 +14,7 @@ import type { Assign, Holding, HubMessage, LeaveAnswered, RunTask, Welcome } fro
 import type { ReduceSlice } from "../protocol/merge_messages.ts";
 import { chainStart } from "../statements/work_chain.ts";
 import { type MinerEffect, type MinerEvent, record, release, send } from "./event.ts";
-import { beside, jobDone, jobFailed, workOf } from "./jobs.ts";
+import { beside, jobDone, jobFailed, refsOf, workOf } from "./jobs.ts";
 import { isTooLate, leaveWhenDone, onLeaveAnswered, requestLeave } from "./leaving.ts";
 import { copyMissed, noteUnsent, retryUploads, sayShown, showAgain } from "./showing.ts";
 import type { Job, MinerState, RunningJob } from "./state.ts";
@@ -130,11 +130,6 @@ function dropWork(state: MinerState): MinerEffect[] {
   state.running.isObsolete = true;
   state.running.held.push(...logged);
   return release(queued);
-}
-
-function refsOf(job: Job): BlobRef[] {
-  if (job.type !== "runTask") return [];
-  return job.second === null ? [job.input] : [job.input, job.second];
 }
 
 /** Anything else was meant for the previous session; the hub repeats requests still wanted after the welcome. */
@@ -288,8 +283,8 @@ function onWorkDone(state: MinerState, event: Extract<MinerEvent, { type: "workD
   const done = () => told(running, jobDone(state, { job: running.job, result: event.result }));
   if (!running.isObsolete) return done();
   if (running.job.type === "copyState") return [...release(running.held), ...done()];
-  const output = event.result.type === "runTask" && event.result.output !== null ? [event.result.output] : [];
-  return release([...output, ...refsOf(running.job), ...running.held]);
+  const output = event.result.type === "runTask" ? event.result.output : null;
+  return release([...(output === null ? [] : [output]), ...refsOf(running.job), ...running.held]);
 }
 
 /** Reports progress only for the load still wanted: an obsolete one runs to its end unreported. */

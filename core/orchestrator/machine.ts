@@ -25,7 +25,7 @@ import { expelConvicted, restWithholders } from "./members/expulsion.ts";
 import { assertInvariants } from "./invariants.ts";
 import { onOverdue } from "./step/overdue.ts";
 import { onAskToLeave } from "./members/departing.ts";
-import { activateCaughtUp, askToFollow, onFollowed, onFollowFailed, onReady } from "./members/catching_up.ts";
+import { activateCaughtUp, askToFollow, onReady } from "./members/catching_up.ts";
 import { isStuckLoading, onLoading } from "./members/loading.ts";
 import {
   onMergeApplied,
@@ -232,10 +232,8 @@ function onPlainMessage(
     case "sliceReduced":
       return onSliceReduced(state, { member, message, nowMs });
     case "mergeApplied":
-      if (member.status === "loading") return onFollowed(state, { member, message });
       return onMergeApplied(state, { member, message, nowMs });
     case "mergeFailed":
-      if (member.status === "loading") return onFollowFailed(state, { member, message });
       return onMergeFailed(state, { member, message, nowMs });
     case "parametersUploaded":
       return onUploaded(state, { member, message });

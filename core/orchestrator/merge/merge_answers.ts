@@ -11,6 +11,7 @@ import type { MergeApplied, MergeFailed, PayloadCommitted, SliceReduced } from "
 import { isOfAnotherStage } from "../access.ts";
 import { type OrchestratorEffect, record, reject } from "../event.ts";
 import { blame, noteWithheld } from "../members/blame.ts";
+import { onFollowed, onFollowFailed } from "../members/catching_up.ts";
 import { commitmentOf } from "./payloads/commitments.ts";
 import { noteNoPayload } from "./losses/failed_uploads.ts";
 import { noteQuorum } from "./merge_deadlines.ts";
@@ -131,6 +132,7 @@ export function onMergeApplied(
   state: OrchestratorState,
   { member, message, nowMs }: Answer<MergeApplied>,
 ): OrchestratorEffect[] {
+  if (member.status === "loading") return onFollowed(state, { member, message });
   const merge = mergeOf(state, { member, round: message.round - 1 });
   if (merge === null || merge.phase !== "applying") {
     return reject(member.node, fault("wrongPhase", `Cannot accept the parameters of round ${message.round} now`));
@@ -182,6 +184,7 @@ export function onMergeFailed(
   state: OrchestratorState,
   { member, message, nowMs }: Answer<MergeFailed>,
 ): OrchestratorEffect[] {
+  if (member.status === "loading") return onFollowFailed(state, { member, message });
   const merge = mergeOf(state, { member, round: message.round });
   const seen = record({ type: "faultSeen", node: member.node, ...message.fault });
   if (merge === null) return [seen];
