@@ -25,6 +25,7 @@ import flight from "./page/pipeline/flight.ts" with { type: "text" };
 import elements from "./page/elements.ts" with { type: "text" };
 import followRun from "./page/follow_run.ts" with { type: "text" };
 import lossChart from "./page/curves/loss_chart.ts" with { type: "text" };
+import lossTools from "./page/curves/loss_tools.ts" with { type: "text" };
 import main from "./page/main.ts" with { type: "text" };
 import memberPage from "./page/member_page.ts" with { type: "text" };
 import owner from "./page/owner.ts" with { type: "text" };
@@ -57,6 +58,7 @@ export const pageModules: Readonly<Record<string, string>> = {
   "dashboard/page/pipeline/flight.ts": flight,
   "dashboard/page/follow_run.ts": followRun,
   "dashboard/page/curves/loss_chart.ts": lossChart,
+  "dashboard/page/curves/loss_tools.ts": lossTools,
   "dashboard/page/main.ts": main,
   "dashboard/page/member_page.ts": memberPage,
   "dashboard/page/members.ts": members,

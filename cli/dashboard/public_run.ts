@@ -90,7 +90,7 @@ export interface PublicRun {
   readonly roundsLost: number; // a stage had no payload: they do not count
   readonly haltedBy: readonly number[] | null; // stages without a payload in the last rounds, while the run waits before it repeats them
   readonly unserved: readonly number[]; // stages that wait for a miner
-  readonly startedAtMs: number; // of the orchestrator's process; wall clock
+  readonly startedAtMs: number; // of the run's first process; wall clock
   readonly step: number;
   readonly steps: number;
   readonly round: number;
@@ -152,7 +152,7 @@ export function runSnapshot(view: RunView, { sequence, atMs }: Moment): RunSnaps
 }
 
 function publicRun(view: RunView, nowMs: number): PublicRun {
-  const { facts, phase, isPaused, isPausedByOwner, unserved, startedAtMs, step, round, learningRate, losses, heldOut } =
+  const { facts, phase, isPaused, isPausedByOwner, unserved, begunAtMs, step, round, learningRate, losses, heldOut } =
     view;
   const { stages, reLeases, wire, lastMerge, agreement, verdicts, news } = view;
   const left = remainingMs(view, nowMs);
@@ -161,7 +161,7 @@ function publicRun(view: RunView, nowMs: number): PublicRun {
     name: printable(facts.run),
     size: printable(facts.size),
     parameters: facts.parameters,
-    ...{ phase, isPaused, isPausedByOwner, unserved, startedAtMs, step, steps: facts.steps, round },
+    ...{ phase, isPaused, isPausedByOwner, unserved, startedAtMs: begunAtMs, step, steps: facts.steps, round },
     roundsLost: view.lostRounds.count,
     haltedBy: view.lostRounds.isHalted ? view.lostRounds.stages.map(({ stage }) => stage) : null,
     remainingMs: left === null ? null : Math.max(0, Math.round(left)),

@@ -82,7 +82,7 @@ const run = v.strictObject({
     "stages without a payload in the last rounds, while the run waits before it repeats them",
   ),
   unserved: described(v.array(count), "stages that wait for a miner"),
-  startedAtMs: wallClock,
+  startedAtMs: described(wallClock, "of the run's first process"),
   step: described(count, "closed optimizer steps"),
   steps: described(count, "of the whole run"),
   round: count,

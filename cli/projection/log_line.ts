@@ -13,10 +13,20 @@ import type { RunView } from "../../core/view/view.ts";
 import type { StampedRecord } from "../../core/view/view_record.ts";
 
 /** Of a view that was written before they existed. */
-const newFields: () => Pick<
+const newFields: (view: RunView) => Pick<
   RunView,
-  "unserved" | "heldOut" | "roundStarts" | "samples" | "agreement" | "pathways" | "isPausedByOwner" | "curves" | "bytes"
-> = () => ({
+  | "unserved"
+  | "heldOut"
+  | "roundStarts"
+  | "samples"
+  | "agreement"
+  | "pathways"
+  | "isPausedByOwner"
+  | "curves"
+  | "bytes"
+  | "begunAtMs"
+> = ({ startedAtMs }) => ({
+  begunAtMs: startedAtMs,
   unserved: [],
   heldOut: [],
   roundStarts: [],
@@ -37,7 +47,7 @@ export function wholeView(view: RunView): RunView {
     node.pace ??= null;
     node.openPace ??= null;
   }
-  return { ...newFields(), ...view };
+  return { ...newFields(view), ...view };
 }
 
 const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;

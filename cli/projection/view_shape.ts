@@ -41,6 +41,7 @@ const viewShape = v.object(
       stepsPerRound: v.number(),
       layersOfStages: v.array(v.number()),
     }),
+    begunAtMs: v.number(),
     startedAtMs: v.number(),
     phase: v.picklist(["gathering", "training", "merging", "finished", "stopped"]),
     isPaused: v.boolean(),

@@ -118,6 +118,7 @@ function opened(view: RunView, { facts, startedAtMs, step }: RecordOf<"opened">)
   const stages = stagesOf(facts);
   const begun: Partial<RunView> = {
     facts,
+    begunAtMs: view.begunAtMs === 0 ? startedAtMs : view.begunAtMs,
     startedAtMs,
     step,
     stages,

@@ -152,6 +152,7 @@ export interface News {
 
 export interface RunView {
   facts: RunFacts;
+  begunAtMs: number; // of the run's first process; wall clock
   startedAtMs: number; // of the process that shows the run
   phase: ViewPhase;
   isPaused: boolean; // because the orchestrator's disk is full
@@ -203,6 +204,7 @@ const noFacts: RunFacts = {
 export function emptyView(facts: RunFacts = noFacts, startedAtMs = 0): RunView {
   return {
     facts,
+    begunAtMs: startedAtMs,
     startedAtMs,
     phase: "gathering",
     isPaused: false,

@@ -25,16 +25,17 @@ let pathways: PathwayPanel | null = null;
 let account: AccountPanel | null = null;
 let beside: BesidePanel | null = null; // where two runs are served
 let owner: OwnerPanel | null = null; // where the run's owner serves the page
-const curves = new CurvesPanel();
+let newestStep = 0;
+const curves = new CurvesPanel(drawSoon);
 let isDrawing = false; // in the next frame
 
 function draw(): void {
   isDrawing = false;
   if (state === null) return;
-  showSummary(state.run);
+  showSummary(state);
   beside?.show(state.run);
-  curves.show(state.run, beside?.other ?? null);
-  showSamples(state.run);
+  showSamples(state.run); // before the curves, whose width they change
+  curves.show(state.run, { other: beside?.other ?? null, last: newestStep });
   showPipeline(byId("stages"), state);
   showFlight(state.run);
   pathways?.show(state);
@@ -59,7 +60,10 @@ function show(next: RunSnapshot): void {
 function follow(): void {
   const time = new TimeTravel({ openPast: servedPast, show });
   followRun({
-    onState: (next) => void time.take(next),
+    onState: (next) => {
+      newestStep = next.run.step;
+      void time.take(next);
+    },
     onLink: (text) => setText(byId("link"), text),
   });
 }
@@ -68,6 +72,7 @@ async function open(): Promise<void> {
   addEventListener("resize", drawSoon);
   addEventListener("hashchange", drawSoon);
   byId("find").addEventListener("input", drawSoon);
+  byId("developer").addEventListener("toggle", drawSoon); // what is folded has no width to draw in
   const recording = await recordingHere();
   account = new AccountPanel({ ask: recording === null ? servedAccount : null, drawSoon });
   pathways = new PathwayPanel({ ask: recording === null ? servedPathway : null, drawSoon });
@@ -78,7 +83,9 @@ async function open(): Promise<void> {
   const newest = await past.at(recording.span.last);
   setText(byId("link"), "A recording");
   const time = new TimeTravel({ openPast: () => Promise.resolve(past), show });
-  if (newest !== null) await time.take(newest);
+  if (newest === null) return;
+  newestStep = newest.run.step;
+  await time.take(newest);
 }
 
 await open();

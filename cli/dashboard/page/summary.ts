@@ -2,23 +2,28 @@
 /** The page's numbers and sentences about the whole run: header, progress, merges and audits, news. */
 
 import { byteSize, clock, decimal, duration, plural, roughly, short, shortAddress } from "../../screen/format.ts";
-import type { PublicRun } from "../public_run.ts";
+import type { PublicRun, RunSnapshot } from "../public_run.ts";
 import { byId, childAt, type Fact, keepChildren, setClass, setText, showFacts } from "./elements.ts";
 
 const unknown = "–";
 
-export function showSummary(run: PublicRun): void {
+export const isOver = ({ phase }: Pick<PublicRun, "phase">): boolean => phase === "finished" || phase === "stopped";
+
+export function showSummary({ run, atMs }: Pick<RunSnapshot, "run" | "atMs">): void {
   document.title = `${run.name} · step ${run.step} of ${run.steps} · iota`;
   setText(byId("name"), run.name === "iota" ? "" : run.name); // the default name is already in the heading
   setText(byId("about"), `${run.size} · ${short(run.parameters)} parameters`);
   const bar = byId("bar") as HTMLProgressElement;
   bar.max = Math.max(1, run.steps);
   bar.value = run.step;
+  document.body.classList.toggle("over", isOver(run));
   const waiting = byId("waiting");
   const text = waitingText(run);
   waiting.hidden = text === "";
   setText(waiting, text);
-  showFacts(byId("facts"), progressFacts(run));
+  const took: Fact = { label: "Took", value: clock(atMs - run.startedAtMs) };
+  const facts = progressFacts(run);
+  showFacts(byId("facts"), isOver(run) ? [...facts.filter(({ isLive }) => isLive !== true), took] : facts);
   showFacts(byId("quality"), qualityFacts(run));
   showNews(byId("news"), run);
 }
@@ -35,33 +40,44 @@ function waitingText({ isPaused, isPausedByOwner, phase, haltedBy, unserved }: P
   return `The run waits for a miner on ${unserved.length === 1 ? "stage" : "stages"} ${unserved.join(", ")}.`;
 }
 
-export function progressFacts(run: PublicRun): Fact[] {
+interface RunFact extends Fact {
+  readonly isLive?: boolean; // means nothing of a run that is over
+}
+
+export function progressFacts(run: PublicRun): RunFact[] {
   const { losses, heldOut } = run;
   const held = heldOut.at(-1);
   return [
-    { label: "Phase", value: run.phase },
     { label: "Step", value: `${decimal(run.step)} of ${decimal(run.steps)}` },
-    { label: "Round", value: decimal(run.round + 1) },
-    { label: "Time left", value: run.remainingMs === null ? unknown : `about ${roughly(run.remainingMs)}` },
-    { label: "Training loss", value: losses.last === null ? unknown : `${losses.last.toFixed(4)} nats` },
+    { label: "Training loss", value: losses.last === null ? unknown : losses.last.toFixed(4) },
+    { label: "Held-out loss", value: held === undefined ? unknown : held.loss.toFixed(4) },
+    isOver(run)
+      ? { label: "Rounds", value: decimal(run.round) }
+      : { label: "Round", value: `${decimal(run.round + 1)}, ${run.phase}` },
+    { label: "Audits", value: auditsText(run) },
     {
-      label: "Held-out loss",
-      value: held === undefined ? unknown : `${held.loss.toFixed(4)} nats, step ${decimal(held.step)}`,
+      label: "Time left",
+      value: run.remainingMs === null ? unknown : `about ${roughly(run.remainingMs)}`,
+      isLive: true,
     },
-    { label: "Throughput", value: run.tokensPerSecond === null ? unknown : `${decimal(run.tokensPerSecond)} tokens/s` },
-    { label: "Members", value: decimal(run.memberCount) },
-    { label: "Learning rate", value: run.learningRate === null ? unknown : run.learningRate.toExponential(2) },
+    {
+      label: "Throughput",
+      value: run.tokensPerSecond === null ? unknown : `${decimal(run.tokensPerSecond)} tokens/s`,
+      isLive: true,
+    },
+    { label: "Members", value: decimal(run.memberCount), isLive: true },
   ];
 }
 
-export function qualityFacts({ lastMerge, verdicts, wire, reLeases }: PublicRun): Fact[] {
-  const { passed, failed, last } = verdicts;
+const auditsText = ({ verdicts: { passed, failed } }: PublicRun): string =>
+  failed === 0 ? `${decimal(passed)} passed` : `${decimal(passed)} passed, ${decimal(failed)} failed`;
+
+export function qualityFacts({ lastMerge, verdicts: { last }, wire, reLeases, learningRate }: PublicRun): Fact[] {
   return [
     { label: "Last merge", value: lastMerge === null ? "none yet" : `round ${decimal(lastMerge.round)}` },
     { label: "It took", value: lastMerge === null ? unknown : duration(lastMerge.mergeMs) },
     { label: "Uploaded by each miner", value: lastMerge === null ? unknown : byteSize(lastMerge.bytesPerMiner) },
     { label: "Replicas agree", value: agreeText(lastMerge) },
-    { label: "Audits", value: `${decimal(passed)} passed, ${decimal(failed)} failed` },
     {
       label: "Last audit",
       value: last === null ? "none yet" : `${shortAddress(last.miner)} ${last.passed ? "passed" : "failed"}`,
@@ -71,6 +87,7 @@ export function qualityFacts({ lastMerge, verdicts, wire, reLeases }: PublicRun)
       value: wire === null ? unknown : `${decimal(wire.forwardBytes)} and ${decimal(wire.backwardBytes)} B/token`,
     },
     { label: "Handed out again", value: plural(reLeases, "task") },
+    { label: "Learning rate", value: learningRate === null ? unknown : learningRate.toExponential(2) },
   ];
 }
 

@@ -2,7 +2,8 @@
 /**
  * The chart of losses by step: training as a line, held-out text as dashed line with dots.
  *
- * Owns: from the run's curves to points (`trainPoints`, pure) and the drawing. A gap in a curve stays a gap.
+ * Owns: from the run's curves to points (`trainPoints`, `smoothed`, pure) and the drawing. A gap in a curve stays a gap. Out of
+ * scope: the choice of the steps and of the smoothing (loss_tools.ts).
  */
 
 import { decimal } from "../../../screen/format.ts";
@@ -16,10 +17,10 @@ export interface Point {
   readonly loss: number | null;
 }
 
-const height = 240; // pixels
-const left = 48;
+const left = 48; // pixels
 const top = 10;
-const bottom = height - 24;
+const axisHeight = 24;
+const leastHeight = 160;
 
 type Curves = Pick<PublicRun, "losses" | "heldOut" | "step">;
 
@@ -29,36 +30,70 @@ export function trainPoints({ losses: { values, stride, pending }, step }: Omit<
   return values.map((loss, i) => ({ step: newest - (values.length - 1 - i) * stride, loss }));
 }
 
-/** `other`: a run to compare it with. Null: there is no loss yet. */
-export function drawLoss(chart: Element, run: Curves, other: Curves | null = null): StepAxis | null {
-  const train = trainPoints(run);
-  const steps = rangeOf([0, run.step]);
-  const compared = other === null ? [] : [...trainPoints(other), ...other.heldOut];
-  const losses = rangeOf([...train, ...run.heldOut, ...compared].flatMap(({ loss }) => loss === null ? [] : [loss]));
+export interface LossView {
+  readonly other: Curves | null; // a run to compare it with
+  readonly last: number; // step at the right end, unless zoomed
+  readonly zoom: StepRange | null;
+  readonly smoothing: number; // 0: the curve as it is; below 1
+}
+
+export interface StepRange {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** Null: there is no loss yet. */
+export function drawLoss(chart: Element, run: Curves, { other, last, zoom, smoothing }: LossView): StepAxis | null {
+  const steps = zoom ?? { low: 0, high: Math.max(1, run.step, last) };
+  const losses = rangeOf(lossesIn(steps, other === null ? [run] : [run, other]));
   chart.replaceChildren();
   const width = Math.max(160, chart.clientWidth); // so that a pixel of the drawing is one of the page
-  const right = width - 12;
+  const height = Math.max(leastHeight, chart.clientHeight);
+  const [right, bottom] = [width - 12, height - axisHeight];
   chart.setAttribute("viewBox", `0 0 ${width} ${height}`);
-  if (steps === null || losses === null) {
+  if (losses === null) {
     chart.setAttribute("aria-label", "No loss yet: the first step is not closed");
     draw(chart, "text", { x: left, y: height / 2 }, "The curve begins after the first step");
     return null;
   }
-  const stepRange = { low: 0, high: Math.max(1, run.step) };
-  const x = placeOn(stepRange, { from: left, to: right });
+  const x = placeOn(steps, { from: left, to: right });
   const y = placeOn(losses, { from: bottom, to: top });
-  for (const loss of ticksOf(losses, 5)) {
+  for (const loss of ticksOf(losses, height / 60)) {
     draw(chart, "line", { class: "grid", x1: left, x2: right, y1: y(loss), y2: y(loss) });
     draw(chart, "text", { x: left - 6, y: y(loss) + 4, "text-anchor": "end" }, decimal(loss));
   }
-  for (const step of ticksOf(stepRange, width / 100)) {
+  for (const step of ticksOf(steps, width / 100)) {
     draw(chart, "text", { x: x(step), y: height - 6, "text-anchor": "middle" }, decimal(step));
   }
-  if (other !== null) drawCurves(chart, other, { x, y, kind: "line other" });
-  drawCurves(chart, run, { x, y, kind: "line" });
-  for (const { step, loss } of run.heldOut) draw(chart, "circle", { class: "dot", cx: x(step), cy: y(loss), r: 3 });
+  const clip = draw(chart, "clipPath", { id: "loss-clip" });
+  draw(clip, "rect", { x: left, y: 0, width: right - left, height: bottom });
+  const curves = draw(chart, "g", { "clip-path": "url(#loss-clip)" });
+  if (other !== null) drawCurves(curves, other, { x, y, kind: "line other", smoothing });
+  drawCurves(curves, run, { x, y, kind: "line", smoothing });
+  for (const { step, loss } of run.heldOut) draw(curves, "circle", { class: "dot", cx: x(step), cy: y(loss), r: 3 });
   chart.setAttribute("aria-label", other === null ? labelOf(run) : `${labelOf(run)}. Beside it: ${labelOf(other)}`);
-  return { left, right, first: stepRange.low, last: stepRange.high };
+  return { left, right, first: steps.low, last: steps.high };
+}
+
+/** Those that a chart of these steps shows. */
+function lossesIn({ low, high }: StepRange, runs: readonly Curves[]): number[] {
+  const points = runs.flatMap((run): Point[] => [...trainPoints(run), ...run.heldOut]);
+  return points.flatMap(({ step, loss }) => loss === null || step < low || step > high ? [] : [loss]);
+}
+
+/**
+ * An exponential mean over the points, divided by the weight that it has so far, so that it begins at the first loss and not at
+ * zero (Adam's bias correction, Kingma and Ba 2014). A gap stays a gap.
+ */
+export function smoothed(points: readonly Point[], smoothing: number): Point[] {
+  let sum = 0;
+  let weight = 0;
+  return points.map(({ step, loss }) => {
+    if (loss === null) return { step, loss };
+    sum = smoothing * sum + (1 - smoothing) * loss;
+    weight = smoothing * weight + 1 - smoothing;
+    return { step, loss: sum / weight };
+  });
 }
 
 /** The losses at a step: that of training, and the last on held-out text by then. */
@@ -72,9 +107,14 @@ export function lossWords({ losses: { values, stride, pending }, heldOut, step: 
   return `step ${decimal(step)}: ${words.join(", ") || "nothing measured"}`;
 }
 
-function drawCurves(chart: Element, run: Curves, { kind, ...places }: Places & { readonly kind: string }): void {
+function drawCurves(
+  chart: Element,
+  run: Curves,
+  { kind, smoothing, ...places }: Places & { readonly kind: string; readonly smoothing: number },
+): void {
   const inside = trainPoints(run).filter(({ step }) => step >= 0);
-  draw(chart, "path", { class: kind, d: pathOf(inside, places) });
+  if (smoothing > 0) draw(chart, "path", { class: kind.replace("line", "raw"), d: pathOf(inside, places) });
+  draw(chart, "path", { class: kind, d: pathOf(smoothing > 0 ? smoothed(inside, smoothing) : inside, places) });
   draw(chart, "path", { class: `${kind} held-out`, d: pathOf(run.heldOut, places) });
 }
 

@@ -1,11 +1,13 @@
 /// <reference lib="dom" />
 /**
- * The values of a chart at the step under the pointer, as text below it.
+ * The values of a chart at the step under the pointer, as text below it, and a line through that step.
  *
  * Owns: from the pointer's place to a step. Without a pointer, the label of the chart has its newest values.
  */
 
 import { byId, setText } from "../elements.ts";
+import { placeOn } from "../axis.ts";
+import { draw } from "../svg.ts";
 
 /** Where the steps lie in a chart, in pixels of its drawing. */
 export interface StepAxis {
@@ -21,6 +23,7 @@ export class Readout {
   #axis: StepAxis | null = null;
   #words: (step: number) => string = () => "";
   #pointerX: number | null = null; // of the window
+  #line: Element | null = null; // through the step
 
   constructor(chart: string, text: string) {
     this.#chart = byId(chart);
@@ -42,10 +45,13 @@ export class Readout {
   }
 
   #write(): void {
-    const x = this.#pointerX;
-    if (x === null || this.#axis === null) return setText(this.#text, "");
-    const step = stepAt(x - this.#chart.getBoundingClientRect().left, this.#axis);
+    const [x, axis] = [this.#pointerX, this.#axis];
+    const step = x === null || axis === null ? null : stepAt(x - this.#chart.getBoundingClientRect().left, axis);
     setText(this.#text, step === null ? "" : this.#words(step));
+    this.#line?.remove();
+    if (step === null || axis === null) return;
+    const at = placeOn({ low: axis.first, high: axis.last }, { from: axis.left, to: axis.right })(step);
+    this.#line = draw(this.#chart, "line", { class: "cursor", x1: at, x2: at, y1: 0, y2: "100%" });
   }
 }
 

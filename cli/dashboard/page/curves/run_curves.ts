@@ -9,7 +9,8 @@ import { decimal } from "../../../screen/format.ts";
 import type { PublicRun } from "../../public_run.ts";
 import { byId, setText } from "../elements.ts";
 import { columnsOf, drawColumns, drawLine, type StepPlaces } from "./curve_chart.ts";
-import { drawLoss, lossWords } from "./loss_chart.ts";
+import { drawLoss, type LossView, lossWords } from "./loss_chart.ts";
+import { LossTools } from "./loss_tools.ts";
 import { Readout, type StepAxis, valueAt } from "./readout.ts";
 
 /** From the bottom of a column upwards. */
@@ -18,16 +19,24 @@ const kindNames = { wires: "wires", merge: "merges", parameters: "parameters", c
 const mostColumns = 48;
 
 export class CurvesPanel {
+  readonly #tools: LossTools;
   readonly #loss = new Readout("loss", "loss-at");
   readonly #speed = new Readout("speed", "speed-at");
   readonly #bytes = new Readout("bytes", "bytes-at");
   readonly #miners = new Readout("miners", "miners-at");
 
-  /** `other`: a run to compare the losses with. */
-  show(run: PublicRun, other: Pick<PublicRun, "losses" | "heldOut" | "step"> | null): void {
+  constructor(drawSoon: () => void) {
+    this.#tools = new LossTools(drawSoon);
+  }
+
+  /** `other`: a run to compare the losses with. `last`: the run's newest step, so that the past is drawn in its place. */
+  show(run: PublicRun, { other, last }: Pick<LossView, "other" | "last">): void {
     const { curves, step, bytes } = run;
-    this.#loss.show(drawLoss(byId("loss"), run, other), (at) => lossWords(run, at));
-    const places: StepPlaces = { stride: curves.stride, newest: step - curves.pending, last: step };
+    const { zoom, smoothing } = this.#tools;
+    const axis = drawLoss(byId("loss"), run, { other, last, zoom, smoothing });
+    this.#tools.drawn(axis);
+    this.#loss.show(axis, (at) => lossWords(run, at));
+    const places: StepPlaces = { stride: curves.stride, newest: step - curves.pending, last: Math.max(step, last) };
     this.#line(this.#speed, { id: "speed", values: curves.tokensPerSecond, unit: "tokens/s", places });
     this.#line(this.#miners, { id: "miners", values: curves.miners, unit: "miners", places });
     this.#bytes.show(drawBytes(run, places), (at) => {

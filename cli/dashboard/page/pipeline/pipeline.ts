@@ -22,8 +22,10 @@ export function showPipeline(list: Element, { run, members }: RunSnapshot): void
     const layers = stage.layers === 1 ? `layer ${last}` : `layers ${stage.firstLayer} to ${last}`;
     setText(childAt(card, 0, "h3"), `Stage ${i}`);
     setText(childAt(card, 1, "p"), layers);
-    setText(childAt(card, 2, "p"), `${decimal(stage.forward)} forward, ${decimal(stage.backward)} backward in flight`);
-    setText(childAt(card, 3, "p"), stage.merge === null ? run.phase : `merge: ${stage.merge}`);
+    const isOver = run.phase === "finished" || run.phase === "stopped";
+    const flight = `${decimal(stage.forward)} forward, ${decimal(stage.backward)} backward in flight`;
+    setText(childAt(card, 2, "p"), isOver ? "" : flight);
+    setText(childAt(card, 3, "p"), isOver ? "" : stage.merge === null ? run.phase : `merge: ${stage.merge}`);
     const replicas = byStage.get(i) ?? [];
     showReplicas(childAt(card, 4, "ul"), replicas);
     setText(childAt(card, 5, "p"), countsText(replicas));
