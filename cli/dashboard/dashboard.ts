@@ -22,6 +22,7 @@ import effectChart from "./page/curves/effect_chart.ts" with { type: "text" };
 import readout from "./page/curves/readout.ts" with { type: "text" };
 import runCurves from "./page/curves/run_curves.ts" with { type: "text" };
 import flight from "./page/pipeline/flight.ts" with { type: "text" };
+import earnings from "./page/earnings.ts" with { type: "text" };
 import elements from "./page/elements.ts" with { type: "text" };
 import followRun from "./page/follow_run.ts" with { type: "text" };
 import lossChart from "./page/curves/loss_chart.ts" with { type: "text" };
@@ -54,6 +55,7 @@ export const pageModules: Readonly<Record<string, string>> = {
   "dashboard/page/curves/effect_chart.ts": effectChart,
   "dashboard/page/curves/readout.ts": readout,
   "dashboard/page/curves/run_curves.ts": runCurves,
+  "dashboard/page/earnings.ts": earnings,
   "dashboard/page/elements.ts": elements,
   "dashboard/page/pipeline/flight.ts": flight,
   "dashboard/page/follow_run.ts": followRun,

@@ -4,6 +4,7 @@ import { openProgress } from "../output/progress.ts";
 import type { CommandContext } from "../command.ts";
 import { Curves, curvesCsv } from "../history/curves.ts";
 import { RunHistory } from "../history/run_history.ts";
+import { runEarnings } from "../ledger/run_earnings.ts";
 import { tensorboardEvents } from "../history/tensorboard.ts";
 import { attempting, UserError } from "../output/errors.ts";
 import { plural } from "../screen/format.ts";
@@ -40,7 +41,7 @@ export async function exportRun(
     const recording = await recordMoments(history, span, (done, count) => making.at(done, count));
     making.close();
     if (recording === null) throw new UserError("Cannot export the run as its log must hold a moment");
-    await write(page, await oneFile(recording));
+    await write(page, await oneFile({ ...recording, earnings: await runEarnings(folder) }));
     written.push({ file: page, what: `${plural(recording.changes.length + 1, "moment")}, for any browser` });
   }
   await history.close();

@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import { unreachable } from "../../core/assert.ts";
 import { version } from "../version.ts";
-import { accountShape, pathwayShape, refusalShape, snapshotShape, spanShape } from "./public_shape.ts";
+import { accountShape, earningsShape, pathwayShape, refusalShape, snapshotShape, spanShape } from "./public_shape.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -108,6 +108,12 @@ const paths: Json = {
       },
     },
   },
+  "/api/v1/earnings": {
+    get: {
+      summary: "What the signed log credits each miner; null before the first round has ended",
+      responses: { "200": answer("Their units", "Earnings"), ...refused },
+    },
+  },
   "/api/v1/beside": {
     get: {
       summary:
@@ -143,6 +149,7 @@ export function openApi(): string {
       schemas: {
         Run: jsonSchema(snapshotShape),
         Account: { anyOf: [jsonSchema(accountShape), { type: "null" }] },
+        Earnings: { anyOf: [jsonSchema(earningsShape), { type: "null" }] },
         Pathway: jsonSchema(pathwayShape),
         Span: { anyOf: [jsonSchema(spanShape), { type: "null" }] },
         Refusal: jsonSchema(refusalShape),

@@ -1,7 +1,7 @@
 /**
  * What a port answers from a run's logs: `/api/v1/history`, the span of its records; `/api/v1/past?at=SEQUENCE`, the run as it was
  * after one record; `/api/v1/pathway?microbatch=NUMBER`, one microbatch's way; `/api/v1/member?node=ADDRESS`, what the signed log says
- * of one member; and of a second run that is shown beside it, `/api/v1/beside?step=NUMBER`, the run as it was at that step.
+ * of one member; `/api/v1/earnings`, what it credits each miner; and of a second run that is shown beside it, `/api/v1/beside?step=NUMBER`, the run as it was at that step.
  *
  * Owns: the questions and their checks. Out of scope: how much may be asked (rations.ts), reading the logs (cli/history).
  */
@@ -45,6 +45,7 @@ export function pastPages(past: Past, options: RationOptions): Pages {
       const lacks = `Cannot show microbatch ${microbatch} as the run's record log must hold a finished task of it`;
       return await answer({ origin, json: () => past.pathway(microbatch), lacks, leastBytes: searchBytes });
     },
+    "/api/v1/earnings": (_, origin) => answer({ origin, json: () => past.earnings(), leastBytes: accountBytes }),
     "/api/v1/member": async (request, origin) => {
       const node = new URL(request.url).searchParams.get("node") ?? "";
       if (!/^\w+$/.test(node) || node.length > longestAddress) {

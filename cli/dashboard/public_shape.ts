@@ -7,7 +7,7 @@
 
 import * as v from "valibot";
 import type { NodeId } from "../../core/ids.ts";
-import type { PublicAccount, PublicSpan } from "../history/past.ts";
+import type { PublicAccount, PublicEarnings, PublicSpan } from "../history/past.ts";
 import type { PublicPathway, RunSnapshot } from "./public_run.ts";
 
 const described = <Schema extends v.GenericSchema>(schema: Schema, text: string) => v.pipe(schema, v.description(text));
@@ -229,6 +229,19 @@ export const accountShape = v.strictObject({
   ),
 });
 
+export const earningsShape = v.strictObject({
+  sinceRound: described(count, "the first report that this rests on"),
+  round: described(count, "the newest report"),
+  miners: described(
+    v.array(v.strictObject({
+      node: v.string(),
+      earned: described(count, "in units of a mean stage's forward"),
+      inEscrow: described(count, "credited and not due yet"),
+    })),
+    "those with most units first, at most 64",
+  ),
+});
+
 export const spanShape = v.strictObject({
   first: described(count, "the first moment, as the sequence of its record; 0: none"),
   last: count,
@@ -254,4 +267,5 @@ export const shapesAreTheTypes: readonly [
   Same<Plain<v.InferOutput<typeof spanShape>>, Plain<PublicSpan>>,
   Same<Plain<v.InferOutput<typeof pathwayShape>>, Plain<PublicPathway>>,
   Same<Plain<v.InferOutput<typeof accountShape>>, Plain<PublicAccount>>,
-] = [true, true, true, true];
+  Same<Plain<v.InferOutput<typeof earningsShape>>, Plain<PublicEarnings>>,
+] = [true, true, true, true, true];

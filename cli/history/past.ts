@@ -1,6 +1,6 @@
 /**
  * What anyone may read of a run's past, as JSON: the span that its log covers, the public state at a moment, one microbatch's way,
- * one member's account from the signed log.
+ * one member's account from the signed log, what each miner has earned.
  *
  * Owns: the published field names of the span, which stay. Out of scope: what is public (cli/dashboard/public_run.ts), serving.
  */
@@ -8,6 +8,7 @@
 import { publicPathway, type RunSnapshot, runSnapshot } from "../dashboard/public_run.ts";
 import { type ChainWeights, keptChainWeights } from "../duty/weights_file.ts";
 import { type MemberAccount, memberAccount } from "../ledger/member_account.ts";
+import { type RunEarnings, runEarnings } from "../ledger/run_earnings.ts";
 import { PathwaySearch } from "./pathway_search.ts";
 import { type HistorySpan, RunHistory, type ViewMoment } from "./run_history.ts";
 
@@ -23,8 +24,13 @@ export interface Past {
   pathway(microbatch: number): Promise<string | null>;
   /** A `PublicAccount`; null if the signed log does not name the member. */
   account(member: string): Promise<string | null>;
+  /** A `PublicEarnings`. */
+  earnings(): Promise<string>;
   close(): void;
 }
+
+/** The body of `/api/v1/earnings`; null: no round has ended, or there is no signed log. */
+export type PublicEarnings = RunEarnings;
 
 /** The body of `/api/v1/member`. */
 export interface PublicAccount extends MemberAccount {
@@ -55,6 +61,7 @@ export function openPast(history: RunHistory, folder: string): Past {
         { ...account, weights: weightsOf(member, await keptChainWeights(folder)) } satisfies PublicAccount,
       );
     },
+    earnings: async () => JSON.stringify(await runEarnings(folder) satisfies PublicEarnings | null),
     close: () => void history.close(),
   };
 }

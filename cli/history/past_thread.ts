@@ -15,6 +15,7 @@ export type PastQuestion =
     | { readonly about: "moment"; readonly sequence: number }
     | { readonly about: "pathway"; readonly microbatch: number }
     | { readonly about: "account"; readonly member: string }
+    | { readonly about: "earnings" }
   );
 
 export type PastAnswer = { readonly json: string | null } | { readonly problem: string };
@@ -47,6 +48,10 @@ export class PastThread implements Past {
 
   account(member: string): Promise<string | null> {
     return this.#ask({ folder: this.#folder, about: "account", member });
+  }
+
+  async earnings(): Promise<string> {
+    return await this.#ask({ folder: this.#folder, about: "earnings" }) ?? "null";
   }
 
   close(): void {

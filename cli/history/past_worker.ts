@@ -35,5 +35,7 @@ function answerTo(past: Past, question: PastQuestion): Promise<string | null> {
       return past.pathway(question.microbatch);
     case "account":
       return past.account(question.member);
+    case "earnings":
+      return past.earnings();
   }
 }

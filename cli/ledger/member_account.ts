@@ -92,7 +92,8 @@ const numbersOf = ({ stage, samples, effect, standardError }: MinerEffect): Memb
   { stage, samples, effect, standardError }
 );
 
-async function eachEntry(folder: string, onEntry: (entry: LogEntry) => void): Promise<void> {
+/** The entries of the newest files. */
+export async function eachEntry(folder: string, onEntry: (entry: LogEntry) => void): Promise<void> {
   const newest = ledgerPath(folder);
   for (let i = mostFiles - 1; i >= 0; i--) {
     const file = await openIfThere(i === 0 ? newest : `${newest}.${i}`);

@@ -75,10 +75,52 @@ testWhere(noChromium, "Browser: speed, bytes and miners have curves, whose value
   });
 });
 
+testWhere(noChromium, "Browser: dragging over the losses zooms in, and they can be smoothed", async () => {
+  await withRun({}, async (_run, page) => {
+    const steps = () => page.locator("#loss text[text-anchor=middle]").allTextContents();
+    const whole = await steps();
+    const box = (await page.locator("#loss").boundingBox())!;
+    await page.mouse.move(box.x + box.width * 0.4, box.y + 60);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.6, box.y + 60);
+    assertEquals(await page.locator("#loss .band").count(), 1);
+    await page.mouse.up();
+    await page.waitForSelector("#zoom-out:not([hidden])");
+    const part = (await steps()).map(Number);
+    assert(part.length > 1 && Math.min(...part) > 5 && Math.max(...part) < 15, `${part}`);
+    assertEquals(await page.locator("#loss .band").count(), 0);
+    await page.locator("#zoom-out").press("Enter");
+    await page.waitForSelector("#zoom-out", { state: "hidden" });
+    assertEquals(await steps(), whole);
+    await page.locator("#smoothing").focus();
+    await page.keyboard.press("End");
+    await page.waitForFunction(() => document.querySelectorAll("#loss path.raw").length === 1);
+  });
+});
+
+testWhere(
+  noChromium,
+  "Browser: a run that is over shows nothing that is live, and its rounds are those merged",
+  async () => {
+    await withRun({}, async (run, page) => {
+      tellSample(run, 40, 20);
+      run.tell({ type: "runFinished", step: 40, finished: true, reason: "all steps are done" });
+      run.timers.advance(500);
+      await page.waitForSelector("body.over");
+      const facts = await page.locator("#facts").innerText();
+      assertMatch(facts, /Rounds\s+\d+\s[^]*Took/);
+      for (const live of ["Throughput", "Time left", "Members"]) assert(!facts.includes(live), facts);
+      assert(!(await page.locator("#pipeline").innerText()).includes("in flight"));
+      assertEquals([await page.locator("#bar").isVisible(), await page.locator(".flight").isVisible()], [false, false]);
+    });
+  },
+);
+
 testWhere(noChromium, "Browser: a microbatch's way is shown, the slowest first, any other from the log", async () => {
   await withRun({}, async (run, page, problems) => {
     const text = () => page.locator("#way-text").innerText();
     const links = page.locator("#sampled a");
+    await page.locator("#developer summary").click(); // folded until somebody asks
     assertEquals(await links.count(), 4); // all of the step
     assertMatch(await text(), /^Microbatch \d+ in step 20, 5 tasks done /);
     await links.first().press("Enter");

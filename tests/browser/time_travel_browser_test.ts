@@ -98,7 +98,7 @@ testWhere(
       await shows(page, "after 2 rounds");
       assertEquals(
         await samples.innerText(),
-        "step 20 · after 2 rounds · held-out loss 5.0000 nats\n\nThe people and\nthe Congress",
+        "step 20 · after 2 rounds · held-out loss 5.0000\n\nThe people and\nthe Congress",
       );
       const { sequence } = await page.evaluate(async () => await (await fetch("/api/v1/run")).json());
       tellSample(run, 30, 20);

@@ -3,8 +3,10 @@
 
 import type { RunSnapshot } from "../public_run.ts";
 import { byId, setText } from "./elements.ts";
+import { addressPart } from "./address.ts";
 import { AccountPanel, servedAccount } from "./account.ts";
 import { BesidePanel } from "./beside.ts";
+import { EarningsPanel, servedEarnings } from "./earnings.ts";
 import { CurvesPanel } from "./curves/run_curves.ts";
 import { showFlight } from "./pipeline/flight.ts";
 import { followRun } from "./follow_run.ts";
@@ -25,6 +27,7 @@ let pathways: PathwayPanel | null = null;
 let account: AccountPanel | null = null;
 let beside: BesidePanel | null = null; // where two runs are served
 let owner: OwnerPanel | null = null; // where the run's owner serves the page
+let earned: EarningsPanel | null = null;
 let newestStep = 0;
 const curves = new CurvesPanel(drawSoon);
 let isDrawing = false; // in the next frame
@@ -44,6 +47,7 @@ function draw(): void {
   owner?.show(state.run);
   account?.show(state);
   showValidators(state);
+  earned?.show(state);
   showMembers(byId("members"), byId("more"), state);
 }
 
@@ -73,9 +77,12 @@ async function open(): Promise<void> {
   addEventListener("hashchange", drawSoon);
   byId("find").addEventListener("input", drawSoon);
   byId("developer").addEventListener("toggle", drawSoon); // what is folded has no width to draw in
+  if (addressPart("microbatch") !== null) (byId("developer") as HTMLDetailsElement).open = true;
   const recording = await recordingHere();
   account = new AccountPanel({ ask: recording === null ? servedAccount : null, drawSoon });
   pathways = new PathwayPanel({ ask: recording === null ? servedPathway : null, drawSoon });
+  const recorded = recording?.earnings ?? null;
+  earned = new EarningsPanel({ ask: recording === null ? servedEarnings : () => Promise.resolve(recorded), drawSoon });
   if (document.getElementById("owner") !== null) owner = new OwnerPanel();
   if (document.getElementById("beside") !== null) beside = new BesidePanel(drawSoon);
   if (recording === null) return follow();

@@ -5,7 +5,7 @@
  * Owns: the two sources, the port's API and the recording in an exported file. Invariant: positions ascend with the moments.
  */
 
-import type { PublicSpan } from "../../history/past.ts";
+import type { PublicEarnings, PublicSpan } from "../../history/past.ts";
 import type { RunSnapshot } from "../public_run.ts";
 import { type RunChanges, withChanges } from "./run_state.ts";
 
@@ -52,6 +52,7 @@ export interface Recording {
   readonly span: PublicSpan;
   readonly first: RunSnapshot;
   readonly changes: readonly RunChanges[];
+  readonly earnings?: PublicEarnings | null; // at the recording's end
 }
 
 const keptEvery = 32; // states between which the changes are applied again

@@ -2,9 +2,11 @@
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import * as v from "valibot";
-import { accountShape } from "../../../cli/dashboard/public_shape.ts";
+import { accountShape, earningsShape } from "../../../cli/dashboard/public_shape.ts";
 import { pastPages } from "../../../cli/dashboard/past_api.ts";
 import { keepChainWeights, keptChainWeights, WeightsWatch } from "../../../cli/duty/weights_file.ts";
+import { earningsOf, runEarnings } from "../../../cli/ledger/run_earnings.ts";
+import type { LogEntry } from "../../../core/ledger/entry.ts";
 import { pastOf } from "../../../cli/history/past.ts";
 import { PastThread } from "../../../cli/history/past_thread.ts";
 import { nodeId } from "../../../core/ids.ts";
@@ -17,6 +19,8 @@ import { ManualTimers } from "../../support/net/manual_timers.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 
 const [right, wrong, validator] = [nodeId("5Right"), nodeId("5Wrong"), nodeId("5Validator")];
+
+type Report = Extract<LogEntry, { type: "round" }>;
 
 const weights = {
   block: 70,
@@ -66,6 +70,35 @@ Deno.test("Account: a validator's own scores differ where it withholds, and its 
     assertEquals(answers.slice(1), expected); // in order, although some take longer than others
     thread.close();
   });
+});
+
+Deno.test("Earnings: every miner's units, those of rounds that are not due in escrow, none that were forfeited", async () => {
+  await withScratchFolder(async (folder) => {
+    assertEquals(await runEarnings(folder), null);
+    await recordLedger(folder, { right, wrong, validator });
+    const earnings = await runEarnings(folder);
+    assertEquals(v.safeParse(earningsShape, earnings).issues, undefined);
+    assertEquals(earnings, {
+      ...{ sinceRound: 0, round: 3 }, // the last round: all is due
+      miners: [{ node: right, earned: 72, inEscrow: 0 }, { node: wrong, earned: 31.5, inEscrow: 0 }],
+    });
+    const thread = new PastThread(folder, new ManualTimers());
+    assertEquals(JSON.parse(await thread.earnings()), earnings);
+    thread.close();
+  });
+  const report = (round: number, more: Partial<Report> = {}): Report => (
+    { type: "round", round, miners: [right, wrong], units: [10, 5], halved: [], expelled: [], ...more }
+  );
+  const rounds = Array.from({ length: 6 }, (_, round) => report(round));
+  assertEquals(earningsOf(rounds)?.miners, [
+    { node: right, earned: 20, inEscrow: 40 }, // rounds 0 and 1 are due after round 5
+    { node: wrong, earned: 10, inEscrow: 20 },
+  ]);
+  const forfeits = [{ miner: right, fromRound: 3 }];
+  assertEquals(earningsOf([...rounds, report(6, { forfeits, expelled: [wrong] })])?.miners, [
+    { node: right, earned: 30, inEscrow: 0 },
+    { node: wrong, earned: 15, inEscrow: 0 },
+  ]);
 });
 
 Deno.test("Account: damage costs what was damaged, and nothing of a node's own machine is in it", async () => {

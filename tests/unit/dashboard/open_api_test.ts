@@ -36,7 +36,8 @@ Deno.test("OpenAPI: every state of a run, and of any records, has exactly the fi
   });
 });
 
-const isOfLog = (path: string) => ["past", "pathway", "member", "beside"].some((name) => path === `/api/v1/${name}`);
+const isOfLog = (path: string) =>
+  ["past", "pathway", "member", "earnings", "beside"].some((name) => path === `/api/v1/${name}`);
 
 Deno.test("OpenAPI: the document names only paths that are served, and every reference is in it", async () => {
   const run = servedRun();

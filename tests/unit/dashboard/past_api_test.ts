@@ -97,6 +97,7 @@ Deno.test("Past API: of many questions at once a few wait, and an answer that ta
     at: () => never.promise,
     pathway: () => never.promise,
     account: () => never.promise,
+    earnings: () => never.promise,
     close: () => {},
   };
   const [pages, pagesOfOne] = [1, 2].map(() => pastPages(slow, { timers, bytesPerSecond: 1_000 })) as [Pages, Pages];

@@ -2,10 +2,12 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { microbatchId, nodeId, stageIndex, taskId } from "../../../core/ids.ts";
-import type { RunView } from "../../../core/view/view.ts";
+import { fold } from "../../../core/view/fold.ts";
+import { emptyView, type RunView } from "../../../core/view/view.ts";
 import { createPaint } from "../../../cli/output/paint.ts";
 import { frame } from "../../../cli/screen/panels.ts";
 import { createPlainLines } from "../../../cli/screen/plain.ts";
+import { wholeView } from "../../../cli/projection/log_line.ts";
 import { viewProblem } from "../../../cli/projection/view_shape.ts";
 import { anyRecord } from "../../support/any_record.ts";
 import { foldAt, openedView, sampleFacts, sampleMiners, sampleRun } from "../../support/sample_run.ts";
@@ -153,4 +155,14 @@ Deno.test("View: the owner's pause and a full disk are told apart, and a new pro
   act("pause");
   foldAt(view, { type: "opened", facts: sampleFacts, startedAtMs: 0, step: 0 }, 4);
   assertEquals(paused(), [false, false]);
+});
+
+Deno.test("View: times of a run count from its first process, however often it was resumed", () => {
+  const view = emptyView();
+  for (const startedAtMs of [5_000, 90_000]) {
+    fold(view, { record: { type: "opened", facts: sampleFacts, startedAtMs, step: 0 }, atMs: startedAtMs });
+  }
+  assertEquals([view.begunAtMs, view.startedAtMs], [5_000, 90_000]);
+  const { begunAtMs: _, ...older } = view; // as an earlier version wrote it
+  assertEquals(wholeView(older as RunView).begunAtMs, 90_000);
 });
