@@ -13,7 +13,7 @@ export type FaultCode =
   | "unknownTask" // result for a task that is not leased to the sender
   | "staleResult" // late duplicate, or an answer for a closed step or round
   | "badBlob" // missing blob, wrong hash or size
-  | "uploadFailed" // an upload to the orchestrator was refused on its way or there
+  | "uploadFailed" // an upload to the orchestrator was refused, there or by a proxy on the way
   | "tooLarge" // a stage that the node's device cannot hold
   | "badNumbers" // NaN, infinity, wrong length
   | "wrongPhase"; // valid message, not expected now
@@ -21,6 +21,14 @@ export type FaultCode =
 export interface Fault {
   readonly code: FaultCode;
   readonly detail: string;
+  readonly upload?: RefusedUpload; // with the code uploadFailed
+}
+
+/** What became of an upload, by the word of the node that sent it. */
+export interface RefusedUpload {
+  readonly status: number | null; // of the HTTP answer; null: none came
+  readonly bytes: number; // of the request
+  readonly clockMs: number; // the answer's date less this node's clock; 0: none came
 }
 
 export const fault = (code: FaultCode, detail: string): Fault => ({ code, detail });

@@ -19,7 +19,7 @@ export interface RunOwnerOptions {
   readonly decisions: OwnerDecisions;
   readonly role: () => Pick<
     RunningOrchestrator,
-    "state" | "isMember" | "holdForOwner" | "dismiss" | "changeSettings" | "stop"
+    "state" | "isMember" | "holdForOwner" | "dismiss" | "retryRound" | "changeSettings" | "stop"
   >;
   readonly tell: (record: RunRecord) => void;
   /** Keeps a changed setting for the next start. */
@@ -85,6 +85,10 @@ export class RunOwner {
 
   async #pause(action: "pause" | "resume"): Promise<Parsed<string>> {
     const isPaused = action === "pause";
+    if (!isPaused && !this.#isPaused && this.#options.role().retryRound()) {
+      this.#options.tell({ type: "ownerActed", action });
+      return parsed("The run repeats the round that was lost");
+    }
     if (isPaused === this.#isPaused) {
       return refused(
         "wrongPhase",

@@ -8,7 +8,7 @@
 import type { News, NewsRecord } from "../../core/view/view.ts";
 import { printable, shortAddress } from "../screen/format.ts";
 import { newsLine } from "../screen/news_words.ts";
-import { isLate, isReturn, lostStagesText, reissuedClause } from "../screen/record_words.ts";
+import { isLate, isReturn, reissuedClause } from "../screen/record_words.ts";
 
 export interface PublicNews {
   readonly atMs: number; // wall clock
@@ -30,12 +30,6 @@ function withoutPrivate(record: NewsRecord): string | null {
       return `checkpoint of step ${record.step} written`;
     case "runPaused":
       return "the run is paused until the orchestrator's disk has room";
-    case "trainingHalted":
-      return "the run is halted as its last rounds were lost";
-    case "mergeRetaken":
-      return record.because === "payloadMissing"
-        ? `${lostStagesText(record.stages ?? [])}: back to step ${record.step}`
-        : null;
     case "warning":
     case "noted":
       return "a warning; its text is in the orchestrator's log";

@@ -88,7 +88,8 @@ export interface PublicRun {
   readonly isPaused: boolean; // the orchestrator's disk is full
   readonly isPausedByOwner: boolean;
   readonly roundsLost: number; // a stage had no payload: they do not count
-  readonly haltedBy: readonly number[] | null; // stages without a payload in the last rounds, while the run waits before it repeats them
+  readonly lostStages: readonly { readonly stage: number; readonly reason: string }[]; // of the last round, where it was lost
+  readonly isHalted: boolean; // the run waits before it repeats that round
   readonly unserved: readonly number[]; // stages that wait for a miner
   readonly startedAtMs: number; // of the run's first process; wall clock
   readonly step: number;
@@ -163,7 +164,8 @@ function publicRun(view: RunView, nowMs: number): PublicRun {
     parameters: facts.parameters,
     ...{ phase, isPaused, isPausedByOwner, unserved, startedAtMs: begunAtMs, step, steps: facts.steps, round },
     roundsLost: view.lostRounds.count,
-    haltedBy: view.lostRounds.isHalted ? view.lostRounds.stages.map(({ stage }) => stage) : null,
+    lostStages: view.lostRounds.stages.map(({ stage, reason }) => ({ stage, reason: printable(reason) })),
+    isHalted: view.lostRounds.isHalted,
     remainingMs: left === null ? null : Math.max(0, Math.round(left)),
     tokensPerSecond: speed,
     learningRate,

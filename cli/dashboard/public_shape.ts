@@ -77,10 +77,11 @@ const run = v.strictObject({
   isPaused: described(v.boolean(), "the orchestrator's disk is full"),
   isPausedByOwner: v.boolean(),
   roundsLost: described(count, "a stage had no payload: they do not count"),
-  haltedBy: described(
-    v.nullable(v.array(count)),
-    "stages without a payload in the last rounds, while the run waits before it repeats them",
+  lostStages: described(
+    v.array(v.strictObject({ stage: count, reason: v.string() })),
+    "stages without a payload in the last round, where it was lost",
   ),
+  isHalted: described(v.boolean(), "the run waits before it repeats that round"),
   unserved: described(v.array(count), "stages that wait for a miner"),
   startedAtMs: described(wallClock, "of the run's first process"),
   step: described(count, "closed optimizer steps"),

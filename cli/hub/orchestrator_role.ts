@@ -96,6 +96,7 @@ class OrchestratorRole implements RunningOrchestrator {
     this.members = storeDuties({
       ...{ state: this.state, driver: this.#runtime, pause: this.#pause },
       isMember: (node) => this.isMember(node),
+      self: options.signer.address,
       onFailure: (error) => this.#fail(error),
     });
     this.#runtime.start();
@@ -131,6 +132,7 @@ class OrchestratorRole implements RunningOrchestrator {
 
   #edges(): HubEdges<Uint8Array, Segment> {
     const { timers, gather, blobs, config, batches, onRecord, onLog = () => {}, traces } = this.#options;
+    const { probeUpload = () => Promise.resolve(null) } = this.#options;
     const { segments } = this;
     const attachments = new Attachments({ config, batches, segments });
     return {
@@ -156,6 +158,7 @@ class OrchestratorRole implements RunningOrchestrator {
       referee: (work, contents, done) => this.#work(async () => done(await this.#referee.repeat(work, contents))),
       checkSignatures: (signed, done) => this.#work(async () => done(await this.#checker.check(signed))),
       work: (work, done) => this.#perform(work, done),
+      probeUploads: (bytes, done) => this.#work(async () => done(await probeUpload(bytes))),
       deleteBlobs: (hashes) => {
         for (const hash of hashes) this.#work(() => blobs.delete(hash));
       },
@@ -219,6 +222,12 @@ class OrchestratorRole implements RunningOrchestrator {
 
   dismiss(node: NodeId, why: { fault: Fault; reason: string }): void {
     this.#runtime.enqueue({ type: "nodeDismissed", node, ...why });
+  }
+
+  retryRound(): boolean {
+    if (this.state.losses.halt === null) return false;
+    this.#runtime.enqueue({ type: "roundRetried" });
+    return true;
   }
 
   changeSettings(changes: readonly SettingChange[]): void {

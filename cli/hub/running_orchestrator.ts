@@ -68,6 +68,8 @@ export interface OrchestratorRoleOptions {
   readonly arithmetic?: VectorArithmetic;
   /** Throws while the disk has no room for so many bytes; default: never throws. */
   readonly probeRoom?: (bytes: number) => Promise<void>;
+  /** Uploads so many bytes to the address that nodes dial; what refuses them, in words. @default there is no such address */
+  readonly probeUpload?: (bytes: number) => Promise<string | null>;
 }
 
 export interface RunningOrchestrator {
@@ -87,6 +89,8 @@ export interface RunningOrchestrator {
   holdForOwner(isHeld: boolean): void;
   /** Takes a member out of the run. */
   dismiss(node: NodeId, why: { fault: Fault; reason: string }): void;
+  /** A halted run repeats its lost round now. False: it is not halted. */
+  retryRound(): boolean;
   /** To settings that may change; durable like any event. */
   changeSettings(changes: readonly SettingChange[]): void;
   /**

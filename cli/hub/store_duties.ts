@@ -15,15 +15,16 @@ export interface StoreDutiesOptions {
   readonly driver: { readonly isFull: boolean; enqueue(event: OrchestratorEvent): void };
   readonly pause: RunPause;
   readonly isMember: (node: NodeId) => boolean;
+  readonly self: NodeId; // uploads to itself at times: cli/orchestrate/upload_probe.ts
   readonly onFailure: (error: unknown) => void;
 }
 
-export function storeDuties({ state, driver, pause, isMember, onFailure }: StoreDutiesOptions): MemberStore {
+export function storeDuties({ state, driver, pause, isMember, self, onFailure }: StoreDutiesOptions): MemberStore {
   return {
     /** Miners store what they computed; no other node stores anything. */
     mayStore(node) {
       const member = state.members.get(node);
-      if (member?.role === "miner" && member.stage !== null) return null;
+      if (node === self || (member?.role === "miner" && member.stage !== null)) return null;
       return fault("notAdmitted", "Cannot store a blob as only a miner with a stage may store blobs");
     },
     quotaExceeded(node, fault) {

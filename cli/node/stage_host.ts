@@ -20,6 +20,7 @@ import type { ParameterSource } from "../../core/protocol/message.ts";
 import type { Slice } from "../../core/protocol/merge_messages.ts";
 import { optimizerOf } from "../../core/train/optimizers.ts";
 import { nameOf } from "../../net/blobs/blob_hash.ts";
+import { UploadError } from "../../net/blobs/blobs.ts";
 import { isTooLarge } from "../../gpu/worker_client.ts";
 import type { BlobAccess } from "../roles/blob_access.ts";
 import type { ComputeHost, HostedStage } from "../roles/compute_host.ts";
@@ -342,9 +343,10 @@ function isStart({ refs, isInitial }: RoundStart, source: ParameterSource): bool
   return refs.momentum === null || source.momentum?.hash === refs.momentum.hash;
 }
 
-/** The fault to report for a failed job: the stranger's fault itself, a stage too large, otherwise a missing blob. */
+/** The fault to report for a failed job: the stranger's fault itself, a stage too large, an upload, otherwise a missing blob. */
 export function faultOf(error: unknown): Fault {
   if (error instanceof WorkRefused) return error.fault;
   if (isTooLarge(error)) return fault("tooLarge", error.message);
+  if (error instanceof UploadError) return { ...fault("uploadFailed", error.message), upload: error.upload };
   return fault("badBlob", error instanceof Error ? error.message : String(error));
 }

@@ -54,6 +54,7 @@ import { openOwner } from "./open_owner.ts";
 import { openSamples } from "./open_samples.ts";
 import { openHubTraces } from "../telemetry/hub_traces.ts";
 import { serveRun } from "./serve_run.ts";
+import { ownAddress, probeUpload } from "./upload_probe.ts";
 import { nextLines } from "../screen/next_lines.ts";
 import { dashboardAt, sayListening } from "./say_listening.ts";
 
@@ -141,8 +142,9 @@ async function untilTheEnd(
     }
     await saveSummary(summary, { folder: path, warn: (text) => context.output.log.warn(text) });
     if (!result.finished) context.output.log.warn(stoppedText(run.role.state, { reason: result.reason, folder: path }));
-    const isInOrder = result.finished || run.owner.hasStopped || interruption.reason instanceof Terminated;
-    return { code: isInOrder ? 0 : 1, finished: result.finished };
+    const isAsked = run.owner.hasStopped || interruption.reason instanceof Terminated;
+    const hasLost = summary.lostStages.length > 0;
+    return { code: result.finished || (isAsked && !hasLost) ? 0 : 1, finished: result.finished };
   } catch (error) {
     isOurs = !(error instanceof JournalError && error.code === "fenced");
     throw explainStorage(error, path);
@@ -192,6 +194,7 @@ async function startRun(
   output.line(`Run kept in ${folder.path}; ${folder.isResumed ? `resumes at step ${begun.step}` : "begins"}`);
   projection.tell(takenUp(begun, recovered?.state ?? null));
   if (lost !== null) projection.tell({ type: "warning", text: lost });
+  const probe = ownAddress({ place, port: port.at.port, signer, blobs: members.blobs });
   const measures = openMeasures(projection, { config, traffic: () => role.traffic });
   const role = startOrchestrator({
     ...{ runId, config, stages, layersOfStages },
@@ -210,6 +213,7 @@ async function startRun(
     putBackRound: (round) => putBackRound(checkpoints, { round, blobs: members.blobs }),
     openReferee: () => openDevice("cpu", { threads: 1 }),
     probeRoom: (bytes) => probeRoom(folder.path, bytes),
+    probeUpload: (bytes) => probeUpload(probe, bytes),
     onLog: (entry) => ledger.log.take(entry),
     onRecord: (record) => {
       if (record.type === "stepClosed") measures.onStep(record);

@@ -36,7 +36,9 @@ export function serveRun({ output }: CommandContext, parts: ServedParts): void {
     self,
     verify: verifySignature,
     admit: (node) =>
-      role.isMember(node) ? null : fault("notAdmitted", "Cannot use blobs as the node must be in the run"),
+      node === self || role.isMember(node)
+        ? null
+        : fault("notAdmitted", "Cannot use blobs as the node must be in the run"),
     tickets,
     limits,
     timers: systemTimers,

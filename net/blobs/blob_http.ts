@@ -23,6 +23,7 @@ import {
   concatenate,
   missing,
   tooLarge,
+  UploadError,
   verified,
 } from "./blobs.ts";
 
@@ -32,7 +33,7 @@ export interface HttpBlobsOptions extends BlobRequestsOptions {
   readonly uploadChunkBytes?: number;
 }
 
-const defaultUploadChunkBytes = 8 * 1024 * 1024;
+export const defaultUploadChunkBytes = 8 * 1024 * 1024;
 
 interface BegunDownload {
   readonly ref: BlobRef;
@@ -135,8 +136,10 @@ export class HttpBlobs implements BlobStore {
     if (expected !== undefined && expected !== hash) {
       throw new BlobError("wrongHash", `Cannot send a blob as its hash must be ${expected}: current value is ${hash}`);
     }
-    if (bytes.length > this.#uploadChunkBytes) await this.#send(hash, bytes);
-    else await this.#putWhole(hash, bytes);
+    await this.#uploading(
+      bytes.length,
+      () => bytes.length > this.#uploadChunkBytes ? this.#send(hash, bytes) : this.#putWhole(hash, bytes),
+    );
     return { hash, bytes: bytes.length };
   }
 
@@ -151,11 +154,18 @@ export class HttpBlobs implements BlobStore {
   async #putStream(source: ByteStream, expected: BlobHash): Promise<BlobRef> {
     const { head, rest } = await readHead(source, this.#uploadChunkBytes);
     if (rest === null) return await this.#putBytes(head, expected);
-    return await new BlobSend(this.#requests, { hash: expected, chunkBytes: this.#uploadChunkBytes }).stream({
-      head,
-      rest,
-      blobBytes: this.#blobBytes,
-    });
+    const send = new BlobSend(this.#requests, { hash: expected, chunkBytes: this.#uploadChunkBytes });
+    return await this.#uploading(Infinity, () => send.stream({ head, rest, blobBytes: this.#blobBytes }));
+  }
+
+  /** An answer that ends the upload becomes an `UploadError` with the size of the requests. */
+  async #uploading<T>(bytes: number, upload: () => Promise<T>): Promise<T> {
+    try {
+      return await upload();
+    } catch (error) {
+      const isAnswered = error instanceof BlobError && error.answer !== null;
+      throw isAnswered ? new UploadError(error, Math.min(bytes, this.#uploadChunkBytes)) : error;
+    }
   }
 
   #send(hash: BlobHash, bytes: Uint8Array): Promise<void> {

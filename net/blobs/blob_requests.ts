@@ -30,6 +30,12 @@ const silenceMs = 30_000; // without a byte, then the attempt counts as failed
 /** A failed attempt that may succeed when repeated. */
 export class Interrupted extends Error {
   override name = "Interrupted";
+  readonly status: number | null; // of the answer; null: none came
+
+  constructor(message: string, options: ErrorOptions & { readonly status?: number } = {}) {
+    super(message, options);
+    this.status = options.status ?? null;
+  }
 }
 
 /** The server is waiting for disk space, so the client waits too, however long; these attempts are not counted. */
@@ -107,8 +113,15 @@ export class BlobRequests {
     const detail = `${this.url} answered ${response.status}${text === "" ? "" : `: ${said.detail}`}`;
     if (response.status === 503 && said.code === "diskFull") throw new AwaitingRoom(detail);
     const mayPass = [408, 429].includes(response.status) || (response.status >= 500 && response.status !== 507);
-    if (mayPass) throw new Interrupted(detail);
-    throw new BlobError(problemOf(response.status), `Cannot use a blob as ${detail}`);
+    if (mayPass) throw new Interrupted(detail, { status: response.status });
+    throw new BlobError(problemOf(response.status), `Cannot use a blob as ${detail}`, {
+      answer: { status: response.status, clockMs: this.#clockMs(response) },
+    });
+  }
+
+  #clockMs({ headers }: Response): number {
+    const atMs = Date.parse(headers.get("date") ?? "");
+    return Number.isNaN(atMs) ? 0 : Math.round(atMs - this.#options.timers.nowMs());
   }
 
   /** The body's chunks, each at most `silenceMs` after the previous one. */
@@ -151,6 +164,7 @@ export class BlobRequests {
       throw new BlobError(
         "unreachable",
         `Cannot reach ${this.url} after ${attempts} attempts as ${error.message}; ${next}`,
+        { answer: { status: error.status, clockMs: 0 } },
       );
     }
     await this.#wait(Math.min(longestRetryMs, firstRetryMs * 2 ** failures));

@@ -6,6 +6,7 @@
  * that do not match their name are never returned as a whole blob and never stored; storing the same bytes again is free.
  */
 
+import type { RefusedUpload } from "../../core/fault.ts";
 import type { BlobHash, BlobRef, NodeId } from "../../core/ids.ts";
 import { TreeDigest } from "./blob_hash.ts";
 import { piecesInTurns } from "../turns.ts";
@@ -26,10 +27,29 @@ export type BlobProblem =
 export class BlobError extends Error {
   override name = "BlobError";
   readonly code: BlobProblem;
+  readonly answer: RemoteAnswer | null; // null: no other machine was asked
 
-  constructor(code: BlobProblem, message: string, options?: ErrorOptions) {
+  constructor(code: BlobProblem, message: string, options: ErrorOptions & { readonly answer?: RemoteAnswer } = {}) {
     super(message, options);
     this.code = code;
+    this.answer = options.answer ?? null;
+  }
+}
+
+/** What another machine, or a proxy before it, answered to the last attempt. */
+export interface RemoteAnswer {
+  readonly status: number | null; // null: nothing
+  readonly clockMs: number; // its date less this machine's clock; 0: it has none
+}
+
+/** An upload to another machine that failed, however often it was repeated. */
+export class UploadError extends BlobError {
+  override name = "UploadError";
+  readonly upload: RefusedUpload;
+
+  constructor({ code, message, answer }: BlobError, bytes: number) {
+    super(code, message);
+    this.upload = { bytes, status: answer?.status ?? null, clockMs: answer?.clockMs ?? 0 };
   }
 }
 

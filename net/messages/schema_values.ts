@@ -66,7 +66,15 @@ export const faultCodes = [
   "badNumbers",
   "wrongPhase",
 ] as const satisfies readonly FaultCode[];
-export const faultValue = v.strictObject({ code: v.picklist(faultCodes), detail: text });
+const upload = v.strictObject({
+  status: v.nullable(v.pipe(count, v.maxValue(999))),
+  bytes: count,
+  clockMs: v.pipe(v.number(), v.integer(), v.minValue(-1e13), v.maxValue(1e13)), // three centuries
+});
+export const faultValue = v.strictObject({
+  ...{ code: v.picklist(faultCodes), detail: text },
+  upload: v.exactOptional(upload),
+});
 
 export function list<T extends v.GenericSchema>(item: T) {
   return v.pipe(v.array(item), v.maxLength(largestList));

@@ -1,7 +1,7 @@
 /** Rounds of which a stage has no payload: they did not happen, and a run that has nothing else halts. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { fault } from "../../core/fault.ts";
+import type { Fault } from "../../core/fault.ts";
 import type { NodeId } from "../../core/ids.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import { commit } from "../support/swarm/scripted_merge.ts";
@@ -24,7 +24,10 @@ function paired({ replicas = 1 } = {}) {
 const recordsOf = <T extends RunRecord["type"]>(hub: ScriptedOrchestrator, type: T) =>
   hub.records.filter((record): record is Extract<RunRecord, { type: T }> => record.type === type);
 
-const refused = fault("uploadFailed", "an upload of 1.5 MB was refused: HTTP 413");
+const refused: Fault = {
+  ...{ code: "uploadFailed", detail: "Cannot use a blob as https://run.example answered 413" },
+  upload: { status: 413, bytes: 1_500_000, clockMs: 0 },
+};
 
 function refuse(hub: ScriptedOrchestrator, node: NodeId): void {
   const { round } = hub.take(node, "startMerge");
@@ -58,7 +61,7 @@ Deno.test("Empty stages: if all uploads are refused the round is repeated, and t
   ]);
   const { stages = [] } = recordsOf(hub, "mergeRetaken")[1]!;
   assertEquals(stages.map(({ stage }) => stage as number), [0, 1]);
-  assertStringIncludes(stages[0]!.reason, "413");
+  assertStringIncludes(stages[0]!.reason, "an upload of 1,500,000 bytes was answered with HTTP 413");
   assertStringIncludes(recordsOf(hub, "trainingHalted")[0]!.text, "https://run.example");
   assertEquals([hub.state.unpaid.size, [...hub.state.standings.values()].filter(({ lapses }) => lapses > 0)], [0, []]);
   assertEquals([hub.state.work, hub.tasksOf(nodes[0]!)], [null, []], "no step while the run is halted");

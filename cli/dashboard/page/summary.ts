@@ -28,13 +28,13 @@ export function showSummary({ run, atMs }: Pick<RunSnapshot, "run" | "atMs">): v
   showNews(byId("news"), run);
 }
 
-function waitingText({ isPaused, isPausedByOwner, phase, haltedBy, unserved }: PublicRun): string {
+function waitingText({ isPaused, isPausedByOwner, phase, isHalted, lostStages, unserved }: PublicRun): string {
   if (isPausedByOwner) return "The run's owner has paused it; nothing is lost meanwhile.";
   if (isPaused) return "The run is paused until the orchestrator's disk has room.";
   if (phase === "gathering") return "The run waits for its miners.";
-  if (haltedBy !== null) {
-    const stages = `${haltedBy.length === 1 ? "stage" : "stages"} ${haltedBy.join(", ")}`;
-    return `The run is halted: its last rounds do not count because no payload of ${stages} arrived.`;
+  if (isHalted) {
+    const lost = lostStages.map(({ stage, reason }) => `stage ${stage} had no payload: ${reason}`).join("; ");
+    return `The run is halted. Its last rounds do not count because ${lost}.`;
   }
   if (unserved.length === 0 || phase === "finished" || phase === "stopped") return "";
   return `The run waits for a miner on ${unserved.length === 1 ? "stage" : "stages"} ${unserved.join(", ")}.`;

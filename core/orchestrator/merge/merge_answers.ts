@@ -13,13 +13,14 @@ import { type OrchestratorEffect, record, reject } from "../event.ts";
 import { blame, noteWithheld } from "../members/blame.ts";
 import { onFollowed, onFollowFailed } from "../members/catching_up.ts";
 import { commitmentOf } from "./payloads/commitments.ts";
-import { noteNoPayload } from "./losses/failed_uploads.ts";
+import { noteFailedUpload, noteNoPayload } from "./losses/failed_uploads.ts";
 import { noteQuorum } from "./merge_deadlines.ts";
-import { type MergedStage, payloadOf, type StageMerge, valuesOfSlice } from "./merge_state.ts";
-import { loseStage, unusable } from "./losses/lost_stages.ts";
+import { type MergedStage, type MergePhase, payloadOf, type StageMerge, valuesOfSlice } from "./merge_state.ts";
+import { failureText, loseStage, unusable } from "./losses/lost_stages.ts";
 import { checkPayload } from "./payloads/payload_check.ts";
 import { settle } from "./owing.ts";
 import { dropParticipants } from "./participants.ts";
+import { onParametersFailed } from "./uploads.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 
 /** The merge of the sender's stage, if it takes part in it. */
@@ -186,24 +187,35 @@ export function onMergeFailed(
 ): OrchestratorEffect[] {
   if (member.status === "loading") return onFollowFailed(state, { member, message });
   const merge = mergeOf(state, { member, round: message.round });
-  const seen = record({ type: "faultSeen", node: member.node, ...message.fault });
-  if (merge === null) return [seen];
-  if (message.fault.code === "badBlob" && (merge.phase === "reducing" || merge.phase === "applying")) {
-    if (merge.owing.has(member.node)) merge.doubters.add(member.node); // else the request came from another phase
+  const { node } = member;
+  const { code, detail } = message.fault;
+  const isUpload = code === "uploadFailed";
+  const seen = record({ type: "faultSeen", node, code, detail });
+  if (merge === null) return isUpload ? [seen, ...onParametersFailed(state, { node, round: message.round })] : [seen];
+  if (code === "badBlob" && (merge.phase === "reducing" || merge.phase === "applying")) {
+    if (merge.owing.has(node)) merge.doubters.add(node); // else the request came from another phase
     return [seen];
   }
-  merge.failures.set(member.node, message.fault.detail);
-  const isAccusing = merge.phase === "reducing" && merge.owing.has(member.node);
-  const failed = merge.phase === "committing" ? noteNoPayload(state, { node: member.node, fault: message.fault }) : [];
-  if (merge.phase === "reducing" || merge.phase === "applying") {
-    noteWithheld(state, { node: member.node, duty: merge.phase }); // it does not do its part in the merge
-  }
+  merge.failures.set(node, failureText(message.fault));
+  const isAccusing = merge.phase === "reducing" && merge.owing.has(node) && !isUpload;
   return [
     seen,
-    ...failed,
-    ...(isAccusing ? blame(state, { node: member.node, fault: falseReport(message) }) : []),
-    ...dropParticipants(state, { merge, nodes: [member.node], nowMs }),
+    ...noteFailure(state, { node, duty: merge.phase, isUpload }),
+    ...(isAccusing ? blame(state, { node, fault: falseReport(message) }) : []),
+    ...dropParticipants(state, { merge, nodes: [node], nowMs }),
   ];
+}
+
+/** It does not do its part in the merge. */
+function noteFailure(
+  state: OrchestratorState,
+  { node, duty, isUpload }: { node: NodeId; duty: MergePhase; isUpload: boolean },
+): OrchestratorEffect[] {
+  if (duty === "agreed") return [];
+  if (isUpload && duty !== "applying") return noteFailedUpload(state, { node, duty });
+  if (duty === "committing") noteNoPayload(state, node);
+  else noteWithheld(state, { node, duty });
+  return [];
 }
 
 /** Blames an answer that no honest program gives. */

@@ -134,7 +134,7 @@ function goOnWithout(
   { merge, node, nowMs }: { merge: StageMerge; node: NodeId; nowMs: number },
 ): OrchestratorEffect[] {
   const isHere = state.members.get(node)?.graceUntilMs === null;
-  if (merge.phase === "committing" && isHere) noteNoPayload(state, { node, fault: null });
+  if (merge.phase === "committing" && isHere) noteNoPayload(state, node);
   else if (merge.phase !== "agreed") (isHere ? noteWithheld : noteAbsence)(state, { node, duty: merge.phase });
   const late = record({ type: "mergeLate", round: state.round, stage: merge.stage, node, phase: merge.phase });
   switch (merge.phase) {

@@ -21,6 +21,7 @@ import { type OrchestratorEffect, record, reject, send } from "../event.ts";
 import { isSameStage, type MergedStage, type Reducer, type StageUpload, type UploadWork } from "./merge_state.ts";
 import { closingMs } from "../closing.ts";
 import { checkUpload } from "./believed_upload.ts";
+import { noteFailedUpload } from "./losses/failed_uploads.ts";
 import { keepMerge } from "../members/catching_up.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 import { deleteUnused, usedBlobs } from "../stored_blobs.ts";
@@ -129,6 +130,18 @@ export function onParametersUploaded(
   if (stage.isBelieved) return [checkUpload(upload, stage)];
   stage.stored = true;
   return [];
+}
+
+/** A holder says that it cannot upload them: another one does, at once. */
+export function onParametersFailed(
+  state: OrchestratorState,
+  { node, round }: { node: NodeId; round: number },
+): OrchestratorEffect[] {
+  const stage = state.upload?.round === round ? state.upload.stages.find(({ asked }) => asked === node) : undefined;
+  if (stage === undefined || stage.stored) return [];
+  stage.holders = stage.holders.filter((holder) => holder !== node);
+  stage.asked = null;
+  return noteFailedUpload(state, { node, duty: "uploading" });
 }
 
 /** A holder is gone: another one uploads. */

@@ -118,10 +118,11 @@ interface Heard {
   readonly deeds: string[];
   readonly records: RunRecord[];
   readonly changes: SettingChange[];
+  readonly isHalted: boolean; // the run waits before it repeats a lost round
 }
 
-async function ownerOf(folder: string) {
-  const heard: Heard = { deeds: [], records: [], changes: [] };
+async function ownerOf(folder: string, { isHalted = false } = {}) {
+  const heard: Heard = { deeds: [], records: [], changes: [], isHalted };
   const { deeds } = heard;
   const later: (() => void)[] = [];
   const state = { config: tinyConfig() } as OrchestratorState;
@@ -131,6 +132,7 @@ async function ownerOf(folder: string) {
     holdForOwner: (isHeld: boolean) => void deeds.push(isHeld ? "hold" : "release"),
     dismiss: (other: string, { fault }: { fault: { code: string } }) =>
       void deeds.push(`dismiss ${other === node} ${fault.code}`),
+    retryRound: () => heard.isHalted && deeds.push("retry") > 0,
     changeSettings: (changes: readonly SettingChange[]) => void heard.changes.push(...changes),
     stop: (reason: string) => void deeds.push(`stop: ${reason}`),
   };
@@ -206,3 +208,10 @@ Deno.test("Holds: the run goes on when neither a full disk nor its owner holds i
   holds.release("disk");
   assertEquals(calls, ["hold", "resume"]);
 });
+
+Deno.test("Owner: to resume a run that is halted repeats its lost round at once", () =>
+  withScratchFolder(async (folder) => {
+    const { said, deeds, records } = await ownerOf(folder, { isHalted: true });
+    assertMatch(await said({ action: "resume" }), /repeats the round/);
+    assertEquals([deeds, records], [["retry"], [{ type: "ownerActed", action: "resume" }]]);
+  }));

@@ -4,7 +4,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { blobHash } from "../../../core/ids.ts";
 import { MemoryBlobs } from "../../../net/blobs/blob_memory.ts";
 import { hashOf } from "../../../net/blobs/blob_hash.ts";
-import { type BlobStore, collect } from "../../../net/blobs/blobs.ts";
+import { type BlobStore, collect, UploadError } from "../../../net/blobs/blobs.ts";
 import { emptyBodyHash } from "../../../net/auth/signed_headers.ts";
 import { assertProblem } from "../../conformance/blobs_suite.ts";
 import { patterned } from "../../conformance/transport_world.ts";
@@ -329,4 +329,22 @@ Deno.test("API: health, status, unknown paths, and failures that give nothing aw
   assertEquals(response.status, 500);
   assert(!(await response.text()).includes("secret"));
   assertEquals(failing.errors.map(({ message }) => message), ["secret path"]);
+});
+
+Deno.test("HTTP blobs: an upload that is refused says the answer's status, its own size and how far apart the clocks are", async () => {
+  const world = createWorld();
+  const proxy = (status: number, headers = {}) =>
+    impatient(world, () => () => Promise.resolve(new Response("<html>", { status, headers }))).client;
+  const failed = async (client: BlobStore) => {
+    const error = await client.put(patterned(5_000, 9)).then(() => null, (reason) => reason);
+    assert(error instanceof UploadError, String(error));
+    return error.upload;
+  };
+  assertEquals(await failed(proxy(413)), { status: 413, bytes: 5_000, clockMs: 0 });
+  assertEquals(await failed(proxy(502)), { status: 502, bytes: 5_000, clockMs: 0 });
+  const date = new Date(world.timers.nowMs() + 3_600_000).toUTCString();
+  const { status, clockMs } = await failed(proxy(401, { date }));
+  assertEquals([status, Math.round(clockMs / 60_000)], [401, 60]);
+  const { client } = impatient(world, () => () => Promise.reject(new TypeError("connection refused")));
+  assertEquals(await failed(client), { status: null, bytes: 5_000, clockMs: 0 });
 });

@@ -6,26 +6,25 @@
  * nothing; it only has the address probed. Judged once all stages have the payloads that they will get and the probe is answered.
  */
 
-import type { Fault } from "../../../fault.ts";
 import type { NodeId } from "../../../ids.ts";
 import { vectorBytes } from "../../../model/vector_bytes.ts";
 import type { OrchestratorEffect } from "../../event.ts";
 import { noteWithheld } from "../../members/blame.ts";
 import type { OrchestratorState } from "../../state.ts";
+import type { FailedUpload } from "./loss_state.ts";
 import { largestOf } from "../../step/scale_book.ts";
 
-/** The node's payload will not come. `fault`: what it says about it; null: it says nothing. */
-export function noteNoPayload(
-  state: OrchestratorState,
-  { node, fault }: { node: NodeId; fault: Fault | null },
-): OrchestratorEffect[] {
+/** The node's payload did not come in time, or it says that none will come. */
+export function noteNoPayload(state: OrchestratorState, node: NodeId): void {
   state.losses.failed.push({ node, duty: "committing", round: state.round, didOthers: null });
-  return fault?.code === "uploadFailed" ? probeUploads(state) : [];
 }
 
-/** The node could not upload the merged parameters; payloads of the same merge had arrived. */
-export function noteNoParameters(state: OrchestratorState, node: NodeId): OrchestratorEffect[] {
-  state.losses.failed.push({ node, duty: "uploading", round: state.round, didOthers: true });
+/** The node says that an upload failed. Payloads of a merge have arrived when it is reduced. */
+export function noteFailedUpload(
+  state: OrchestratorState,
+  { node, duty }: Pick<FailedUpload, "node" | "duty">,
+): OrchestratorEffect[] {
+  state.losses.failed.push({ node, duty, round: state.round, didOthers: duty === "committing" ? null : true });
   return probeUploads(state);
 }
 

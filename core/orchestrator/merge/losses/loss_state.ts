@@ -15,10 +15,10 @@ export interface Halt {
   readonly text: string;
 }
 
-/** A payload or parameters that a miner owed and that did not arrive. */
+/** What a miner was to upload and what did not arrive: its payload, a reduced slice or merged parameters. */
 export interface FailedUpload {
   readonly node: NodeId;
-  readonly duty: "committing" | "uploading";
+  readonly duty: "committing" | "reducing" | "uploading";
   readonly round: number;
   didOthers: boolean | null; // a payload of the round arrived; null: not known yet
 }

@@ -4,6 +4,7 @@
  * Owns: the reasons in words, for the run's owner. Out of scope: what follows for the round (lost_rounds.ts).
  */
 
+import type { Fault } from "../../../fault.ts";
 import type { StageIndex } from "../../../ids.ts";
 import type { OrchestratorEffect } from "../../event.ts";
 import type { OrchestratorState } from "../../state.ts";
@@ -34,15 +35,31 @@ export function loseStage(
 
 /** Why a stage has no payload when it has waited long enough. */
 export function whyEmpty({ failures, replicas, hadWork }: StageMerge): string {
-  const [first] = failures;
-  if (first !== undefined) {
-    return failures.size === 1
-      ? `${first[0]}: ${first[1]}`
-      : `${failures.size} miners, such as ${first[0]}: ${first[1]}`;
-  }
+  const [first] = failures.values();
+  if (first !== undefined) return failures.size === 1 ? first : `${failures.size} miners failed; the first: ${first}`;
   if (replicas === 0) return "no miner was left";
-  return hadWork ? "its miners delivered no payload" : "none of its miners had trained in the round";
+  return hadWork ? "no payload came in time" : "none of its miners had trained in the round";
 }
+
+const clocksApartMs = 5000; // far above what the date of an answer, in whole seconds, is off by itself
+
+/** In this program's words, as anyone may read them: what a miner writes about itself stays in the log. */
+export function failureText({ code, upload }: Fault): string {
+  if (upload === undefined) return `its miner failed with the fault '${code}'`;
+  const { status, bytes, clockMs } = upload;
+  const sent = `an upload of ${bytes.toLocaleString("en-US")} bytes`;
+  if (status === null) return `${sent} got no answer`;
+  const isRefusedProof = status === 401 || status === 403;
+  const apart = isRefusedProof && Math.abs(clockMs) > clocksApartMs
+    ? `; the orchestrator's clock is ${durationText(Math.abs(clockMs))} ${
+      clockMs > 0 ? "ahead of" : "behind"
+    } the miner's`
+    : "";
+  return `${sent} was answered with HTTP ${status}${apart}`;
+}
+
+const durationText = (ms: number): string =>
+  ms < 120_000 ? `${Math.round(ms / 1000)} s` : `${Math.round(ms / 60_000)} min`;
 
 /** The stages of the open merge that are lost, once every stage has the payloads that it will get. */
 export function lostStages({ merge }: OrchestratorState): LostStage[] {

@@ -1,0 +1,86 @@
+/**
+ * This orchestrator's upload to the address that its nodes dial: whether a proxy before it lets bodies of that size through.
+ *
+ * Owns: the upload, as a miner makes it, and what its failure means for the run's owner. An address that cannot be reached from
+ * this machine says nothing: nodes outside may reach it.
+ */
+
+import type { BlobHash } from "../../core/ids.ts";
+import { createAuthorize } from "../../net/auth/request_auth.ts";
+import type { Signer } from "../../net/auth/hello.ts";
+import { nameOf } from "../../net/blobs/blob_hash.ts";
+import { type BlobStore, UploadError } from "../../net/blobs/blobs.ts";
+import { defaultUploadChunkBytes } from "../../net/blobs/blob_http.ts";
+import { type Random, systemRandom, systemTimers } from "../../net/timers.ts";
+import type { HubBlobs } from "../roles/blob_access.ts";
+import { remoteStore } from "../roles/stores.ts";
+import type { HubPlace } from "./hub_place.ts";
+import { dashboardAt } from "./say_listening.ts";
+
+export interface UploadProbeOptions {
+  readonly url: string; // http://host:port
+  readonly remote: BlobStore; // this orchestrator's store, by that address
+  readonly forget: (hash: BlobHash) => Promise<void>; // in the store itself
+  readonly mostBytes: number; // of one request
+  readonly random: Random;
+}
+
+interface OwnAddress {
+  readonly place: Pick<HubPlace, "urlAt" | "tls">;
+  readonly port: number;
+  readonly signer: Signer;
+  readonly blobs: HubBlobs;
+}
+
+const attempts = 2;
+
+/** By the URL in the join line, and trusting the certificate that this orchestrator serves. */
+export function ownAddress({ place, port, signer, blobs }: OwnAddress): UploadProbeOptions {
+  const url = dashboardAt(place.urlAt(port)).replace(/\/$/, "");
+  const client = place.tls === null ? null : Deno.createHttpClient({ caCerts: [place.tls.certificate] });
+  const by = { timers: systemTimers, random: systemRandom };
+  const remote = remoteStore({
+    ...{ url, attempts, blobBytes: defaultUploadChunkBytes, ...by },
+    authorize: createAuthorize({ signer, receiver: signer.address, ...by }),
+    ...(client === null ? {} : { fetch: (to: string, init: RequestInit) => fetch(to, { ...init, client }) }),
+  });
+  return {
+    url,
+    remote,
+    forget: (hash) => blobs.delete(hash),
+    mostBytes: defaultUploadChunkBytes,
+    random: systemRandom,
+  };
+}
+
+/** Null: the upload succeeded, or the address cannot be tried from here. */
+export async function probeUpload(
+  { url, remote, forget, mostBytes, random }: UploadProbeOptions,
+  bytes: number,
+): Promise<string | null> {
+  const sample = random.bytes(Math.max(1, Math.min(bytes, mostBytes))); // new each time, or the store would have it
+  const { hash } = await nameOf(sample);
+  try {
+    await remote.put(sample, hash);
+    return null;
+  } catch (error) {
+    if (error instanceof UploadError && error.upload.status !== null) return refusalText(url, error);
+    return null;
+  } finally {
+    await forget(hash);
+  }
+}
+
+const mebibyte = 2 ** 20;
+
+function refusalText(url: string, { upload: { status, bytes } }: UploadError): string {
+  const answer = `${url} answers ${status} to this orchestrator's own upload of ${bytes.toLocaleString("en-US")} bytes`;
+  if (status === 413) {
+    const room = Math.ceil((2 * bytes) / mebibyte); // beyond the body, so that a rounded limit does not refuse it
+    return `${answer}: allow larger requests in the proxy there (nginx: client_max_body_size ${room}m;)`;
+  }
+  if (status === 401 || status === 403 || status === 405) {
+    return `${answer}: let PUT and PATCH requests to /blobs/ through, with all of their headers`;
+  }
+  return `${answer}: read the log of the proxy there`;
+}
