@@ -210,13 +210,20 @@ for (const { name, when } of moments) {
     }));
 }
 
-Deno.test("Blob loss: a disk that keeps nothing does not stop a run; it says whose work is not in it", () =>
+Deno.test("Blob loss: a disk that keeps nothing halts the run; it says which stages have no payload, and blames nobody", () =>
   withScratchFolder(async (folder) => {
-    const { swarm } = await openSwarm(folder, { watch: () => hitBlobs(folder, "delete") });
+    let isHit = true;
+    const { swarm } = await openSwarm(folder, {
+      watch: ({ type }) => {
+        if (type === "trainingHalted") isHit = false; // the folder is about to go
+        if (isHit) hitBlobs(folder, "delete");
+      },
+    });
     await swarm.startAll();
-    await swarm.run();
-    assertWhole(swarm);
-    assert(doneWithout(swarm).length > 0);
+    await swarm.runUntil(() => swarm.records.count("trainingHalted") > 0, { stepMs: 20, atMostMs: 600_000 });
+    const [lost] = recordsOf(swarm, "mergeRetaken");
+    assert(lost?.because === "payloadMissing" && (lost.stages?.length ?? 0) > 0);
+    assertEquals([swarm.records.count("roundMerged"), swarm.records.count("blamed")], [0, 0]);
   }));
 
 Deno.test("Blob loss: a newcomer finds its stage gone; a replica that has it uploads it again", () =>
