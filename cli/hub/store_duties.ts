@@ -15,7 +15,7 @@ export interface StoreDutiesOptions {
   readonly driver: { readonly isFull: boolean; enqueue(event: OrchestratorEvent): void };
   readonly pause: RunPause;
   readonly isMember: (node: NodeId) => boolean;
-  readonly self: NodeId; // uploads to itself at times: cli/orchestrate/upload_probe.ts
+  readonly self: NodeId; // uploads to itself at times: cli/roles/upload_probe.ts
   readonly onFailure: (error: unknown) => void;
 }
 

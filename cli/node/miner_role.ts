@@ -14,7 +14,8 @@ import type { PeerServer } from "./peer_server.ts";
 import { IdleWatch } from "./idle_watch.ts";
 import { type NodeLink, NodeRole } from "./node_role.ts";
 import type { Finished } from "./node_runtime.ts";
-import { faultOf, StageHost, WorkRefused } from "./stage_host.ts";
+import { StageHost } from "./stage_host.ts";
+import { faultOf, WorkRefused } from "./work_fault.ts";
 
 export interface MinerRoleOptions {
   readonly link: NodeLink;

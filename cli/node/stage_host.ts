@@ -20,8 +20,6 @@ import type { ParameterSource } from "../../core/protocol/message.ts";
 import type { Slice } from "../../core/protocol/merge_messages.ts";
 import { optimizerOf } from "../../core/train/optimizers.ts";
 import { nameOf } from "../../net/blobs/blob_hash.ts";
-import { UploadError } from "../../net/blobs/blobs.ts";
-import { isTooLarge } from "../../gpu/worker_client.ts";
 import type { BlobAccess } from "../roles/blob_access.ts";
 import type { ComputeHost, HostedStage } from "../roles/compute_host.ts";
 import { StateCopies } from "./stages/state_copies.ts";
@@ -38,18 +36,9 @@ import {
 } from "./own_state.ts";
 import type { PeerServer } from "./peer_server.ts";
 import type { ByteSegments } from "../roles/segments.ts";
+import { WorkRefused } from "./work_fault.ts";
 import { loadSource, type OnLoading, type StageVectors } from "./stages/stage_source.ts";
 import { readInput, readTokens, readWire } from "../roles/stage_input.ts";
-
-export class WorkRefused extends Error {
-  override name = "WorkRefused";
-  readonly fault: Fault;
-
-  constructor(reason: Fault) {
-    super(reason.detail);
-    this.fault = reason;
-  }
-}
 
 function accepted<T>(value: Parsed<T>): T {
   if (value.ok) return value.value;
@@ -341,12 +330,4 @@ function isStart({ refs, isInitial }: RoundStart, source: ParameterSource): bool
   if (source.type === "initial") return isInitial;
   if (source.parameters.hash !== refs.parameters.hash) return false;
   return refs.momentum === null || source.momentum?.hash === refs.momentum.hash;
-}
-
-/** The fault to report for a failed job: the stranger's fault itself, a stage too large, an upload, otherwise a missing blob. */
-export function faultOf(error: unknown): Fault {
-  if (error instanceof WorkRefused) return error.fault;
-  if (isTooLarge(error)) return fault("tooLarge", error.message);
-  if (error instanceof UploadError) return { ...fault("uploadFailed", error.message), upload: error.upload };
-  return fault("badBlob", error instanceof Error ? error.message : String(error));
 }

@@ -54,7 +54,7 @@ import { openOwner } from "./open_owner.ts";
 import { openSamples } from "./open_samples.ts";
 import { openHubTraces } from "../telemetry/hub_traces.ts";
 import { serveRun } from "./serve_run.ts";
-import { ownAddress, probeUpload } from "./upload_probe.ts";
+import { ownAddress, probeUpload } from "../roles/upload_probe.ts";
 import { nextLines } from "../screen/next_lines.ts";
 import { dashboardAt, sayListening } from "./say_listening.ts";
 
@@ -194,7 +194,8 @@ async function startRun(
   output.line(`Run kept in ${folder.path}; ${folder.isResumed ? `resumes at step ${begun.step}` : "begins"}`);
   projection.tell(takenUp(begun, recovered?.state ?? null));
   if (lost !== null) projection.tell({ type: "warning", text: lost });
-  const probe = ownAddress({ place, port: port.at.port, signer, blobs: members.blobs });
+  const url = dashboardAt(place.urlAt(port.at.port)).replace(/\/$/, "");
+  const probe = ownAddress({ url, certificate: place.tls?.certificate ?? null, signer, blobs: members.blobs });
   const measures = openMeasures(projection, { config, traffic: () => role.traffic });
   const role = startOrchestrator({
     ...{ runId, config, stages, layersOfStages },

@@ -23,6 +23,7 @@ import {
   concatenate,
   missing,
   tooLarge,
+  uploadChunkBytes,
   UploadError,
   verified,
 } from "./blobs.ts";
@@ -32,8 +33,6 @@ export interface HttpBlobsOptions extends BlobRequestsOptions {
   /** Larger blobs are sent in parts of this many bytes, each acknowledged. */
   readonly uploadChunkBytes?: number;
 }
-
-export const defaultUploadChunkBytes = 8 * 1024 * 1024;
 
 interface BegunDownload {
   readonly ref: BlobRef;
@@ -50,7 +49,7 @@ export class HttpBlobs implements BlobStore {
   constructor(options: HttpBlobsOptions) {
     this.#requests = new BlobRequests(options);
     this.#blobBytes = options.blobBytes;
-    this.#uploadChunkBytes = options.uploadChunkBytes ?? defaultUploadChunkBytes;
+    this.#uploadChunkBytes = options.uploadChunkBytes ?? uploadChunkBytes;
   }
 
   find(hash: BlobHash): Promise<BlobRef | null> {

@@ -53,6 +53,9 @@ export class UploadError extends BlobError {
   }
 }
 
+/** Of a larger upload to another machine, sent in parts: the most in one request. */
+export const uploadChunkBytes = 8 * 1024 * 1024;
+
 /** Bytes [start, end) of a blob. */
 export interface ByteRange {
   readonly start: number;

@@ -1,7 +1,7 @@
 /** The orchestrator's upload to its own public address. */
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { probeUpload } from "../../../cli/orchestrate/upload_probe.ts";
+import { probeUpload } from "../../../cli/roles/upload_probe.ts";
 import type { BlobHash } from "../../../core/ids.ts";
 import { MemoryBlobs } from "../../../net/blobs/blob_memory.ts";
 import { BlobWorld } from "../../support/net/blob_world.ts";

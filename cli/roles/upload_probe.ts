@@ -9,13 +9,10 @@ import type { BlobHash } from "../../core/ids.ts";
 import { createAuthorize } from "../../net/auth/request_auth.ts";
 import type { Signer } from "../../net/auth/hello.ts";
 import { nameOf } from "../../net/blobs/blob_hash.ts";
-import { type BlobStore, UploadError } from "../../net/blobs/blobs.ts";
-import { defaultUploadChunkBytes } from "../../net/blobs/blob_http.ts";
+import { type BlobStore, uploadChunkBytes, UploadError } from "../../net/blobs/blobs.ts";
 import { type Random, systemRandom, systemTimers } from "../../net/timers.ts";
-import type { HubBlobs } from "../roles/blob_access.ts";
-import { remoteStore } from "../roles/stores.ts";
-import type { HubPlace } from "./hub_place.ts";
-import { dashboardAt } from "./say_listening.ts";
+import type { HubBlobs } from "./blob_access.ts";
+import { remoteStore } from "./stores.ts";
 
 export interface UploadProbeOptions {
   readonly url: string; // http://host:port
@@ -26,31 +23,23 @@ export interface UploadProbeOptions {
 }
 
 interface OwnAddress {
-  readonly place: Pick<HubPlace, "urlAt" | "tls">;
-  readonly port: number;
+  readonly url: string; // http://host:port, as in the join line
+  readonly certificate: string | null; // that this orchestrator serves
   readonly signer: Signer;
   readonly blobs: HubBlobs;
 }
 
 const attempts = 2;
 
-/** By the URL in the join line, and trusting the certificate that this orchestrator serves. */
-export function ownAddress({ place, port, signer, blobs }: OwnAddress): UploadProbeOptions {
-  const url = dashboardAt(place.urlAt(port)).replace(/\/$/, "");
-  const client = place.tls === null ? null : Deno.createHttpClient({ caCerts: [place.tls.certificate] });
+export function ownAddress({ url, certificate, signer, blobs }: OwnAddress): UploadProbeOptions {
+  const client = certificate === null ? null : Deno.createHttpClient({ caCerts: [certificate] });
   const by = { timers: systemTimers, random: systemRandom };
   const remote = remoteStore({
-    ...{ url, attempts, blobBytes: defaultUploadChunkBytes, ...by },
+    ...{ url, attempts, blobBytes: uploadChunkBytes, ...by },
     authorize: createAuthorize({ signer, receiver: signer.address, ...by }),
     ...(client === null ? {} : { fetch: (to: string, init: RequestInit) => fetch(to, { ...init, client }) }),
   });
-  return {
-    url,
-    remote,
-    forget: (hash) => blobs.delete(hash),
-    mostBytes: defaultUploadChunkBytes,
-    random: systemRandom,
-  };
+  return { url, remote, forget: (hash) => blobs.delete(hash), mostBytes: uploadChunkBytes, random: systemRandom };
 }
 
 /** Null: the upload succeeded, or the address cannot be tried from here. */

@@ -1,0 +1,24 @@
+/** What a node reports to the hub about a job that failed. */
+
+import { type Fault, fault } from "../../core/fault.ts";
+import { isTooLarge } from "../../gpu/worker_client.ts";
+import { UploadError } from "../../net/blobs/blobs.ts";
+
+/** Somebody else's bytes are bad. */
+export class WorkRefused extends Error {
+  override name = "WorkRefused";
+  readonly fault: Fault;
+
+  constructor(reason: Fault) {
+    super(reason.detail);
+    this.fault = reason;
+  }
+}
+
+/** The stranger's fault itself, a stage too large, an upload that failed, otherwise a missing blob. */
+export function faultOf(error: unknown): Fault {
+  if (error instanceof WorkRefused) return error.fault;
+  if (isTooLarge(error)) return fault("tooLarge", error.message);
+  if (error instanceof UploadError) return { ...fault("uploadFailed", error.message), upload: error.upload };
+  return fault("badBlob", error instanceof Error ? error.message : String(error));
+}
