@@ -7,7 +7,7 @@
 
 import { payloadHash } from "../roles/payload_hash.ts";
 import { present, unreachable } from "../../core/assert.ts";
-import { type Fault, fault, type Parsed } from "../../core/fault.ts";
+import type { Parsed } from "../../core/fault.ts";
 import type { BlobRef } from "../../core/ids.ts";
 import { embeddingsIn } from "../../core/merge/payload/embeddings.ts";
 import { payloadCodecOf } from "../../core/merge/payload/payload_codecs.ts";

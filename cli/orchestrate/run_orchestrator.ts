@@ -194,8 +194,7 @@ async function startRun(
   output.line(`Run kept in ${folder.path}; ${folder.isResumed ? `resumes at step ${begun.step}` : "begins"}`);
   projection.tell(takenUp(begun, recovered?.state ?? null));
   if (lost !== null) projection.tell({ type: "warning", text: lost });
-  const url = dashboardAt(place.urlAt(port.at.port)).replace(/\/$/, "");
-  const probe = ownAddress({ url, certificate: place.tls?.certificate ?? null, signer, blobs: members.blobs });
+  const probe = ownAddress({ socket: place.urlAt(port.at.port), tls: place.tls, signer, blobs: members.blobs });
   const measures = openMeasures(projection, { config, traffic: () => role.traffic });
   const role = startOrchestrator({
     ...{ runId, config, stages, layersOfStages },

@@ -23,16 +23,17 @@ export interface UploadProbeOptions {
 }
 
 interface OwnAddress {
-  readonly url: string; // http://host:port, as in the join line
-  readonly certificate: string | null; // that this orchestrator serves
+  readonly socket: string; // ws://host:port, as nodes dial it
+  readonly tls: { readonly certificate: string } | null; // that this orchestrator serves
   readonly signer: Signer;
   readonly blobs: HubBlobs;
 }
 
 const attempts = 2;
 
-export function ownAddress({ url, certificate, signer, blobs }: OwnAddress): UploadProbeOptions {
-  const client = certificate === null ? null : Deno.createHttpClient({ caCerts: [certificate] });
+export function ownAddress({ socket, tls, signer, blobs }: OwnAddress): UploadProbeOptions {
+  const url = socket.replace(/^ws/, "http").replace(/\/$/, "");
+  const client = tls === null ? null : Deno.createHttpClient({ caCerts: [tls.certificate] });
   const by = { timers: systemTimers, random: systemRandom };
   const remote = remoteStore({
     ...{ url, attempts, blobBytes: uploadChunkBytes, ...by },
