@@ -74,8 +74,8 @@ conformance: setup ## one suite per interface, run for each implementation
 seeds: setup ## 64 seeded simulations of 256 miners
 	$(call suite,sim,--parallel)
 
-sim: setup ## thousands of seeded simulations, all attacks, the quick suites whole: SEEDS=n MINERS=n MINUTES=n; SEED=n replays one
-	@export SEEDS=$${SEEDS:-10000} MINERS=$${MINERS:-24}; $(subst @mkdir,mkdir,$(call suite,sim,--parallel))
+sim: setup ## thousands of seeded simulations, all attacks, the quick suites whole: SEEDS=n MINERS=n MINUTES=n CALM=n; SEED=n replays one
+	@export SEEDS=$${SEEDS:-10000} MINERS=$${MINERS:-24} CALM=$${CALM:-200}; $(subst @mkdir,mkdir,$(call suite,sim,--parallel))
 	@[ -n "$$SEED" ] || { export SEEDS=$${SEEDS:-10000}; $(subst @mkdir,mkdir,$(call suite,attack,--parallel)); }
 	@[ -n "$$SEED" ] || { export SEEDS=$${SEEDS:-10000}; $(subst @mkdir,mkdir,$(call suite,unit,--parallel)); }
 	@[ -n "$$SEED" ] || { export SEEDS=$${SEEDS:-10000}; $(subst @mkdir,mkdir,$(call suite,scenarios,--parallel)); }

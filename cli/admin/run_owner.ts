@@ -10,6 +10,7 @@ import { type Fault, fault, type Parsed, parsed, refused } from "../../core/faul
 import type { NodeId } from "../../core/ids.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import type { RunConfig } from "../../core/config/config.ts";
+import { brokenRules } from "../../core/config/rules.ts";
 import type { RunningOrchestrator } from "../hub/running_orchestrator.ts";
 import { type OwnerDecisions, writeOwnerDecisions } from "./owner_file.ts";
 import type { OwnerRequest } from "./owner_request.ts";
@@ -133,6 +134,8 @@ export class RunOwner {
       return refused("wrongPhase", `Cannot set the learning rate as it must be another: it is ${from}`);
     }
     const changed = withChanges(config, [{ path: "train.learningRate", from, to: learningRate }]);
+    const broken = brokenRules(changed).find(({ fields }) => fields.includes("train.learningRate"));
+    if (broken !== undefined) return refused("badNumbers", `Cannot set the learning rate: ${broken.text}`);
     await saveSettings(changed);
     tell({ type: "ownerActed", action: "rate", learningRate });
     role().changeSettings(changesBetween(config, changed));

@@ -139,7 +139,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   },
   "train.learningRate": float(
     { min: 1e-7, max: 1, mayChange: true },
-    "Peak learning rate of AdamW; Muon's is 2.5 times as high.",
+    "Peak learning rate of AdamW, at most 0.01; Muon's is 2.5 times as high, at most 0.02.",
   ),
   "train.warmupSteps": int(
     { min: 0, max: 1e6, unit: "steps", mayChange: true },

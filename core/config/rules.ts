@@ -8,7 +8,9 @@ import type { RunConfig } from "./config.ts";
 import { boundariesProblem } from "../model/boundaries.ts";
 import { stageParameterLengths } from "../model/stages.ts";
 import { vectorBytes } from "../model/vector_bytes.ts";
+import { gradientTolerance } from "../score/gradient_verdict.ts";
 import { longestAdamStep } from "../train/adam_bound.ts";
+import { optimizerOf, optimizers } from "../train/optimizers.ts";
 import { neededFrameBytes, valueAt } from "./derive.ts";
 import { type KnobPath, showValue } from "./knob.ts";
 import { knobs } from "./knobs.ts";
@@ -85,11 +87,24 @@ const shapeRules: readonly Rule[] = [
     holds: ({ train }) => longestAdamStep(train) <= mostAdamStep,
   },
   {
+    fields: ["train.learningRate", "train.optimizer"],
+    text: rateProblem,
+    holds: (config) => config.train.learningRate <= optimizers[optimizerOf(config)].largestRate.rate,
+  },
+  {
     fields: ["swarm.replicas", "limits.minersPerStage"],
     text: "swarm.replicas must not be larger than limits.minersPerStage",
     holds: ({ swarm, limits }) => swarm.replicas <= limits.minersPerStage,
   },
 ];
+
+function rateProblem(config: RunConfig): string {
+  const optimizer = optimizerOf(config);
+  const { rate, beyond } = optimizers[optimizer].largestRate;
+  const percent = (share: number) => `${Number((100 * share).toPrecision(2))} %`;
+  return `train.learningRate must be at most ${rate} with ${optimizer}: at ${beyond.rate}, audits of honest gradients were ` +
+    `off by up to ${percent(beyond.error)}, which is too near the ${percent(gradientTolerance)} that proves a lie`;
+}
 
 /** These compute with the model's shape, so they wait until it holds. */
 const limitRules: readonly Rule[] = [

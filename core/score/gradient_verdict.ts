@@ -4,10 +4,11 @@
  * Owns the tolerance and the rule, the same for the hub, every validator and whoever verifies the log. Out of scope: what follows
  * from a verdict (verdict.ts), repeating a gradient.
  *
- * The wires that went into a gradient are given byte for byte, so only the arithmetic of two devices differs: by 1e-5 of the
- * square at most. One percent is a thousand times that, and a lie of one percent moves everybody's step by half as much. Rounding
- * is all that is left of a gradient whose parts cancel out, as neighbours could make a miner's; hence `least`, far below the
- * stage's usual square, counts as the larger of two smaller ones.
+ * The wires that went into a gradient are given byte for byte, so only two things differ: the arithmetic of two devices, by 1e-5
+ * of the square at most, and the rounding of opened parameters, by 7e-4 at the largest learning rates that a run may have
+ * (core/train/optimizer.ts). One percent is more than ten times that, and a lie of one percent moves everybody's step by half as
+ * much. Rounding is all that is left of a gradient whose parts cancel out, as neighbours could make a miner's; hence `least`, far
+ * below the stage's usual square, counts as the larger of two smaller ones.
  */
 
 import type { AuditedTask, GradientSquares, RefereedRepetition, Verdict } from "./verdict.ts";

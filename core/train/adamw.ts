@@ -14,4 +14,5 @@ export const adamw: Optimizer = {
     const longest = longestAdamStep(train); // the same for all values, so for their root mean square
     return { value: longest, rootMeanSquare: longest };
   },
+  largestRate: { rate: 0.01, error: 2.2e-4, beyond: { rate: 0.02, error: 1.5e-3 } },
 };

@@ -99,4 +99,5 @@ export const muon: Optimizer = {
       value: Math.max(ofAdam, rootMeanSquare * Math.sqrt(longestSide(config))),
     };
   },
+  largestRate: { rate: 0.02, error: 2.7e-4, beyond: { rate: 0.05, error: 8.1e-3 } },
 };

@@ -209,6 +209,15 @@ const brokenRules: readonly [overrides: Record<string, unknown>, text: string][]
   ],
   [{ "train.warmupSteps": 500 }, "Cannot use train.warmupSteps as"],
   [{ "train.beta1": 0.98 }, "Cannot use train.beta1 as train.beta2 must exceed the square of train.beta1"],
+  [
+    { "train.learningRate": 0.03 },
+    "Cannot use train.learningRate as train.learningRate must be at most 0.02 with muon: at 0.05, audits of honest " +
+    "gradients were off by up to 0.81 %, which is too near the 1 % that proves a lie",
+  ],
+  [
+    { "train.learningRate": 0.02, "train.optimizer": "adamw" },
+    "Cannot use train.learningRate as train.learningRate must be at most 0.01 with adamw",
+  ],
   [{ "train.beta2": 0.99999 }, "Cannot use train.beta2 as train.beta2 must exceed the square of train.beta1"],
   [
     { "swarm.replicas": 65 },

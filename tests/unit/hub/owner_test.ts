@@ -180,6 +180,7 @@ Deno.test("Owner: the learning rate changes by an event, kept for the next start
     const { run, said, changes, deeds, records, settle } = await ownerOf(folder);
     const { learningRate } = tinyConfig().train;
     assertMatch(await said({ action: "rate", learningRate }), /must be another/);
+    assertMatch(await said({ action: "rate", learningRate: 0.5 }), /Cannot set the learning rate: .* at most 0.01/);
     assertMatch(await said({ action: "rate", learningRate: learningRate / 2 }), /from the next step on/);
     assertEquals(changes, [{ path: "train.learningRate", from: learningRate, to: learningRate / 2 }]);
     run.onRecord({ type: "runContinued", pausedMs: 1 });
