@@ -16,7 +16,7 @@ import type { RunConfig } from "../../core/config/config.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import { gradientTolerance } from "../../core/score/gradient_verdict.ts";
 import { optimizerNames } from "../../core/train/optimizer_names.ts";
-import { optimizers } from "../../core/train/optimizers.ts";
+import { optimizerOf, optimizers } from "../../core/train/optimizers.ts";
 import { countingBatches, referenceHost } from "../support/swarm/local_swarm.ts";
 
 const runs = Deno.env.get("SEED") === undefined ? Number(Deno.env.get("CALM") ?? 4) : 0;
@@ -69,7 +69,7 @@ async function calmRun(run: number): Promise<void> {
   }).catch((error) => {
     if (!failed.signal.aborted) throw error;
   });
-  const what = `run ${run}, ${config.train.optimizer} at ${config.train.learningRate}`;
+  const what = `run ${run}, ${optimizerOf(config)} at ${config.train.learningRate}`;
   assertEquals(blamed, [], what);
   const gradients = verdicts.filter(({ gradient }) => gradient !== undefined);
   assert(gradients.length > 30, `${what}: ${gradients.length} gradients were repeated`);
