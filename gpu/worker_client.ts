@@ -47,16 +47,22 @@ export class ComputeError extends Error {
 /** The kind of error of all calls after the worker ended by itself. */
 const workerCrashed = "WorkerCrashed";
 
-const lossKinds = [DeviceLostError.name, ThreadError.name, workerCrashed];
+/** The kind of error of a call that its owner has waited for long enough. */
+export const deviceSilent = "DeviceSilent";
+
+const lossKinds = [DeviceLostError.name, ThreadError.name, workerCrashed, deviceSilent];
 
 /**
- * The device was lost, or a thread of it or its worker ended by itself: everything on it is gone and nothing else is wrong, so the
+ * The device was lost or does not answer, or a thread of it or its worker ended by itself: everything on it is gone and nothing else is wrong, so the
  * same work may succeed on a new one.
  */
 export function isDeviceLoss(error: unknown): error is Error {
   if (error instanceof DeviceLostError || error instanceof ThreadError) return true;
   return error instanceof ComputeError && lossKinds.includes(error.kind);
 }
+
+export const isDeviceSilence = (error: unknown): boolean =>
+  error instanceof ComputeError && error.kind === deviceSilent;
 
 /** A stage that the device cannot hold, met in the worker or in this thread. */
 export function isTooLarge(error: unknown): error is Error {

@@ -1,5 +1,6 @@
 /** `iota doctor`: checks this machine and the services it will work with. The work is in cli/doctor. */
 
+import { sizeNames } from "../../core/config/size.ts";
 import type { Command } from "../command.ts";
 import { chainOptions } from "../duty/chain_options.ts";
 import { deviceOption, tlsAuthorityOption } from "../options/node_options.ts";
@@ -39,6 +40,13 @@ export const command: Command = {
       max: 600,
       default: 5,
       doc: "how long each check may take; those that compile kernels or wait for others get a few more",
+    },
+    {
+      name: "size",
+      kind: "choice",
+      placeholder: "NAME",
+      choices: sizeNames,
+      doc: "also check that the device computes rightly at the shapes of this model",
     },
     {
       name: "skip",

@@ -75,10 +75,10 @@ export class DeviceChecks {
     return good(`${flops(flopsPerSecond)} in matrix products of ${width} x ${width}, float32`, { ...speed });
   }
 
-  async numbers(): Promise<Verdict> {
+  async numbers(size: SizeName | null): Promise<Verdict> {
     const opened = await this.#opened;
     if (opened instanceof ComputeError) return skipped("there is no adapter");
-    return await checkNumbers(opened.worker);
+    return await checkNumbers(opened.worker, size);
   }
 
   /** Closes the worker, so that the process can exit. Does not wait for one that never opened. */

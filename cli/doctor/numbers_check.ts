@@ -8,8 +8,10 @@ import { resolveConfig } from "../../core/config/parse.ts";
 import type { SizeName } from "../../core/config/size.ts";
 import { type StageSpec, stageSpecs } from "../../core/model/spec.ts";
 import { splitLayers } from "../../core/model/stages.ts";
-import type { Departure, OperationCheck } from "../../gpu/trace/operation_check.ts";
+import { checkedStage } from "../../gpu/trace/checked_stage.ts";
+import type { OperationCheck } from "../../gpu/trace/operation_check.ts";
 import type { ComputeWorker } from "../../gpu/worker_client.ts";
+import { departureText, useProcessor } from "../roles/device_check.ts";
 import { decimal } from "../screen/format.ts";
 import { good, skipped, type Verdict, wrong } from "./verdict.ts";
 
@@ -23,13 +25,28 @@ export function checkedStages(size: SizeName = "toy", codec: Codec = "q5block"):
   return stageSpecs(resolved.config, splitLayers(resolved.config));
 }
 
-export async function checkNumbers(worker: ComputeWorker): Promise<Verdict> {
+/** With `size`, also at the shapes of its first, second and last stage, as when a miner takes one of them. */
+export async function checkNumbers(worker: ComputeWorker, size: SizeName | null): Promise<Verdict> {
+  const isProcessor = worker.adapter.device === "cpu";
   const found = await worker.checkOperations(checkedStages());
   if (found === null) return skipped("the reference has no operations to compare");
-  return judgeNumbers(found, { isProcessor: worker.adapter.device === "cpu" });
+  const verdict = judgeNumbers(found, { isProcessor });
+  if (size === null || isProcessor || verdict.level !== "good") return verdict;
+  const own = await worker.checkOperations(stagesOf(size));
+  return own === null ? verdict : judgeNumbers({ ...own, processorHash: knownProcessorHash }, { isProcessor, size });
 }
 
-export function judgeNumbers(found: OperationCheck, { isProcessor }: { isProcessor: boolean }): Verdict {
+function stagesOf(size: SizeName): StageSpec[] {
+  const resolved = resolveConfig({ size });
+  if (!resolved.ok) throw new Error(`size ${size} must be valid by itself`);
+  const stages = stageSpecs(resolved.config, splitLayers(resolved.config));
+  return stages.filter(({ index }) => index < 2 || index === stages.length - 1).map(checkedStage); // bodies are alike
+}
+
+export function judgeNumbers(
+  found: OperationCheck,
+  { isProcessor, size = null }: { isProcessor: boolean; size?: SizeName | null },
+): Verdict {
   const { outputs, processorHash, worst, agrees } = found;
   const facts = { outputs, processorHash, agrees, ...isProcessor ? {} : { worst } };
   if (processorHash !== knownProcessorHash) {
@@ -42,16 +59,11 @@ export function judgeNumbers(found: OperationCheck, { isProcessor }: { isProcess
   if (!agrees) {
     return wrong(
       `the device computes something else than the processor: ${departureText(worst)}; audits would find it wrong`,
-      "Update the GPU's driver, or compute on the processor: --device cpu",
+      useProcessor,
       facts,
     );
   }
-  const text = `all ${outputs} results of a task in each kind of stage `;
+  const text = `all ${outputs} results of a task in each kind of stage ${size === null ? "" : `of ${size} `}`;
   if (isProcessor) return good(`${text}are the known bits`, facts);
   return good(`${text}agree with the processor's, off by ${decimal(worst.difference)} at most`, facts);
-}
-
-function departureText({ stage, operation, memory, difference, firstRow, lastRow }: Departure): string {
-  const off = Number.isFinite(difference) ? `is off by ${decimal(difference)}` : "is not a number";
-  return `${operation} of stage ${stage} (${memory}) ${off}, most in rows ${firstRow} to ${lastRow}`;
 }

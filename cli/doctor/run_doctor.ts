@@ -5,6 +5,7 @@
  * network checks' answers. Exit code 1 if anything is wrong.
  */
 
+import { sizeNames } from "../../core/config/size.ts";
 import { openProgress } from "../output/progress.ts";
 import { withDeadline } from "../../chain/subtensor/connection/timers.ts";
 import { systemTimers } from "../../net/timers.ts";
@@ -62,10 +63,12 @@ const names = ["program", "config", "adapter", "size", "speed", "numbers", "memo
 const remoteNames = ["orchestrator", "chain", "clock"];
 
 const compilingMs = 5000; // all kernels of a stage, by a software driver
+const comparingMs = 120_000; // three stages of a large size on one thread of the processor
 
 function checksOf({ context, chain, file }: Subjects, device: DeviceChecks): Check[] {
   const { options, environment } = context;
   const deadlineMs = 1000 * (options.number("timeout") ?? 5);
+  const size = sizeNames.find((name) => name === options.text("size")) ?? null;
   const isWalletNamed = options.given("wallet") || options.given("hotkey");
   const wallet = once(() => probeWallet(context, { isNamed: isWalletNamed }));
   const hub = once(() =>
@@ -95,7 +98,10 @@ function checksOf({ context, chain, file }: Subjects, device: DeviceChecks): Che
     check("adapter", () => device.adapter(), late),
     check("size", () => device.size(), late),
     check("speed", () => device.speed(), late),
-    { ...check("numbers", () => device.numbers(), late), deadlineMs: deadlineMs + compilingMs }, // after speed, on one thread
+    { // after speed, on one thread
+      ...check("numbers", () => device.numbers(size), late),
+      deadlineMs: deadlineMs + (size === null ? compilingMs : comparingMs),
+    },
     check("memory", checkMemory),
     check("disk", () => checkDisk(context.dataFolder())),
     check("open files", checkOpenFiles),

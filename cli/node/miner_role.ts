@@ -7,7 +7,7 @@ import { type MinerState, openMiner } from "../../core/miner/state.ts";
 import type { Machine } from "../../core/protocol/machine.ts";
 import type { BlobAccess } from "../roles/blob_access.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
-import { LostDeviceError } from "../roles/lasting_device.ts";
+import { UnusableDeviceError } from "../roles/device_check.ts";
 import { StageLostError } from "../roles/lasting_stage.ts";
 import type { OwnStateStore } from "./own_state.ts";
 import type { PeerServer } from "./peer_server.ts";
@@ -36,10 +36,10 @@ export const stageLostReason = "its device was lost, and its stage with it";
 
 /**
  * Tasks and steps use only the device: a failure there that is not a stranger's fault will recur. So will that of a device that
- * was given up.
+ * was given up or computes wrongly.
  */
 function isDeviceFailure(work: MinerWork, error: unknown): boolean {
-  if (error instanceof LostDeviceError) return true;
+  if (error instanceof UnusableDeviceError) return true;
   const usesOnlyDevice = work.type === "runTask" || work.type === "sealGradients" || work.type === "applyStep" ||
     work.type === "zeroGradients" || work.type === "copyState";
   return usesOnlyDevice && !(error instanceof WorkRefused);

@@ -5,7 +5,7 @@ import type { MinerScore } from "../../core/score/work_score.ts";
 import type { ValidatorEffect, ValidatorEvent, ValidatorRecord, ValidatorResult } from "../../core/validator/event.ts";
 import { openValidator, validator, type ValidatorState } from "../../core/validator/machine.ts";
 import { isTooLarge } from "../../gpu/worker_client.ts";
-import { LostDeviceError } from "../roles/lasting_device.ts";
+import { UnusableDeviceError } from "../roles/device_check.ts";
 import type { BlobAccess } from "../roles/blob_access.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
 import type { RunningNode } from "./miner_role.ts";
@@ -36,7 +36,7 @@ export function startValidator(options: ValidatorRoleOptions): RunningNode {
     state,
     work: (effect) => host.perform(effect),
     failureOf: (_, error) => {
-      if (error instanceof LostDeviceError) return error;
+      if (error instanceof UnusableDeviceError) return error;
       return isTooLarge(error) ? tooLargeError(error.message) : faultOf(error);
     },
     report(effect) {

@@ -2,20 +2,22 @@
  * A device that is opened again when it is lost, so that its stages go on (lasting_stage.ts).
  *
  * Owns the compute worker, the pause before the next one, and giving up: a device that is lost three times without finishing a
- * task in between will not carry this run. A driver that was just reset may offer no adapter for a moment, so a failed opening
- * counts as a loss. Out of scope: which device (open_device.ts), what is on it.
+ * task in between will not carry this run, nor will one that stops answering twice. A driver that was just reset may offer no
+ * adapter for a moment, so a failed opening counts as a loss. A device that computes wrongly at a stage's shapes gets no stage
+ * (device_check.ts). Out of scope: which device (open_device.ts), what is on it.
  */
 
 import type { StageSpec } from "../../core/model/spec.ts";
 import type { AdapterDescription, StageOptions } from "../../gpu/compute.ts";
-import { type ComputeWorker, isDeviceLoss } from "../../gpu/worker_client.ts";
+import { type ComputeWorker, isDeviceLoss, isDeviceSilence } from "../../gpu/worker_client.ts";
 import type { Timers } from "../../net/timers.ts";
-import { UserError } from "../output/errors.ts";
+import { CallWatch } from "./call_watch.ts";
 import type { ComputeHost, HostedStage } from "./compute_host.ts";
+import { DeviceCheck, UnusableDeviceError } from "./device_check.ts";
 import { type DeviceSupply, type KeptLimits, LastingStage, usualLimits } from "./lasting_stage.ts";
 
-/** A device was lost too often. Ends the node. */
-export class LostDeviceError extends UserError {
+/** A device was lost too often. */
+export class LostDeviceError extends UnusableDeviceError {
   override name = "LostDeviceError";
 }
 
@@ -27,7 +29,7 @@ export interface DeviceLoss {
 export interface LastingDeviceOptions {
   /** Opens the same device again. */
   readonly reopen: () => Promise<ComputeWorker>;
-  readonly timers: Pick<Timers, "after">;
+  readonly timers: Pick<Timers, "after" | "steadyMs">;
   readonly onLoss: (loss: DeviceLoss) => void;
   /** A stage is back in the state it had; `calls`: tasks, steps and loads that were repeated. */
   readonly onRebuilt: (stage: { spec: StageSpec; calls: number }) => void;
@@ -35,18 +37,22 @@ export interface LastingDeviceOptions {
 }
 
 const mostLosses = 3;
+const mostSilences = 2; // each costs a deadline
 const pauseMs = [0, 2_000] as const; // before the next device; a driver is back from a reset within two seconds
 
 export class LastingDevice implements ComputeHost, DeviceSupply {
   readonly kept: KeptLimits;
   readonly #options: LastingDeviceOptions;
+  readonly #watch: CallWatch;
+  readonly #check = new DeviceCheck();
   #worker: ComputeWorker;
   #losses = 0; // since the last finished task
   #total = 0;
   #opening: Promise<ComputeWorker> | null = null;
 
   constructor(worker: ComputeWorker, options: LastingDeviceOptions) {
-    this.#worker = worker;
+    this.#watch = new CallWatch(options.timers);
+    this.#worker = this.#watch.watched(worker);
     this.#options = options;
     this.kept = options.kept ?? usualLimits;
   }
@@ -64,6 +70,7 @@ export class LastingDevice implements ComputeHost, DeviceSupply {
     for (;;) {
       const worker = this.#worker;
       try {
+        await this.#check.pass(worker, spec);
         const stage = await worker.openStage(spec, options);
         return new LastingStage(this, { worker, stage }, { spec, options });
       } catch (error) {
@@ -95,12 +102,12 @@ export class LastingDevice implements ComputeHost, DeviceSupply {
     for (let loss = firstLoss;;) {
       this.#losses += 1;
       this.#total += 1;
-      if (this.#losses >= mostLosses) throw this.#givenUp(loss);
+      if (this.#losses >= (isDeviceSilence(loss) ? mostSilences : mostLosses)) throw this.#givenUp(loss);
       this.#options.onLoss({ reason: loss.message, losses: this.#losses });
       this.#worker.close();
       await this.#pause(pauseMs[this.#losses - 1] ?? 0);
       try {
-        return this.#worker = await this.#options.reopen();
+        return this.#worker = await this.#watch.open(this.#options.reopen);
       } catch (error) {
         loss = error instanceof Error ? error : new Error(String(error));
       }
@@ -114,8 +121,8 @@ export class LastingDevice implements ComputeHost, DeviceSupply {
   #givenUp({ message }: Error): LostDeviceError {
     const { name, device } = this.adapter;
     return new LostDeviceError(
-      `Cannot go on computing on ${name} as it must finish a task between two losses: ` +
-        `it was lost ${this.#losses} times without one. The last time: ${message}`,
+      `${name} cannot carry this run: it was lost ${this.#losses} times without finishing a task in between. ` +
+        `The last time: ${message}`,
       { next: device === "webgpu" ? afterGpu : afterProcessor },
     );
   }

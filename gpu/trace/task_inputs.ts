@@ -12,7 +12,8 @@ import type { StageInput } from "../compute.ts";
 
 const wireScale = 1;
 const gradientScale = 1e-2;
-const parameterScale = 0.1;
+const parameterScale = 0.1; // at this width; wider products add up more values, and must not saturate what follows
+const scaledWidth = 32;
 const gainScale = 0.3; // about 1
 
 export interface TaskWork {
@@ -42,10 +43,11 @@ export function taskWork(spec: StageSpec, index = 0): TaskWork {
 /** No tensor is zero or one throughout, as at the start of training, where a wrong operation could go unseen. */
 export function taskParameters(spec: StageSpec): Float32Array {
   const table = parameterTable(spec);
+  const matrixScale = parameterScale * Math.min(1, Math.sqrt(scaledWidth / spec.model.width));
   const parameters = new Float32Array(table.length);
   for (const { name, shape, offset, size } of table.tensors) {
     const isGain = shape.length === 1;
-    const values = randomValues(size, { label: name, index: 0, scale: isGain ? gainScale : parameterScale });
+    const values = randomValues(size, { label: name, index: 0, scale: isGain ? gainScale : matrixScale });
     for (let i = 0; i < size; i++) parameters[offset + i] = (isGain ? 1 : 0) + values[i]!;
   }
   return parameters;

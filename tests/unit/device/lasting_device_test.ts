@@ -3,6 +3,7 @@
 import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { present } from "../../../core/assert.ts";
 import { LastingDevice, type LastingDeviceOptions, LostDeviceError } from "../../../cli/roles/lasting_device.ts";
+import { UnusableDeviceError } from "../../../cli/roles/device_check.ts";
 import { StageLostError } from "../../../cli/roles/lasting_stage.ts";
 import type { HostedStage } from "../../../cli/roles/compute_host.ts";
 import type { StageCompute } from "../../../gpu/compute.ts";
@@ -48,6 +49,12 @@ interface Lasting {
   readonly rebuilt: number[]; // calls repeated
 }
 
+/** A pause is over at once; nothing is late. */
+const withoutDeadlines: LastingDeviceOptions["timers"] = {
+  after: (ms, callback) => (ms < 10_000 && queueMicrotask(callback), () => {}),
+  steadyMs: () => 0,
+};
+
 /** The first worker is one of these, and each later one the next; then there is none. */
 function lastingDevice(
   workers: readonly (ComputeWorker | Error)[],
@@ -61,7 +68,7 @@ function lastingDevice(
       const worker = later.shift() ?? new Error("Cannot open a GPU as this machine must have one");
       return worker instanceof Error ? Promise.reject(worker) : Promise.resolve(worker);
     },
-    timers: { after: (_, callback) => (queueMicrotask(callback), () => {}) },
+    timers: withoutDeadlines,
     onLoss: (loss) => losses.push(loss.losses),
     onRebuilt: ({ calls }) => rebuilt.push(calls),
     ...options,
@@ -120,7 +127,7 @@ Deno.test("LastingDevice: three losses without a task in between end it, with nu
   const { device, losses } = lastingDevice([loses(), loses(), loses(), steadyWorker()]);
   const stage = await device.openStage(spec);
   const error = await assertRejects(() => twoSteps(stage), LostDeviceError);
-  assertMatch(error.message, /losing reference.*lost 3 times without one.*unplugged/);
+  assertMatch(error.message, /losing reference.*lost 3 times without finishing.*unplugged/);
   assertStringIncludes(error.next ?? "", "--device cpu");
   assertEquals(losses, [1, 2]);
 });
@@ -187,5 +194,101 @@ Deno.test("LastingStage: errors that are no loss pass, and so does everything af
   await assertRejects(() => stage.forward({ type: "tokens", tokens: new Uint32Array(3) }), Error, "3");
   stage.close();
   await assertRejects(() => stage.evaluate({ type: "tokens", tokens: new Uint32Array(3) }, new Uint32Array(3)));
+  assertEquals(losses, []);
+});
+
+/** Its calls of this method get no answer. */
+function silentWorker(method: "forward" | "openStage"): ComputeWorker {
+  const worker = steadyWorker();
+  const never = () => new Promise<never>(() => {});
+  if (method === "openStage") return { ...worker, openStage: never };
+  const openStage: ComputeWorker["openStage"] = async (...given) => {
+    const stage = await worker.openStage(...given);
+    return new Proxy(stage, { get: (target, name) => name === "forward" ? never : Reflect.get(target, name, target) });
+  };
+  return { ...worker, openStage };
+}
+
+/** Lets everything happen that waits for no timer, then moves time past the first call's deadline. */
+async function passDeadline(timers: ManualTimers): Promise<void> {
+  for (let i = 0; i < 50; i++) await Promise.resolve();
+  timers.advance(600_000);
+  for (let i = 0; i < 50; i++) await Promise.resolve();
+}
+
+Deno.test("LastingDevice: a device that does not answer is opened again once, and its stage goes on", async () => {
+  for (const method of ["openStage", "forward"] as const) {
+    const timers = new ManualTimers();
+    const { device, losses } = lastingDevice([silentWorker(method), steadyWorker()], { timers });
+    const stage = device.openStage(spec).then((stage) => {
+      stage.begin?.(() => Promise.resolve());
+      return stage.forward(microbatchOf(0).input);
+    });
+    await passDeadline(timers);
+    assertEquals((await stage).length > 0, true);
+    assertEquals(losses, [1]);
+  }
+});
+
+Deno.test("LastingDevice: a device that does not answer on its second opening either ends the node with a sentence", async () => {
+  const timers = new ManualTimers();
+  const { device, losses } = lastingDevice([silentWorker("forward"), silentWorker("forward"), steadyWorker()], {
+    timers,
+  });
+  const stage = await device.openStage(spec);
+  stage.begin?.(() => Promise.resolve());
+  const ended = assertRejects(() => stage.forward(microbatchOf(0).input), LostDeviceError);
+  await passDeadline(timers);
+  await passDeadline(timers);
+  const { message, next } = await ended;
+  assertMatch(message, /losing reference cannot carry this run: .* has not answered for 10 m 00 s \(forward\)/);
+  assertStringIncludes(next ?? "", "--device cpu");
+  assertEquals(losses, [1]);
+});
+
+Deno.test("LastingDevice: a late answer is measured against the slowest call of its kind", async () => {
+  const timers = new ManualTimers();
+  const { device, losses } = lastingDevice([steadyWorker()], { timers });
+  const stage = await device.openStage(spec);
+  await stage.forward(microbatchOf(0).input);
+  timers.advance(1_000_000); // between calls nothing is awaited
+  await stage.forward(microbatchOf(1).input);
+  assertEquals(losses, []);
+});
+
+/** Computes wrongly from this width on, as a kernel for large shapes may. */
+function wrongWorker(fromWidth: number, checks: number[]): ComputeWorker {
+  const worker = steadyWorker();
+  return {
+    ...worker,
+    checkOperations: (specs) => {
+      const { model: { width }, index } = specs[0]!;
+      checks.push(width);
+      const rows = { firstRow: 0, lastRow: 63, rowsHash: "", processorRowsHash: "" };
+      const worst = {
+        stage: index,
+        operation: "gemm",
+        memory: "layer 0 qkv",
+        difference: 0.4,
+        tolerance: 1e-3,
+        ...rows,
+      };
+      return Promise.resolve({ outputs: 1, processorHash: "", worst, agrees: width < fromWidth });
+    },
+  };
+}
+
+Deno.test("LastingDevice: a device that is wrong at a stage's shapes gets no stage; equal shapes are checked once", async () => {
+  const checks: number[] = [];
+  const { device, losses } = lastingDevice([wrongWorker(128, checks)]);
+  for (const stage of [spec, { ...spec, firstLayer: 5 }]) (await device.openStage(stage)).close();
+  assertEquals(checks, [64]);
+  const wide = { ...spec, model: { ...spec.model, width: 128 } };
+  const error = await assertRejects(() => device.openStage(wide), UnusableDeviceError);
+  assertMatch(
+    error.message,
+    /losing reference computes stage 0 wrongly: gemm of stage 0 \(layer 0 qkv\) is off by 0.4/,
+  );
+  assertStringIncludes(error.next ?? "", "--device cpu");
   assertEquals(losses, []);
 });

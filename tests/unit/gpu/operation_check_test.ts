@@ -2,11 +2,15 @@
 
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import { checkedStages, judgeNumbers, knownProcessorHash } from "../../../cli/doctor/numbers_check.ts";
-import type { StageSpec } from "../../../core/model/spec.ts";
+import { resolveConfig } from "../../../core/config/parse.ts";
+import { sizeNames } from "../../../core/config/size.ts";
+import { splitLayers } from "../../../core/model/stages.ts";
+import { parameterTable, type StageSpec, stageSpecs } from "../../../core/model/spec.ts";
 import { CpuStageDevice } from "../../../gpu/cpu/cpu_stage.ts";
 import { CpuMemory } from "../../../gpu/cpu/memory.ts";
 import type { Dispatch, StageOps } from "../../../gpu/stage_ops.ts";
 import { checkOperations, valueTolerance } from "../../../gpu/trace/operation_check.ts";
+import { checkedStage } from "../../../gpu/trace/checked_stage.ts";
 import { outputs } from "../../../gpu/trace/outputs.ts";
 import { tracedTask } from "../../../gpu/trace/traced_task.ts";
 import { openComputeWorker } from "../../../gpu/worker_client.ts";
@@ -94,6 +98,26 @@ Deno.test("Operation check: the last bits may differ, a fifth of a percent may n
   const near = await checkOperations(checkedStages(), { device: scaled(1 + 1e-6), processor });
   const far = await checkOperations(checkedStages(), { device: scaled(1 + 2e-3), processor });
   assertEquals([near.agrees, far.agrees], [true, false]);
+});
+
+Deno.test("Checked stage: a small one is checked whole but for equal layers, a large one at its own widths in seconds", () => {
+  for (const size of sizeNames) {
+    const resolved = resolveConfig({ size });
+    assert(resolved.ok);
+    const { config } = resolved;
+    for (const spec of stageSpecs(config, splitLayers(config))) {
+      const checked = checkedStage(spec);
+      const { width, ffnWidth, heads, kvHeads } = spec.model;
+      assertEquals({ ...checked.model, width, ffnWidth, heads, kvHeads }, checked.model);
+      assertEquals([checked.wireIn, checked.wireOut, checked.layerCount], [spec.wireIn, spec.wireOut, 1]);
+      const floats = parameterTable(checked).length;
+      const tokens = checked.sequences * checked.model.contextLength;
+      assert(floats < 2 ** 29 && tokens >= 64 || size === "toy", `${size}: ${floats} values, ${tokens} tokens`);
+      assert(tokens === 64 || 6 * floats * tokens <= 2e10, `${size}: ${tokens} tokens`);
+      if (size !== "tiny") continue;
+      assertEquals([checked.sequences, checked.model], [spec.sequences, spec.model]);
+    }
+  }
 });
 
 gpuTest("Operation check: a software driver agrees with the processor in every operation", async () => {
