@@ -48,6 +48,25 @@ Deno.test("Loading: a miner that gets no further is given up, and may join again
   assertEquals(hub.count("nodeReady"), 1);
 });
 
+Deno.test("Loading: one whose device never answers loses its place to another the second time, heartbeats or not", () => {
+  const limits = { mergePhaseMs, leaseMs: 3_600_000 }; // nobody else is late
+  const hub = new ScriptedOrchestrator({ swarm: { replicas: 2, validators: 0 }, limits });
+  const others = Array.from({ length: 5 }, (_, i) => hub.ready(`miner-${i}`));
+  const assigned = () => hub.inbox(silent).filter(({ type }) => type === "assign").length;
+  const silent = hub.join("silent");
+  hub.wait(patienceMs);
+  assertEquals([assigned(), lost(hub, silent)], [1, true]);
+  hub.inbox(silent).length = 0;
+  hub.join("silent");
+  hub.wait(patienceMs);
+  assertEquals([assigned(), lost(hub, silent)], [1, true], "a slow link gets another chance");
+  hub.inbox(silent).length = 0;
+  hub.join("silent");
+  hub.wait(10 * patienceMs);
+  assertEquals(assigned(), 0, "its stage has another replica");
+  assertEquals(others.filter((node) => lost(hub, node)), []);
+});
+
 Deno.test("Loading: neither repeating nor going back nor another assignment's progress buys time", () => {
   const { hub, node, assignment, say } = newcomer();
   say("fetching", 50);

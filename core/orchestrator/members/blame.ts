@@ -104,6 +104,16 @@ export function noteWithheld(
   sendToRest(state, node);
 }
 
+const tasksOfLoad = mostWithheld.tasks / 2; // a load without progress weighs as much: the second in a row costs the place
+
+/**
+ * The member answered heartbeats but got no further with its stage, so it delivers nothing. It may join again at once, as a link may
+ * have been slow; the next time its place goes to others, instead of being kept for it in every round.
+ */
+export function noteStuckLoad(state: OrchestratorState, node: NodeId): void {
+  for (let i = 0; i < tasksOfLoad; i++) noteWithheld(state, { node, duty: "tasks" });
+}
+
 /** Parameters that are not shown hide whatever was done with them: twice in a few rounds costs the place, and for longer. */
 const hidden = { lapses: 2, rests: 2 };
 const usual = { lapses: 1, rests: 1 };
