@@ -24,6 +24,7 @@ import type { LinkMeter } from "../screen/node/link_meter.ts";
 import { hotkeyFolders, openHotkey } from "../options/wallet_options.ts";
 import { type BlobAccess, blobAccess } from "../roles/blob_access.ts";
 import { remoteStore } from "../roles/stores.ts";
+import { ownConnections, SessionFetch } from "../../net/blobs/session_fetch.ts";
 import { LastingDevice } from "../roles/lasting_device.ts";
 import { deviceSentence, deviceText, openDevice, sameDevice } from "../roles/open_device.ts";
 import { readTuning } from "../roles/tuning_file.ts";
@@ -72,6 +73,8 @@ export async function openNode(
     timers: systemTimers,
     random: systemRandom,
   };
+  const toOwnHub = new SessionFetch(trust.connections);
+  const toPeers = new SessionFetch(() => ownConnections());
   const tracer = openTracer();
   const link: NodeLink = {
     traces: tracer === null ? undefined : new TaskTraces({ tracer, node: signer.address }),
@@ -93,6 +96,8 @@ export async function openNode(
     onWaiting: (waiting) => sayWaiting(output, place.socket, waiting),
     onConnected: (ticket) => {
       place.connected();
+      toOwnHub.begin(); // a link that broke by a change of address leaves dead connections
+      toPeers.begin();
       authorize = createAuthorize({ ...by, receiver: ticket.hub, ticket });
       pin.met(ticket).then((warning) => warning === null ? undefined : output.log.warn(warning)).catch((error) =>
         output.log.warn(`Cannot remember this orchestrator: ${error.message}`)
@@ -102,7 +107,7 @@ export async function openNode(
   const toHub: Authorize = (request, by) => present(authorize, "blobs are requested after the hello")(request, by);
   const hubStore = {
     ...storeOptions,
-    ...trust.http,
+    fetch: toOwnHub.fetch,
     authorize: toHub,
     get url() {
       return place.http; // the orchestrator's address by then
@@ -112,6 +117,7 @@ export async function openNode(
     open: ({ node, url, pass }) =>
       remoteStore({
         ...storeOptions,
+        fetch: toPeers.fetch,
         authorize: showPass(createAuthorize({ ...by, receiver: node }), pass),
         url,
         attempts: peerAttempts,
