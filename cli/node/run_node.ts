@@ -4,11 +4,8 @@
  */
 
 import { type HotkeyPair, verifySignature } from "../../chain/wallet/hotkey.ts";
-import { present } from "../../core/assert.ts";
 import type { Role } from "../../core/protocol/message.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
-import { showPass } from "../../net/auth/peer_pass.ts";
-import { type Authorize, createAuthorize } from "../../net/auth/request_auth.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { CommandContext, OptionValues } from "../command.ts";
 import { givenChain, type NamedChain } from "../duty/chain_options.ts";
@@ -22,13 +19,12 @@ import { duration, plural } from "../screen/format.ts";
 import type { ShellEvent } from "../screen/node/node_event.ts";
 import type { LinkMeter } from "../screen/node/link_meter.ts";
 import { hotkeyFolders, openHotkey } from "../options/wallet_options.ts";
-import { type BlobAccess, blobAccess } from "../roles/blob_access.ts";
-import { remoteStore } from "../roles/stores.ts";
-import { ownConnections, SessionFetch } from "../../net/blobs/session_fetch.ts";
+import type { BlobAccess } from "../roles/blob_access.ts";
 import { LastingDevice } from "../roles/lasting_device.ts";
 import { deviceSentence, deviceText, openDevice, sameDevice } from "../roles/open_device.ts";
 import { readTuning } from "../roles/tuning_file.ts";
 import { HubPin } from "./hub_pin.ts";
+import { openNodeBlobs } from "./node_blobs.ts";
 import type { Waiting } from "./hub_wait.ts";
 import { hubTrust } from "./hub_trust.ts";
 import { type NodeWallet, withWallet } from "./link_errors.ts";
@@ -36,9 +32,6 @@ import type { RunningRole } from "./miner_role.ts";
 import type { NodeLink } from "./node_role.ts";
 import { TaskTraces } from "../telemetry/task_traces.ts";
 import { openTracer } from "../telemetry/tracing.ts";
-
-/** For a request to another miner, because the orchestrator has the same bytes. */
-const peerAttempts = 2;
 
 export interface OpenNode {
   readonly signer: HotkeyPair;
@@ -65,16 +58,8 @@ export async function openNode(
   const { place, chain, pin: named } = await findRun(context, { signer, role, dial: trust.dial, giveUpAfterMs });
   const pin = await HubPin.open({ folder: context.dataFolder(), socket: place.socket }, named);
   const device = await openLastingDevice(context, signer);
-  let authorize: Authorize | null = null; // until the hub's identity is known
   const by = { signer, timers: systemTimers, random: systemRandom };
-  const { blobBytes } = defaultNetLimits;
-  const storeOptions = {
-    blobBytes,
-    timers: systemTimers,
-    random: systemRandom,
-  };
-  const toOwnHub = new SessionFetch(trust.connections);
-  const toPeers = new SessionFetch(() => ownConnections());
+  const blobs = openNodeBlobs({ trust, place, by, onProblem: (text) => output.log.debug(text) });
   const tracer = openTracer();
   const link: NodeLink = {
     traces: tracer === null ? undefined : new TaskTraces({ tracer, node: signer.address }),
@@ -96,37 +81,13 @@ export async function openNode(
     onWaiting: (waiting) => sayWaiting(output, place.socket, waiting),
     onConnected: (ticket) => {
       place.connected();
-      toOwnHub.begin(); // a link that broke by a change of address leaves dead connections
-      toPeers.begin();
-      authorize = createAuthorize({ ...by, receiver: ticket.hub, ticket });
+      blobs.begin(ticket);
       pin.met(ticket).then((warning) => warning === null ? undefined : output.log.warn(warning)).catch((error) =>
         output.log.warn(`Cannot remember this orchestrator: ${error.message}`)
       );
     },
   };
-  const toHub: Authorize = (request, by) => present(authorize, "blobs are requested after the hello")(request, by);
-  const hubStore = {
-    ...storeOptions,
-    fetch: toOwnHub.fetch,
-    authorize: toHub,
-    get url() {
-      return place.http; // the orchestrator's address by then
-    },
-  };
-  const blobs = blobAccess(remoteStore(hubStore), {
-    open: ({ node, url, pass }) =>
-      remoteStore({
-        ...storeOptions,
-        fetch: toPeers.fetch,
-        authorize: showPass(createAuthorize({ ...by, receiver: node }), pass),
-        url,
-        attempts: peerAttempts,
-      }),
-    blobBytes,
-    timers: systemTimers,
-    onProblem: ({ source, code, detail }) => output.log.debug(`source ${source} of a blob failed (${code}): ${detail}`),
-  });
-  return { signer, device, link, blobs: metered(blobs, meter), chain };
+  return { signer, device, link, blobs: metered(blobs.access, meter), chain };
 }
 
 function sayWaiting(output: CommandContext["output"], url: string, { reason, waitedMs }: Waiting): void {

@@ -1,0 +1,70 @@
+/**
+ * The blobs that a node sends and fetches: the orchestrator's store, and other miners' for what they hold as well.
+ *
+ * Owns: authorization, which waits for the orchestrator's identity, and connections, which end with their session
+ * (net/blobs/session_fetch.ts). Out of scope: which source is asked first (blob_access.ts).
+ */
+
+import { present } from "../../core/assert.ts";
+import { showPass } from "../../net/auth/peer_pass.ts";
+import { type Authorize, createAuthorize } from "../../net/auth/request_auth.ts";
+import type { HeldTicket } from "../../net/auth/ticket.ts";
+import { ownConnections, SessionFetch } from "../../net/blobs/session_fetch.ts";
+import { defaultNetLimits } from "../../net/limits.ts";
+import { systemRandom, systemTimers } from "../../net/timers.ts";
+import { type BlobAccess, blobAccess } from "../roles/blob_access.ts";
+import { remoteStore } from "../roles/stores.ts";
+import type { HubTrust } from "./hub_trust.ts";
+
+/** For a request to another miner, because the orchestrator has the same bytes. */
+const peerAttempts = 2;
+
+export interface NodeBlobsOptions {
+  readonly trust: HubTrust;
+  readonly place: { readonly http: string }; // the orchestrator's address at the time
+  readonly by: Pick<Parameters<typeof createAuthorize>[0], "signer" | "timers" | "random">;
+  readonly onProblem: (text: string) => void;
+}
+
+export interface NodeBlobs {
+  readonly access: BlobAccess;
+  /** A session has begun: a link that broke by a change of address leaves dead connections. */
+  begin(ticket: HeldTicket): void;
+}
+
+export function openNodeBlobs({ trust, place, by, onProblem }: NodeBlobsOptions): NodeBlobs {
+  let authorize: Authorize | null = null;
+  const toHub = new SessionFetch(trust.connections);
+  const toPeers = new SessionFetch(() => ownConnections());
+  const { blobBytes } = defaultNetLimits;
+  const common = { blobBytes, timers: systemTimers, random: systemRandom };
+  const hubStore = {
+    ...common,
+    fetch: toHub.fetch,
+    authorize: ((...given) => present(authorize, "blobs are requested after the hello")(...given)) satisfies Authorize,
+    get url() {
+      return place.http;
+    },
+  };
+  const access = blobAccess(remoteStore(hubStore), {
+    open: ({ node, url, pass }) =>
+      remoteStore({
+        ...common,
+        fetch: toPeers.fetch,
+        authorize: showPass(createAuthorize({ ...by, receiver: node }), pass),
+        url,
+        attempts: peerAttempts,
+      }),
+    blobBytes,
+    timers: systemTimers,
+    onProblem: ({ source, code, detail }) => onProblem(`source ${source} of a blob failed (${code}): ${detail}`),
+  });
+  return {
+    access,
+    begin: (ticket) => {
+      toHub.begin();
+      toPeers.begin();
+      authorize = createAuthorize({ ...by, receiver: ticket.hub, ticket });
+    },
+  };
+}
