@@ -15,7 +15,7 @@ import { onAuditAlarm, onRequestFailed, settleRounds } from "./audit/auditing.ts
 import { offerTrials, onEndLaid } from "./audit/held_out/payload_trials.ts";
 import { onStateChecked, onStateShown } from "./audit/shown_states.ts";
 import { onRefereed, refereeNext } from "./audit/referee.ts";
-import { noteRefused, noteStuckLoad } from "./members/blame.ts";
+import { noteRefused } from "./members/blame.ts";
 import { leaseWork } from "./step/dispatch.ts";
 import { endWhenDone } from "./step/early_end.ts";
 import { onAnswer, onSignaturesChecked } from "./audit/signed_answers.ts";
@@ -26,7 +26,7 @@ import { assertInvariants } from "./invariants.ts";
 import { onOverdue } from "./step/overdue.ts";
 import { onAskToLeave } from "./members/departing.ts";
 import { activateCaughtUp, askToFollow, onReady } from "./members/catching_up.ts";
-import { isStuckLoading, onLoading } from "./members/loading.ts";
+import { onLoading, onLoadingAlarm } from "./members/loading.ts";
 import {
   onMergeApplied,
   onMergeFailed,
@@ -277,8 +277,7 @@ function onAlarm(state: OrchestratorState, { alarm, nowMs }: { alarm: Alarm; now
     case "audit":
       return onAuditAlarm(state, { id: alarm.request, nowMs });
     case "loading":
-      if (!isStuckLoading(state, { ...alarm, nowMs })) return [];
-      noteStuckLoad(state, alarm.node);
+      if (!onLoadingAlarm(state, { ...alarm, nowMs })) return [];
       return throwOut(state, { node: alarm.node, reason: "it made no progress in loading its stage", nowMs });
     default:
       return unreachable(alarm);

@@ -12,6 +12,7 @@ import type { NodeId } from "../../ids.ts";
 import { type Loading, loadingParts } from "../../protocol/message.ts";
 import { setAlarm } from "../alarms.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
+import { noteStuckLoad } from "./blame.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 
 const patience = 2; // times mergePhaseMs, without progress
@@ -37,8 +38,8 @@ export function onLoading(
   return [record({ type: "nodeLoading", node: member.node, stage, part, percent })];
 }
 
-/** Whether this assignment's alarm rings for a member without progress; one with progress gets a new alarm. */
-export function isStuckLoading(
+/** Whether this assignment's alarm rings for a member without progress, which has to go; one with progress gets a new alarm. */
+export function onLoadingAlarm(
   state: OrchestratorState,
   { node, assignment, nowMs }: { node: NodeId; assignment: number; nowMs: number },
 ): boolean {
@@ -46,7 +47,10 @@ export function isStuckLoading(
   if (member?.status !== "loading" || member.assignment !== assignment) return false;
   const path = present(state.catchingUp.get(node), "a loading member has a path");
   if (path.held !== null && !path.isAsked) return false; // it waits for the run
-  if (member.loadUntilMs <= nowMs) return true;
+  if (member.loadUntilMs <= nowMs) {
+    noteStuckLoad(state, node);
+    return true;
+  }
   setAlarm(state, { type: "loading", node, assignment, atMs: member.loadUntilMs });
   return false;
 }
