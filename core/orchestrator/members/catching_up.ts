@@ -106,7 +106,8 @@ export function askToFollow(state: OrchestratorState, nowMs: number): Orchestrat
       const merges = path.merges.length;
       notify(state, node, { type: "notice", about: "behind", merges, startsAnew: false });
       const text =
-        `${node} took as long to load stage ${member.stage} as ${merges} merged rounds; it now applies their merges`;
+        `While ${node} loaded stage ${member.stage} of round ${round}, the run reached round ${round + merges}; ` +
+        "it applies the merges in between before its first task";
       effects.push(record({ type: "warning", text }));
     }
     effects.push(send(node, { type: "applyMerge", round, slices: next.slices }));
