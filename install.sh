@@ -5,24 +5,23 @@
 # download does nothing. Nothing is replaced before the new file's SHA-256 is verified and it runs here.
 set -u
 
-default_base=https://github.com/iota-network/iota/releases
 exit_usage=2 exit_download=3 exit_sum=4
 
 usage() {
   cat <<'TEXT'
 Installs iota, or upgrades it: one file, no root.
 
-  curl -fsSL URL/install.sh | sh
-  curl -fsSL URL/install.sh | sh -s -- [options]
-  sh install.sh [options]
+  curl -fsSL URL/install.sh | IOTA_BASE_URL=URL sh
+  curl -fsSL URL/install.sh | IOTA_BASE_URL=URL sh -s -- [options]
+  IOTA_BASE_URL=URL sh install.sh [options]
 
   --version X    this version instead of the newest
   --dir DIR      where the program goes (IOTA_DIR; default ~/.local/bin)
   --uninstall    removes the program, its services and its cache; keeps runs and wallets, and says where they are
   --help         this text
 
-IOTA_BASE_URL is where the files of a release are: an address or a folder, e.g. /mnt/usb or file:///mnt/usb. With
---version X its subfolder vX is used. Proxies are taken from https_proxy, http_proxy and no_proxy, by curl or wget.
+IOTA_BASE_URL is where the files of a release are, and must be given: an address or a folder, e.g. /mnt/usb or
+file:///mnt/usb. With --version X its subfolder vX is used. Proxies are taken from https_proxy, http_proxy and no_proxy, by curl or wget.
 
 Exit codes: 0 done; 1 could not install; 2 wrong option; 3 could not download; 4 the file is not what was released.
 TEXT
@@ -58,13 +57,9 @@ choose_asset() {
 
 # Sets $base, the address or folder of the release's files.
 choose_base() {
-  if [ -n "${IOTA_BASE_URL:-}" ]; then
-    base=${IOTA_BASE_URL%/}${version:+/v$version}
-  elif [ -n "$version" ]; then
-    base=$default_base/download/v$version
-  else
-    base=$default_base/latest/download
-  fi
+  [ -n "${IOTA_BASE_URL:-}" ] || stop "Cannot install as IOTA_BASE_URL is empty: this script does not know where the release is" \
+    "Give the address or folder that it came from: curl -fsSL URL/install.sh | IOTA_BASE_URL=URL sh" $exit_usage
+  base=${IOTA_BASE_URL%/}${version:+/v$version}
 }
 
 # Copies file $1 of the release to file $2. On failure $problem has the reason. $3 is set for a large file, whose download

@@ -7,12 +7,11 @@
 import * as v from "valibot";
 import { knobAt } from "../../core/config/knobs.ts";
 import { type Parsed, parsed, refused } from "../../core/fault.ts";
-import type { NodeId } from "../../core/ids.ts";
-import { address } from "../../net/messages/schema_values.ts";
+import { beginningPattern } from "./named_node.ts";
 
 export type OwnerRequest =
   | { readonly action: "pause" | "resume" | "stop" | "stopAfterRound" }
-  | { readonly action: "kick" | "admit"; readonly node: NodeId }
+  | { readonly action: "kick" | "admit"; readonly node: string } // its address or a beginning of it
   | { readonly action: "rate"; readonly learningRate: number };
 
 /** The action, in the run that it is meant for: one signed for another run of the same owner does nothing here. */
@@ -28,7 +27,7 @@ const rateRule = `must be ${min} to ${max}`;
 
 const requestShape = v.variant("action", [
   v.strictObject({ action: v.picklist(["pause", "resume", "stop", "stopAfterRound"]) }),
-  v.strictObject({ action: v.picklist(["kick", "admit"]), node: address }),
+  v.strictObject({ action: v.picklist(["kick", "admit"]), node: v.pipe(v.string(), v.regex(beginningPattern)) }),
   v.strictObject({
     action: v.literal("rate"),
     learningRate: v.pipe(v.number(rateRule), v.minValue(min, rateRule), v.maxValue(max, rateRule)),

@@ -8,19 +8,19 @@
 
 import type { HotkeyPair } from "../../chain/wallet/hotkey.ts";
 import { hotkeyExists, loadHotkey } from "../../chain/wallet/hotkey_files.ts";
-import { nodeId } from "../../core/ids.ts";
 import type { CommandContext } from "../command.ts";
 import { openHotkeyOf } from "../options/wallet_options.ts";
 import { readSavedRun, type SavedRun } from "../orchestrate/saved_run.ts";
 import { UsageError, UserError } from "../output/errors.ts";
 import { identityAt, type OwnedRun, sendToHub } from "./owner_call.ts";
+import { addressOrBeginning } from "./named_node.ts";
 import type { OwnerRequest } from "./owner_request.ts";
 import { runOwnerPage } from "./run_owner_page.ts";
 
 export async function runAdmin(context: CommandContext): Promise<number> {
   const { positionals: [action], output } = context;
   if (action === "page") return await runOwnerPage(context, await ownedRun(context));
-  const request = requestOf(context);
+  const request = await requestOf(context);
   const owned = await ownedRun(context);
   const text = await sendToHub(owned, request);
   const { run, pair: { address: hub } } = owned;
@@ -45,7 +45,7 @@ async function ownedRun(context: CommandContext): Promise<OwnedRun> {
   return { url, pair, run };
 }
 
-function requestOf({ positionals: [action, subject], options }: CommandContext): OwnerRequest {
+async function requestOf({ positionals: [action, subject], options }: CommandContext): Promise<OwnerRequest> {
   const lacks = (what: string, example: string) =>
     new UsageError(`Cannot act on the run as ${what}`, { next: `For example: iota admin ${example} --run runs/demo` });
   const after = options.text("after");
@@ -56,8 +56,8 @@ function requestOf({ positionals: [action, subject], options }: CommandContext):
       return { action };
     case "kick":
     case "admit":
-      if (subject === undefined) throw lacks("a node's address must be given", `${action} 5Grwva…`);
-      return { action, node: nodeId(subject) };
+      if (subject === undefined) throw lacks("a node's address must be given", `${action} 5GrwvaEF`);
+      return { action, node: await addressOrBeginning(subject, options.text("run")) };
     case "rate": {
       const learningRate = Number(subject ?? NaN);
       if (!Number.isFinite(learningRate)) throw lacks("a learning rate must be given", "rate 0.0005");

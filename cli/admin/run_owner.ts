@@ -7,12 +7,13 @@
 
 import { changesBetween, withChanges } from "../../core/config/change.ts";
 import { type Fault, fault, type Parsed, parsed, refused } from "../../core/fault.ts";
-import type { NodeId } from "../../core/ids.ts";
+import { type NodeId, nodeId } from "../../core/ids.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import { brokenRules } from "../../core/config/rules.ts";
 import type { RunningOrchestrator } from "../hub/running_orchestrator.ts";
 import { type OwnerDecisions, writeOwnerDecisions } from "./owner_file.ts";
+import { nodeNamed } from "./named_node.ts";
 import type { OwnerRequest } from "./owner_request.ts";
 
 export interface RunOwnerOptions {
@@ -102,13 +103,12 @@ export class RunOwner {
     return parsed(isPaused ? "The run is paused; iota admin resume lets it go on" : "The run goes on");
   }
 
-  async #kick(node: NodeId): Promise<Parsed<string>> {
-    if (!this.#options.role().isMember(node)) {
-      return refused(
-        "notAdmitted",
-        `Cannot remove ${node} as it must be a member of the run: no member has this address`,
-      );
-    }
+  async #kick(text: string): Promise<Parsed<string>> {
+    const role = this.#options.role();
+    const connected = role.isMember(nodeId(text)) ? [text] : []; // it may still wait for a place
+    const found = nodeNamed(text, { nodes: [...connected, ...role.state.members.keys()], which: "member of the run" });
+    if (!found.ok) return found;
+    const node = found.value;
     await this.#keep({ removed: [...this.#removed, node] });
     this.#options.tell({ type: "ownerActed", action: "kick", node });
     this.#options.role().dismiss(node, { fault: removalOf(node), reason: "the run's owner removed it" });
@@ -117,10 +117,10 @@ export class RunOwner {
     );
   }
 
-  async #admit(node: NodeId): Promise<Parsed<string>> {
-    if (!this.#removed.has(node)) {
-      return refused("wrongPhase", `Cannot admit ${node} as it must be a node that the owner has removed: it is not`);
-    }
+  async #admit(text: string): Promise<Parsed<string>> {
+    const found = nodeNamed(text, { nodes: this.#removed, which: "node that the owner has removed" });
+    if (!found.ok) return found;
+    const node = found.value;
     await this.#keep({ removed: [...this.#removed].filter((other) => other !== node) });
     this.#options.tell({ type: "ownerActed", action: "admit", node });
     return parsed(`${node} may join again`);

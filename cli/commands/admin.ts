@@ -10,13 +10,14 @@ export const command: Command = {
   about:
     "Signs one request with the key that signs the run's log and sends it to the running orchestrator, which accepts it once. The run's " +
     "records say what was done. A pause and removed nodes outlive the orchestrator's process; work that is under way is kept. kick " +
-    "takes a node's place until admit lets it join again; what it has not merged yet is lost to it. page serves the dashboard on " +
+    "takes a node's place until admit lets it join again; what it has not merged yet is lost to it. NODE is an address, at least 6 characters " +
+    "of its beginning, or the name of a wallet in the run's folder. page serves the dashboard on " +
     "this machine with a button for each of these; the key stays here and signs each request.",
   examples: [
     "iota admin pause --run runs/demo",
     "iota admin rate 0.0005 --run runs/demo",
     "iota admin stop --after round --run runs/demo",
-    "iota admin kick 5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY --run runs/demo",
+    "iota admin kick 5GrwvaEF --run runs/demo",
     "iota admin page --run runs/demo",
     "iota admin resume --orchestrator http://10.0.0.1:9009 --wallet owner",
   ],

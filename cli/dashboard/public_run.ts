@@ -230,10 +230,10 @@ function publicMembers(view: RunView): Record<string, PublicMember> {
 /** Of those with something to tell. */
 function publicConduct(view: RunView): Record<string, PublicConduct> {
   const conducts: Record<string, PublicConduct> = {};
-  for (const { node, conduct: { released, late, faults, blamed, lastFault, audits } } of nodesOf(view)) {
-    if (released + late + faults + blamed + audits.passed + audits.failed === 0) continue;
+  for (const { node, conduct: { released, late, outrun, faults, blamed, lastFault, audits } } of nodesOf(view)) {
+    if (released + late + outrun + faults + blamed + audits.passed + audits.failed === 0) continue;
     const code = lastFault === null ? null : printable(lastFault);
-    conducts[node] = { released, late, faults, blamed, lastFault: code, audits };
+    conducts[node] = { released, late, outrun, faults, blamed, lastFault: code, audits };
   }
   return conducts;
 }

@@ -150,6 +150,7 @@ const member = v.strictObject({
 const conduct = v.strictObject({
   released: described(count, "tasks taken back from it"),
   late: described(count, "answers of a merge that its stage did not wait for"),
+  outrun: described(count, "answers that came late, which costs nothing"),
   faults: count,
   blamed: described(count, "faults that were proven"),
   lastFault: v.nullable(v.string()),

@@ -43,6 +43,7 @@ export function wholeView(view: RunView): RunView {
   for (const node of Object.values(view.nodes ?? {})) {
     if (!isObject(node)) continue;
     node.conduct ??= newConduct();
+    node.conduct.outrun ??= 0;
     node.checks ??= null;
     node.pace ??= null;
     node.openPace ??= null;

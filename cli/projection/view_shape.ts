@@ -75,6 +75,7 @@ const viewShape = v.object(
         conduct: v.object({
           released: v.number(),
           late: v.number(),
+          outrun: v.number(),
           faults: v.number(),
           blamed: v.number(),
           lastFault: v.nullable(v.string()),

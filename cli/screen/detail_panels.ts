@@ -19,7 +19,7 @@ export function detailPanel(view: RunView, options: Pick<FrameRoom, "width" | "p
       paceRows(nodes),
       options,
     ),
-    ...part("taken back, late, faults", conductRows(nodes), options),
+    ...part("taken back, late in merges, faults", conductRows(nodes), options),
     ...part("replicas after a merge", agreementRows(view), options),
   ];
 }

@@ -70,7 +70,7 @@ export const isReturn = ({ reason }: Of<"nodeLost">): boolean => reason === join
 export const isLate = ({ code }: Of<"faultSeen">): boolean => code === "staleResult";
 
 export function faultText(record: Of<"faultSeen">): string {
-  return isLate(record) ? `an answer came too late and is not counted: ${record.detail}` : record.detail;
+  return isLate(record) ? `an answer came late, which costs nothing: ${record.detail}` : record.detail;
 }
 
 /** Stages without a payload: their round does not count. */

@@ -12,6 +12,7 @@ const longestCode = 40; // characters
 export const newConduct = (): ConductView => ({
   released: 0,
   late: 0,
+  outrun: 0,
   faults: 0,
   blamed: 0,
   lastFault: null,
@@ -32,8 +33,15 @@ export function noteConduct(view: RunView, record: ConductRecord, atMs: number):
       conduct.late += 1;
       return;
     case "faultSeen":
+      if (record.code === "staleResult") {
+        conduct.outrun += 1;
+        return;
+      }
+      conduct.faults += 1;
+      conduct.lastFault = record.code.slice(0, longestCode);
+      return;
     case "blamed":
-      conduct[record.type === "blamed" ? "blamed" : "faults"] += 1;
+      conduct.blamed += 1;
       conduct.lastFault = record.code.slice(0, longestCode);
       return;
     case "verdict": {

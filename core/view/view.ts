@@ -53,7 +53,8 @@ export interface ChecksView {
 export interface ConductView {
   released: number; // tasks taken back from it
   late: number; // answers of a merge that its stage did not wait for
-  faults: number;
+  outrun: number; // answers that came after their task was given to another or its step had closed, which costs nothing
+  faults: number; // without those
   blamed: number; // faults that were proven
   lastFault: string | null; // its code
   audits: { passed: number; failed: number; last: AuditView | null };

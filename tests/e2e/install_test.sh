@@ -171,6 +171,17 @@ if begin_staged "neither curl nor wget"; then
   end
 fi
 
+begin "without an address nothing is asked anywhere, with or without a version"
+tools=$bare_tools base=
+for version in "" 1.0.0; do
+  # shellcheck disable=SC2086
+  install ${version:+--version $version}
+  expect "exit code 2, not $code" exits 2
+  expect "what to give" said "next  Give the address or folder that it came from: curl -fsSL URL/install.sh | IOTA_BASE_URL=URL sh"
+  expect "nothing installed" nothing_installed
+done
+end
+
 begin "a folder is a mirror, and so is its file address, with spaces"
 tools=$bare_tools
 cp -R "$scratch/first" "$scratch/my mirror"

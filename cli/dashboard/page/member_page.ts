@@ -48,6 +48,7 @@ export function memberFacts(state: RunSnapshot, member: PublicMember, conduct: P
     },
     { label: "Tasks taken back", value: decimal(conduct?.released ?? 0) },
     { label: "Late in merges", value: decimal(conduct?.late ?? 0) },
+    { label: "Answers that came late", value: lateText(conduct?.outrun ?? 0) },
     { label: "Faults", value: faultText(conduct) },
   ];
 }
@@ -74,6 +75,8 @@ function shareText({ members }: RunSnapshot, { role, stage, tasks }: PublicMembe
     ? "–"
     : `${Math.round((100 * tasks) / all)} % of ${plural(ofStage.length, "replica")}`;
 }
+
+const lateText = (outrun: number): string => outrun === 0 ? "none" : `${decimal(outrun)}, which costs nothing`;
 
 function faultText(conduct: PublicConduct | null): string {
   if (conduct === null || conduct.faults + conduct.blamed === 0) return "none";

@@ -55,7 +55,7 @@ export function onTaskDone(
   const { message, segments, scale } = result;
   const leased = heldBy(state, { member, task: message.task });
   if (leased === null) {
-    const stale = fault("staleResult", `Cannot accept ${message.task} as it must be leased to the sender`);
+    const stale = fault("staleResult", `${message.task} was given to another or its step has closed`);
     return [...releaseEffect(segments), ...reject(member.node, stale)];
   }
   const { item, held } = leased;

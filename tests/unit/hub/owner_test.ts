@@ -8,7 +8,11 @@ import type { OwnerRequest } from "../../../cli/admin/owner_request.ts";
 import { RunOwner } from "../../../cli/admin/run_owner.ts";
 import { Holds } from "../../../cli/hub/holds.ts";
 import type { SettingChange } from "../../../core/config/change.ts";
+import { addressOrBeginning } from "../../../cli/admin/named_node.ts";
+import { UsageError } from "../../../cli/output/errors.ts";
+import { createHotkey } from "../../../chain/wallet/hotkey_files.ts";
 import { parsed } from "../../../core/fault.ts";
+import { nodeId } from "../../../core/ids.ts";
 import type { OrchestratorState } from "../../../core/orchestrator/state.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
 import { createAuthorize } from "../../../net/auth/request_auth.ts";
@@ -22,6 +26,7 @@ import { tinyConfig } from "../../support/tiny_model.ts";
 const owner = testSigner(1);
 const stranger = testSigner(2);
 const node = testSigner(3).address;
+const twin = nodeId(`${node.slice(0, 20)}${"1".repeat(node.length - 20)}`); // begins as the node does
 
 function world() {
   const timers = new ManualTimers();
@@ -125,7 +130,8 @@ async function ownerOf(folder: string, { isHalted = false } = {}) {
   const heard: Heard = { deeds: [], records: [], changes: [], isHalted };
   const { deeds } = heard;
   const later: (() => void)[] = [];
-  const state = { config: tinyConfig() } as OrchestratorState;
+  const members: OrchestratorState["members"] = new Map([node, twin].map((each) => [each, {} as never]));
+  const state = { config: tinyConfig(), members } as OrchestratorState;
   const role = {
     state,
     isMember: (other: string) => other === node,
@@ -149,6 +155,28 @@ async function ownerOf(folder: string, { isHalted = false } = {}) {
   return { run, said, ...heard, settle: () => later.splice(0).forEach((callback) => callback()) };
 }
 
+Deno.test("Owner: a node is named by its address, or by a beginning of it that no other has", async () => {
+  await withScratchFolder(async (folder) => {
+    const { said, deeds } = await ownerOf(folder);
+    const both = await said({ action: "kick", node: node.slice(0, 20) });
+    assertEquals(both, `2 addresses begin with ${node.slice(0, 20)}: ${node}, ${twin}`);
+    assertMatch(await said({ action: "kick", node: node.slice(0, 21) }), new RegExp(`^${node} is removed`));
+    assertEquals(deeds, ["dismiss true notAdmitted"]);
+    assertMatch(await said({ action: "admit", node: node.slice(0, 6) }), new RegExp(`^${node} may join again`));
+  });
+});
+
+Deno.test("Owner: a wallet in the run's folder names its node; too few characters of an address do not", async () => {
+  await withScratchFolder(async (folder) => {
+    const { pair } = await createHotkey({ folder: `${folder}/wallets`, wallet: "miner-0", hotkey: "default" });
+    assertEquals(await addressOrBeginning("miner-0", folder), pair.address);
+    assertEquals(await addressOrBeginning(node.slice(0, 6), folder), node.slice(0, 6));
+    for (const text of [node.slice(0, 5), "miner-1", "../wallets/miner-0", ""]) {
+      await assertRejects(() => addressOrBeginning(text, folder), UsageError, "give at least 6 characters");
+    }
+  });
+});
+
 Deno.test("Owner: a pause and a removed node outlive the process; each is recorded, and contradictions are named", async () => {
   await withScratchFolder(async (folder) => {
     const first = await ownerOf(folder);
@@ -156,7 +184,10 @@ Deno.test("Owner: a pause and a removed node outlive the process; each is record
     assertMatch(await first.said({ action: "resume" }), /Cannot resume the run as it must be paused/);
     assertMatch(await first.said({ action: "pause" }), /paused; iota admin resume/);
     assertMatch(await first.said({ action: "pause" }), /Cannot pause the run as it must be going on/);
-    assertMatch(await first.said({ action: "kick", node: stranger.address }), /must be a member of the run/);
+    assertMatch(
+      await first.said({ action: "kick", node: stranger.address }),
+      /There is no member of the run whose address is or begins with 5/,
+    );
     assertMatch(await first.said({ action: "kick", node }), /is removed as soon as the run goes on/);
     assertEquals(first.deeds, ["hold", "dismiss true notAdmitted"]);
     assertEquals(first.run.check(stranger.address), null);
@@ -166,7 +197,10 @@ Deno.test("Owner: a pause and a removed node outlive the process; each is record
     assertEquals(second.records, [{ type: "ownerActed", action: "pause" }]);
     assertEquals([second.deeds, second.run.check(node)?.code], [["hold"], "notAdmitted"]);
     assertMatch(await second.said({ action: "admit", node }), /may join again/);
-    assertMatch(await second.said({ action: "admit", node }), /must be a node that the owner has removed/);
+    assertMatch(
+      await second.said({ action: "admit", node }),
+      /There is no node that the owner has removed whose address/,
+    );
     assertMatch(await second.said({ action: "resume" }), /goes on/);
     assertEquals([second.run.check(node), second.deeds.at(-1)], [null, "release"]);
     assertEquals(await readOwnerDecisions(folder), { isPaused: false, removed: [] });

@@ -43,9 +43,9 @@ Deno.test("Screen: a run that was stopped is not called finished", () => {
 });
 
 Deno.test("Screen: a result that came late is explained, and is no warning", () => {
-  const detail = "Cannot accept 1110.2.turnaround.1 as it must be leased to the sender";
+  const detail = "1110.2.turnaround.1 was given to another or its step has closed";
   const seen = { type: "faultSeen", node: nodeId("5Grwva1"), detail } as const;
   const late = newsLine({ ...seen, code: "staleResult" });
-  assertEquals(late, { level: "info", text: `5Grwva1: an answer came too late and is not counted: ${detail}` });
+  assertEquals(late, { level: "info", text: `5Grwva1: an answer came late, which costs nothing: ${detail}` });
   assertEquals(newsLine({ ...seen, code: "badNumbers" }), { level: "warn", text: `5Grwva1: ${detail}` });
 });

@@ -13,21 +13,29 @@ Deno.test("Conduct: audits, taken tasks, faults and lateness count for the node 
   const { audits } = view.nodes[node]!.conduct;
   assertEquals([audits.passed, audits.failed, audits.last!.passed], [1, 1, true]);
   foldAt(view, { type: "faultSeen", node, code: "x".repeat(1_000), detail: "" }, 1);
+  foldAt(view, { type: "faultSeen", node, code: "staleResult", detail: "" }, 1);
   foldAt(view, { type: "blamed", node, code: "wrongSlice", detail: "" }, 2);
   foldAt(view, { type: "mergeLate", round: 1, stage: 2 as never, node, phase: "reducing" }, 3);
   foldAt(view, { type: "faultSeen", node: null, code: "stranger", detail: "" }, 4);
   foldAt(view, { type: "nodeJoined", node, role: "miner", adapter: "" }, 5);
   const task = taskId({ microbatch: 1 as never, stage: 2 as never, direction: "forward", attempt: 0 });
   foldAt(view, { type: "taskReleased", task, node, reason: "late" }, 6);
-  const { released, late, faults, blamed, lastFault } = view.nodes[node]!.conduct;
-  assertEquals({ released, late, faults, blamed, lastFault }, {
-    ...{ released: 1, late: 1, faults: 1, blamed: 1, lastFault: "wrongSlice" },
+  const { released, late, outrun, faults, blamed, lastFault } = view.nodes[node]!.conduct;
+  assertEquals({ released, late, outrun, faults, blamed, lastFault }, {
+    ...{ released: 1, late: 1, outrun: 1, faults: 1, blamed: 1, lastFault: "wrongSlice" },
   });
   const state = runSnapshot(view, { sequence: 1, atMs: 1 });
   assertEquals(state.conduct[sampleMiners[5]!], undefined);
   const facts = memberFacts(state, state.members[node]!, state.conduct[node]!);
   assertEquals(facts.map(({ value }) => value).slice(5), [
-    ...["1 passed, 1 failed", "2.6e-7, limit 0.01", "1", "1", "1, 1 proven; last 'wrongSlice'"],
+    ...[
+      "1 passed, 1 failed",
+      "2.6e-7, limit 0.01",
+      "1",
+      "1",
+      "1, which costs nothing",
+      "1, 1 proven; last 'wrongSlice'",
+    ],
   ]);
   assertEquals(reasonsOf(state.members[node]!, state.conduct[node]!)[0], "⚠ 1 proven fault; three expel it.");
 });
