@@ -61,6 +61,7 @@ export interface Member {
   readonly leases: Set<TaskId>;
   leasedForwards: number; // see forwardsOf
   tripRatio: number; // of a task's time, from lease to result, to that of computing it: members/places.ts; 0: not measured yet
+  tripMs: number | null; // from lease to result, of such tasks; null: not measured yet
   places: number; // tasks it may hold at once, while it is active
   movedRound: number | null; // round in which it was moved to its stage
   results: number; // behind `forwardMs`
@@ -95,6 +96,7 @@ export interface StageRoster {
   clockMs: number; // busyMs of the member that got work last
   forwardMs: number | null; // mean of the times measured here
   medianMs: number | null; // of the members' steady paces at the start of the step
+  medianTripMs: number | null; // of their times from lease to result
   movedRound: number | null; // round in which a miner was moved from or to here
   readonly pace: { measured: number; forwardsPerMs: number }; // members with a `steadyMs`, and their combined speed
 }
@@ -299,6 +301,7 @@ const newRoster = (): StageRoster => ({
   clockMs: 0,
   forwardMs: null,
   medianMs: null,
+  medianTripMs: null,
   movedRound: null,
   pace: { measured: 0, forwardsPerMs: 0 },
 });
@@ -322,6 +325,7 @@ export function newMember(
     leases: new Set(),
     leasedForwards: 0,
     tripRatio: 0,
+    tripMs: null,
     places: 0,
     movedRound: null,
     results: 0,

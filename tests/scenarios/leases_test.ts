@@ -117,6 +117,26 @@ Deno.test("Leases: a replica twice as fast gets about twice the tasks", () => {
   assert(ratio > 1.6 && ratio < 2.4, `${ratio}`);
 });
 
+Deno.test("Leases: how long a silent replica is waited for follows from how long its stage's answers take", () => {
+  for (const [tripMs, patienceMs] of [[0, 100], [30, 300], [400, 1000]] as const) {
+    const { hub, nodes } = swarm(2, 2);
+    for (const head of ofStage(hub, 0)) {
+      const task = hub.take(head, "runTask");
+      hub.nowMs += tripMs;
+      hub.finish(head, task);
+    }
+    hub.work(nodes, { taskMs: 0 });
+    closeStep(hub);
+    const [straggler] = ofStage(hub, 0) as [NodeId];
+    hub.take(straggler, "runTask");
+    hub.work(nodes.filter((node) => node !== straggler), { taskMs: 0 });
+    hub.wait(patienceMs - 1);
+    assertEquals(hub.state.counters.speculations, 0, `${tripMs} ms`);
+    hub.wait(1);
+    assertEquals(hub.state.counters.speculations, 1, `${tripMs} ms`);
+  }
+});
+
 Deno.test("Leases: a task that takes too long goes to an idle replica as well; the first result counts, the other is stale", () => {
   const { hub, nodes } = swarm(2, 2);
   hub.work(nodes); // paces are measured

@@ -75,10 +75,29 @@ export function awaitedForwardMs(roster: StageRoster, member: Member): number {
   return roster.medianMs === null ? own : Math.min(own, mostSlower * roster.medianMs);
 }
 
-/** Taken between two steps. For an even count, the faster of the middle two. */
-export function noteMedian(roster: StageRoster): void {
-  const measured = roster.members.flatMap(({ steadyMs }) => steadyMs === null ? [] : [steadyMs]).sort((a, b) => a - b);
-  roster.medianMs = measured[(measured.length - 1) >> 1] ?? null;
+/** Taken between two steps. */
+export function noteMedians(roster: StageRoster): void {
+  roster.medianMs = medianOf(roster.members.map(({ steadyMs }) => steadyMs));
+  roster.medianTripMs = medianOf(roster.members.map(({ tripMs }) => tripMs));
+}
+
+/** Of those measured; for an even count, the faster of the middle two. */
+function medianOf(times: readonly (number | null)[]): number | null {
+  const measured = times.flatMap((ms) => ms === null ? [] : [ms]).sort((a, b) => a - b);
+  return measured[(measured.length - 1) >> 1] ?? null;
+}
+
+const usualTrips = 10; // a busy machine, a slow link or a lost packet makes one of many trips several times as long as most
+const leastPatienceMs = 100; // below that it is the hub's own machine that is late
+const mostPatienceMs = 1000;
+
+/**
+ * A task is given at least this long before another replica gets it as well. In a run whose steps take a fraction of a second, a constant
+ * second would let one replica that answers nothing hold up each step several times over.
+ */
+export function shortestPatienceMs({ medianTripMs }: StageRoster): number {
+  if (medianTripMs === null) return mostPatienceMs;
+  return Math.min(mostPatienceMs, Math.max(leastPatienceMs, usualTrips * medianTripMs));
 }
 
 export function forwardMsOf(roster: StageRoster, member: Member): number {

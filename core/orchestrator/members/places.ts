@@ -19,6 +19,7 @@ const leastComputeMs = 1; // below that everything is a trip, and the limit deci
 /** Books a task that its miner held alone: no backward, as forwards are what a step begins with, and shorter. */
 export function noteTrip(member: Member, { tookMs, computeMs }: { tookMs: number; computeMs: number }): void {
   const ratio = tookMs / Math.min(Math.max(computeMs, leastComputeMs), Math.max(tookMs, leastComputeMs));
+  member.tripMs = member.tripMs === null ? tookMs : memory * member.tripMs + (1 - memory) * tookMs;
   member.tripRatio = member.tripRatio === 0 ? ratio : memory * member.tripRatio + (1 - memory) * ratio;
 }
 

@@ -15,7 +15,7 @@ import { type Before, heapPop, heapPush } from "../../heap.ts";
 import type { NodeId, StageIndex } from "../../ids.ts";
 import { placeValidator } from "../audit/validator_places.ts";
 import { placesFor } from "./places.ts";
-import { countPace, forwardMsOf, noteMedian, recountPace } from "./pace.ts";
+import { countPace, forwardMsOf, noteMedians, recountPace } from "./pace.ts";
 import type { Member, MemberStatus, OrchestratorState, ReadyPlace, StageRoster } from "../state.ts";
 import { forwardsOf, isEmpty } from "../step/step_state.ts";
 
@@ -145,7 +145,7 @@ export function levelReplicas(state: OrchestratorState): void {
     roster.ready.length = 0;
     roster.clockMs = 0;
     recountPace(roster);
-    noteMedian(roster);
+    noteMedians(roster);
     for (const member of roster.members) {
       member.ahead = Math.min(member.ahead - least, mostAhead);
       member.busyMs = member.ahead > 0 ? handicap * fastestMs : 0;

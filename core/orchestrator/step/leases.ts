@@ -12,7 +12,14 @@ import { type BlobRef, type NodeId, taskId } from "../../ids.ts";
 import { setAlarm } from "../alarms.ts";
 import { isUnreliable, noteWithheld } from "../members/blame.ts";
 import { type OrchestratorEffect, record, send } from "../event.ts";
-import { awaitedForwardMs, distrustPace, forwardMsOf, measure, noteOvertaken } from "../members/pace.ts";
+import {
+  awaitedForwardMs,
+  distrustPace,
+  forwardMsOf,
+  measure,
+  noteOvertaken,
+  shortestPatienceMs,
+} from "../members/pace.ts";
 import { idleReplica, markReady, rosterOf } from "../members/replicas.ts";
 import { type Member, type OrchestratorState, tokensPerMicrobatch } from "../state.ts";
 import {
@@ -33,7 +40,6 @@ import { consumersOf, flowOf, isTail, queueItem, taskAttachments } from "./wirin
 
 const latePatience = 3; // times the expected time, then an idle replica gets the task too
 const tailPatience = 1.5; // when most of the stage's replicas have nothing to do
-const leastPatienceMs = 1000;
 export const mostLeases = 4; // of one item at once: among thousands of miners one item can meet two stuck ones
 
 const openWork = (state: OrchestratorState): StepWork => present(state.work, "an open step");
@@ -86,15 +92,18 @@ function nextLookMs(
   if (state.config.deterministic || (member.forwardMs ?? roster.forwardMs) === null) return deadlineMs;
   const patience = isTail(state, stage) ? tailPatience : latePatience;
   const forwardMs = isUnreliable(state, { node: member.node, duty: "tasks" }) // it has no pace, nothing comes
-    ? roster.forwardMs ?? leastPatienceMs
+    ? roster.forwardMs ?? 0
     : awaitedForwardMs(roster, member);
-  const patienceMs = Math.max(leastPatienceMs, patience * member.leasedForwards * forwardMs);
+  const patienceMs = Math.max(shortestPatienceMs(roster), patience * member.leasedForwards * forwardMs);
   return Math.min(deadlineMs, nowMs + patienceMs);
 }
 
 /** Work of a member without a link may soon go to another. */
 export function lookSoon(state: OrchestratorState, { member, nowMs }: { member: Member; nowMs: number }): void {
-  for (const task of member.leases) setAlarm(state, { type: "lease", task, atMs: nowMs + leastPatienceMs });
+  if (member.leases.size === 0) return;
+  const roster = rosterOf(state, present(member.stage, "a member with leases has a stage"));
+  const atMs = nowMs + shortestPatienceMs(roster);
+  for (const task of member.leases) setAlarm(state, { type: "lease", task, atMs });
 }
 
 /**
