@@ -6,6 +6,7 @@
  * before it is assembled; problems with the port are reported at most once a minute per kind.
  */
 
+import { plural } from "../core/plural.ts";
 import type { Buffer } from "node:buffer";
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
@@ -143,8 +144,10 @@ function keepOpen(
     if (verdict === "exhausted") {
       return tell(
         verdict,
-        `Cannot accept another connection as the process must have a free file descriptor: ${connections} connections are ` +
-          `open, ${gone} unproven ones were closed; raise the limit (ulimit -n, LimitNOFILE= of a service)`,
+        `Cannot accept another connection as the process must have a free file descriptor: ` +
+          `${plural(connections, "connection")} open, ${
+            plural(gone, "unproven one")
+          } closed; raise the limit (ulimit -n, LimitNOFILE= of a service)`,
       );
     }
     if (server.listening) server.close();

@@ -5,6 +5,7 @@
  * something is open, every few blocks otherwise.
  */
 
+import { plural } from "../../core/plural.ts";
 import type { Neuron, Refusal } from "../chain.ts";
 import { nextEpochBlock, stateAt } from "../epochs/epochs.ts";
 import type { ChainView, DutyEffect, DutyState, Passage, Standing } from "./duty.ts";
@@ -94,7 +95,9 @@ function waitOf(state: DutyState, view: ChainView, own: Neuron, window: SendWind
   }
   const allowedBlock = firstAllowedBlock({ lastUpdateBlock, parameters });
   if (allowedBlock > window.landingBlock && allowedBlock > window.startBlock) {
-    const words = `the subnet accepts weights every ${parameters.weightsRateLimitBlocks} blocks; the next land`;
+    const words = `the subnet accepts weights every ${
+      plural(parameters.weightsRateLimitBlocks, "block")
+    }; the next land`;
     return { level: "waiting", words, atBlock: allowedBlock };
   }
   if (window.landingBlock < window.startBlock) {
@@ -110,7 +113,7 @@ function sendPlanned(state: DutyState, view: ChainView, own: Neuron, context: Se
   if (!planned.ok) return stand(state, "alarm", `the scores give no valid weights: ${planned.detail}`, null);
   const refusal = rowRefusal(view, own, planned.row);
   if (refusal !== null) return standRefused(state, refusal, context.window.endBlock);
-  stand(state, "good", `weights for ${planned.row.uids.length} miners are being sent`, null);
+  stand(state, "good", `weights for ${plural(planned.row.uids.length, "miner")} are being sent`, null);
   return sendRow(state, planned.row, context);
 }
 

@@ -4,6 +4,7 @@
  * It returns the first refusal. A refused call costs only time, but a window has little of that.
  */
 
+import { plural } from "../../core/plural.ts";
 import type { Neuron, Refusal, SubnetParameters } from "../chain.ts";
 import { isWithinMaxWeight, type WeightsRow } from "../weights/stored_row.ts";
 import type { ChainView, DutyOptions } from "./duty.ts";
@@ -59,7 +60,7 @@ export function permitAction(view: Pick<ChainView, "metagraph" | "parameters">, 
   const least = stakes.reduce((a, b) => a < b ? a : b, stakes[0] ?? 0n);
   if (stakes.length < parameters.maxValidators || own.stakeRao > least) return "the next epoch gives one";
   return `${stakeMore(least - own.stakeRao)}, and wait for an epoch: ` +
-    `the subnet has ${parameters.maxValidators} validators and the smallest holds ${tokens(least)}`;
+    `the subnet has ${plural(parameters.maxValidators, "validator")} and the smallest holds ${tokens(least)}`;
 }
 
 /** The rate limit: the first block in which weights may land again. */
@@ -85,8 +86,9 @@ export function rowRefusal(view: ChainView, own: Neuron, row: WeightsRow): Refus
   if (row.uids.some((uid) => !known.has(uid))) return internal("UidVecContainInvalidOne", "a uid without a neuron");
   if (!isSelfWeight && row.uids.length < parameters.minAllowedWeights) {
     return refusal("WeightVecLengthIsLow", "afterEpoch", {
-      sentence:
-        `the subnet requires ${parameters.minAllowedWeights} weights, and only ${row.uids.length} miners have a score`,
+      sentence: `the subnet requires ${
+        plural(parameters.minAllowedWeights, "weight")
+      }, and the miners with a score are ${row.uids.length}`,
       action: "wait until more miners have worked",
     });
   }

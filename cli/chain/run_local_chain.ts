@@ -6,6 +6,7 @@
  * block, however the command ends.
  */
 
+import { plural } from "../screen/format.ts";
 import { type Genesis, type GenesisOptions, localGenesis, mainnetGenesis } from "../../chain/local/genesis.ts";
 import type { LocalBlock } from "../../chain/local/ledger.ts";
 import { LocalLedger } from "../../chain/local/local_ledger.ts";
@@ -168,7 +169,7 @@ function introduce(output: Output, { url, genesis, folder }: Introduction): void
   if (subnet !== undefined) {
     const { tempoBlocks, isCommitReveal } = subnet.hyperparameters;
     const reveal = isCommitReveal ? "commit-reveal" : "no commit-reveal";
-    output.line(`  subnet    ${subnet.netuid}, an epoch every ${tempoBlocks} blocks, ${reveal}`);
+    output.line(`  subnet    ${subnet.netuid}, an epoch every ${plural(tempoBlocks, "block")}, ${reveal}`);
   }
   for (const { address, freeRao } of accounts) {
     output.line(`  account   ${address}, ${freeRao / 1_000_000_000n} TAO`);

@@ -5,6 +5,7 @@
  * which costs nothing but time.
  */
 
+import { plural } from "../screen/format.ts";
 import type { Neuron, Refusal } from "../../chain/chain.ts";
 import type { ChainView } from "../../chain/duty/duty.ts";
 import { firstAllowedBlock, rowRefusal, standingRefusal } from "../../chain/duty/preflight.ts";
@@ -52,8 +53,8 @@ function rateHindrance(view: ChainView, own: Neuron): Hindrance | null {
     : "the registration, which counts as well, is";
   const refusal: Refusal = {
     name: parameters.isCommitReveal ? "CommittingWeightsTooFast" : "SettingWeightsTooFast",
-    sentence: `${what} ${block - lastUpdateBlock} blocks old and the subnet accepts weights every ` +
-      `${parameters.weightsRateLimitBlocks} blocks`,
+    sentence: `${what} ${plural(block - lastUpdateBlock, "block")} old and the subnet accepts weights every ` +
+      `${plural(parameters.weightsRateLimitBlocks, "block")}`,
     action: "try again",
     retry: "afterRateLimit",
   };

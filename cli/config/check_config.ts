@@ -12,7 +12,7 @@ import { UsageError, UserError } from "../output/errors.ts";
 import { optionProblems } from "../options/option_file.ts";
 import { resolveRunFile } from "../options/run_file.ts";
 import { shellWord } from "../shell_words.ts";
-import { printable } from "../screen/format.ts";
+import { plural, printable } from "../screen/format.ts";
 import { type FilePurpose, filePurposes, isRunFile } from "./file_kind.ts";
 import { namedFileProblems, walletNote } from "./named_files.ts";
 
@@ -49,7 +49,7 @@ export async function checkConfig(context: CommandContext): Promise<number> {
     : `options of iota ${purpose}`;
   const text = count === 0
     ? `${output.paint.green("●")} ${path} is valid: ${kind}`
-    : `${path} has ${count} problem${count === 1 ? "" : "s"}: ${kind}`;
+    : `${path} has ${plural(count, "problem")}: ${kind}`;
   output.answer({ path, purpose, problems: count, isValid: count === 0 }, text);
   return count === 0 ? 0 : 1;
 }

@@ -10,7 +10,7 @@ import { reachProblem } from "../find/reach_problem.ts";
 import { boundedText, readStatus, type RunStatus } from "../find/run_status.ts";
 import { hubAddress } from "../roles/addresses.ts";
 import type { HubTrust } from "../node/hub_trust.ts";
-import { decimal, duration, printable } from "../screen/format.ts";
+import { decimal, duration, plural, printable } from "../screen/format.ts";
 import { type ClockSample, sampleOfDate } from "./clock_check.ts";
 import { good, skipped, type Verdict, wrong } from "./verdict.ts";
 
@@ -101,7 +101,7 @@ async function ask(url: string, { signal, trust }: Way): Promise<Answer> {
 }
 
 function runText({ run, size, phase, step, steps, nodes }: RunStatus): string {
-  const count = `${decimal(nodes)} node${nodes === 1 ? "" : "s"}`;
+  const count = plural(nodes, "node");
   return printable(`run ${run} of size ${size}, ${phase}, step ${decimal(step)} of ${decimal(steps)}, ${count}`);
 }
 

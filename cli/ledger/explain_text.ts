@@ -4,6 +4,7 @@
  * Out of scope: the answer in three lines (explain_answer.ts).
  */
 
+import { plural } from "../screen/format.ts";
 import {
   effectsOfMiner,
   type MinerEffect,
@@ -223,7 +224,11 @@ export function adviceFor(history: MinerHistory): string[] {
       ? ["Staying until it has shown the parameters that it is asked for: before that, leaving costs what is not due."]
       : []),
     ...(isSlow
-      ? [`A faster device or link: it did ${last.tasks} tasks where its stage-mates did ${amount(last.matesTasks!)}.`]
+      ? [
+        `A faster device or link: it did ${plural(last.tasks, "task")} where its stage-mates did ${
+          amount(last.matesTasks!)
+        }.`,
+      ]
       : []),
   ];
   return advice.length > 0 ? advice : ["Only more work: nothing is held against it."];

@@ -1,5 +1,6 @@
 /** What was checked of a run's log, and what a reader should know about the rest of it, in sentences. */
 
+import { plural } from "../screen/format.ts";
 import { hubSigns, type VerifiedLedger } from "./verify_ledger.ts";
 
 /** The verdict first. `isOtherHub`: the log is not the one that was asked for, whatever it holds. */
@@ -10,14 +11,16 @@ export function textOf(found: VerifiedLedger, { isOtherHub = false } = {}): stri
   return [
     ...(isOtherHub ? [] : [verdictOf(found)]),
     `Run ${run}, hub ${hub}`,
-    `${lines} lines follow from each other: ${steps} steps${
+    `${plural(lines, "line")} in a sequence without a gap: ${plural(steps, "step")}${
       repeatedSteps > 0 ? ` and ${repeatedSteps} of them again` : ""
-    }, ${rounds} rounds, ${verdicts} verdicts; ` +
-    `${scores} scores computed again and equal`,
-    `${draws} rounds revealed the key of their draws as they had committed to it` +
+    }, ${plural(rounds, "round")}, ${plural(verdicts, "verdict")}; ` +
+    `${plural(scores, "score")} computed again and equal`,
+    `${plural(draws, "round")} revealed the key of their draws as they had committed to it` +
     (draws < rounds ? `; ${rounds - draws} did not commit to one` : ""),
-    `${signatures} signatures of members are theirs, ${commitments} of them commitments of miners to a round; ` +
-    `${proofs} failed verdicts are about work that its miner signed` +
+    `${
+      plural(signatures, "valid signature")
+    } of members, ${commitments} of them on commitments of miners to a round; ` +
+    `${plural(proofs, "failed verdict")} about work that its miner signed` +
     (unprovenVerdicts > 0 ? `; ${unprovenVerdicts} have no such proof and are the hub's word` : "") +
     (unsigned > 0 ? `; ${unsigned} verdicts or losses have none and are the hub's word` : ""),
     ...caveatsOf(found),
@@ -56,10 +59,10 @@ export function caveatsOf(found: VerifiedLedger): string[] {
       ? ["It does not say that the run is over: the run goes on, or was killed, or the log's end has been cut off"]
       : []),
     ...(unprovenRounds > 0
-      ? [`${unprovenRounds} rounds cannot be recomputed from their steps, which are not all in the log`]
+      ? [`${plural(unprovenRounds, "round")} cannot be recomputed from their steps, which are not all in the log`]
       : []),
     ...(lostLines > 0
-      ? [`${lostLines} lines are missing: they did not fit on the hub's disk, or it has lost them`]
+      ? [`${plural(lostLines, "line")} missing: not enough room on the hub's disk, or lost by it`]
       : []),
     ...(foreignHead === null ? [] : [
       `The head beside the log is of another run, ${foreignHead}: it cannot tell whether lines are missing at the log's end`,

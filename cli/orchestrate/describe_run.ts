@@ -63,11 +63,13 @@ export function describeSettings(config: RunConfig): string[] {
   const batch = batchOf(config);
   return [
     `model  ${config.size}: ${(modelParameters(model) / 1e6).toFixed(2)} M parameters, width ${model.width}, ` +
-    `${model.layers} layers, ${model.heads} query and ${model.kvHeads} key-value heads, feed-forward ${model.ffnWidth}, ` +
+    `${plural(model.layers, "layer")}, ${model.heads} query and ${
+      plural(model.kvHeads, "key-value head")
+    }, feed-forward ${model.ffnWidth}, ` +
     `vocabulary ${model.vocabSize}, context ${model.contextLength}`,
     `run    ${plural(pipeline.stages, "stage")} with ${plural(config.swarm.replicas, "miner")}${
       pipeline.stages === 1 ? "" : " each"
-    }, ${codecsText(config)}; ${train.steps} steps of ` +
+    }, ${codecsText(config)}; ${plural(train.steps, "step")} of ` +
     `${batch.reduce((a, b) => a * b)} tokens (${batch.join(" x ")}), merge ${intervalText(train)}, ${
       payloadText(outer)
     } payloads; ` +

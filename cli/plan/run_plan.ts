@@ -160,5 +160,7 @@ async function closingText(
     : problemText(problem);
   const remedies = await remediesFor(config, { adapter, memory });
   const advice = remedies.length === 0 ? "use a device with more memory" : `try ${remedies.join(", or ")}`;
-  return `${misfits.length} of ${stages.length} stages do not fit: ${why}; ${advice}`;
+  return `${misfits.length} of ${plural(stages.length, "stage")} ${
+    misfits.length === 1 ? "does" : "do"
+  } not fit: ${why}; ${advice}`;
 }

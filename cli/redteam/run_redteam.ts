@@ -74,9 +74,9 @@ export async function runRedteam(context: CommandContext): Promise<number> {
   const folder = await Deno.makeTempDir({ prefix: "iota-redteam-" });
   try {
     output.line(
-      `${plural(names.length, "attack")} of ${
-        rounds - fromRound
-      } rounds each on ${stages} stages of ${replicas} replicas`,
+      `${plural(names.length, "attack")} of ${plural(rounds - fromRound, "round")} each on ${
+        plural(stages, "stage")
+      } of ${plural(replicas, "replica")}`,
     );
     const rows = await withLabData({ folder, config }, async (batches) => {
       const run = { config, batches, device, signal: context.interruption() };

@@ -5,6 +5,8 @@
  * makes foreign text harmless. Pure. Invariant: every text here is one line of characters of width one.
  */
 
+import { nounFor } from "../../core/plural.ts";
+
 const secondMs = 1_000;
 const minuteMs = 60 * secondMs;
 const hourMs = 60 * minuteMs;
@@ -31,7 +33,7 @@ export function roughly(ms: number): string {
 
 /** `1 task`, `2,400 tasks`. */
 export function plural(count: number, noun: string): string {
-  return `${decimal(count)} ${noun}${count === 1 ? "" : "s"}`;
+  return `${decimal(count)} ${nounFor(count, noun)}`;
 }
 
 /** Elapsed time in a fixed format: `0:07`, `12:34`, `3:04:05`. */

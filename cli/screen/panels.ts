@@ -6,6 +6,7 @@
  * (terminal.ts). Only measured numbers appear; unknown ones are left out.
  */
 
+import { nounFor } from "../../core/plural.ts";
 import type { Paint } from "../output/paint.ts";
 import { detailPanel } from "./detail_panels.ts";
 import {
@@ -212,9 +213,11 @@ export function stagePanel(view: RunView, options: FrameOptions): string[] {
   const legend = "miners: ● ready ◌ loading × lost, tasks done";
   const head = "stage   layers     in flight   ";
   const heading = head + (head.length + legend.length <= width ? legend : "miners: tasks done");
-  const more = hidden === 0
-    ? []
-    : [paint.dim(`        ${shown === 0 ? "" : "and "}${hidden}${shown === 0 ? "" : " more"} stages`)];
+  const more = hidden === 0 ? [] : [
+    paint.dim(
+      `        ${shown === 0 ? "" : "and "}${hidden}${shown === 0 ? "" : " more"} ${nounFor(hidden, "stage")}`,
+    ),
+  ];
   return ["", paint.dim(cut(heading, width)), ...lanes, ...more];
 }
 
@@ -259,7 +262,7 @@ function minerCells(miners: readonly NodeView[], { room, paint }: { room: number
   const ready = miners.filter((node) => node.state === "ready").length;
   const tasks = miners.reduce((sum, node) => sum + node.tasks, 0);
   const counts = `${ready} of ${miners.length}`;
-  return firstThatFits([`${counts} ready, ${short(tasks)} tasks`, `${counts} ready`, counts], room);
+  return firstThatFits([`${counts} ready, ${short(tasks)} ${nounFor(tasks, "task")}`, `${counts} ready`, counts], room);
 }
 
 function firstThatFits(texts: readonly [string, ...string[]], room: number): string {

@@ -7,6 +7,7 @@
  * inputs.
  */
 
+import { plural } from "../plural.ts";
 import { assert } from "../assert.ts";
 import type { MicrobatchId } from "../ids.ts";
 import { keyOf } from "../prng.ts";
@@ -47,7 +48,7 @@ export function heldOutSequences(options: { sequences: number; contextLength: nu
   const windows = windowsPerPass(options);
   assert(
     options.sequences <= windows,
-    `Cannot evaluate ${options.sequences} sequences as the held-out text must have as many windows of ` +
+    `Cannot evaluate ${plural(options.sequences, "sequence")} as the held-out text must have as many windows of ` +
       `${options.contextLength} tokens: current value is ${windows}`,
   );
   return Array.from(

@@ -9,6 +9,7 @@
  * stage.
  */
 
+import { plural } from "../plural.ts";
 import { assert, present } from "../assert.ts";
 import { codecs } from "../codec/codecs.ts";
 import type { WireSpec } from "../codec/wire.ts";
@@ -58,7 +59,9 @@ export function splitLayers(config: ModelPlan): number[] {
   const { stages } = config.pipeline;
   assert(
     stages >= 1 && layers >= stages,
-    `Cannot split the model as every stage needs a layer: current value is ${layers} layers for ${stages} stages`,
+    `Cannot split the model as every stage needs a layer: current value is ${plural(layers, "layer")} for ${
+      plural(stages, "stage")
+    }`,
   );
   const costs = Array.from({ length: stages }, (_, stage) => trainingCosts(config, stage));
   const fitting = costs.map((ofStage, stage) =>

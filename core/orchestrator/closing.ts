@@ -5,6 +5,7 @@
  * Owns the deadlines and the end. Out of scope: what is reported then (audit/work_report.ts).
  */
 
+import { plural } from "../plural.ts";
 import { present } from "../assert.ts";
 import type { BlobRef } from "../ids.ts";
 import { auditsAreDone, settleOpenEvaluations } from "./audit/auditing.ts";
@@ -45,7 +46,7 @@ const mostUploadDeadlines = 4;
 
 function uncheckedText({ audit: { queue, running, refereed } }: OrchestratorState): string {
   const audits = queue.size + refereed.size + [...running.values()].filter(({ request }) => !isProbe(request)).length;
-  return `${audits} audit${audits === 1 ? "" : "s"} cut off by the run's end: no validator kept up`;
+  return `${plural(audits, "audit")} cut off by the run's end: no validator kept up`;
 }
 
 export function closesAtMs(state: OrchestratorState): number {

@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /** The table of members: miners by stage, then validators; at most `mostRows` rows, and a field that finds the others. */
 
-import { decimal, shortAddress } from "../../screen/format.ts";
+import { decimal, plural, shortAddress } from "../../screen/format.ts";
 import type { PublicMember, RunSnapshot } from "../public_run.ts";
 import { fragmentWith } from "./address.ts";
 import { byId, childAt, keepChildren, setClass, setText } from "./elements.ts";
@@ -17,7 +17,7 @@ export function showMembers(body: Element, more: HTMLElement, { members }: RunSn
   keepChildren(body, shown.length);
   more.hidden = found.length === shown.length && wanted === "";
   const which = found.length === shown.length ? "" : `; the first ${decimal(shown.length)} are shown`;
-  setText(more, `${decimal(found.length)} of ${decimal(Object.keys(members).length)} members${which}.`);
+  setText(more, `${decimal(found.length)} of ${plural(Object.keys(members).length, "member")}${which}.`);
 }
 
 /** By a part of the address, role or state, or as `stage 3`. */

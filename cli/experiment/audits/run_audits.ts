@@ -36,7 +36,9 @@ export async function runAudits(context: CommandContext): Promise<number> {
   const swarms = distinct(lengths.map(configsOf));
   const { size, pipeline: { stages }, swarm: { replicas, validators } } = swarms[0]![0]!;
   output.line(
-    `${stages} stages of ${size}, ${replicas} miners each, ${validators} validators, ${plural(seeds.length, "seed")}`,
+    `${plural(stages, "stage")} of ${size}, ${plural(replicas, "miner")} each, ${plural(validators, "validator")}, ${
+      plural(seeds.length, "seed")
+    }`,
   );
   const watched = swarms.map((): WatchedRun[] => []); // of each length of rounds
   const watchAll = async () => {

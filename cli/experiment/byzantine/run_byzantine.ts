@@ -44,7 +44,9 @@ export async function runByzantine(context: CommandContext): Promise<number> {
     await forEachSeed(context, { common, fixed: { "pipeline.stages": 3 } }, async (options) => {
       const { seed, size, train: { steps, stepsPerRound } } = options.config;
       output.line(
-        `Seed ${seed}: ${replicas} replicas of ${size} train ${plural(steps, "step")}, merged every ${stepsPerRound}`,
+        `Seed ${seed}: ${plural(replicas, "replica")} of ${size} to train ${
+          plural(steps, "step")
+        }, merged every ${stepsPerRound}`,
       );
       for (const { name, lie, rule, results } of cells) {
         const trained = await trainReplicas({ ...options, rule, lie, heldOutSequences });

@@ -5,6 +5,7 @@
  * are any. Nothing is trained: inputs and parameters are random (gpu/trace/task_inputs.ts).
  */
 
+import { plural } from "../../screen/format.ts";
 import { type StageSpec, stageSpecs } from "../../../core/model/spec.ts";
 import { splitLayers } from "../../../core/model/stages.ts";
 import { ComputeError, openComputeWorker } from "../../../gpu/worker_client.ts";
@@ -48,7 +49,9 @@ export async function runReplays(context: CommandContext): Promise<number> {
   const config = configOf({ common: { "pipeline.stages": 3 }, input, fixed: {} });
   const specs = stageSpecs(config, splitLayers(config));
   output.line(
-    `${repeats} times ${inputs} tasks of each of ${specs.length} stages of ${config.size}, codec ${config.pipeline.codec}`,
+    `${plural(repeats, "time")} ${plural(inputs, "task")} of each of ${
+      plural(specs.length, "stage")
+    } of ${config.size}, codec ${config.pipeline.codec}`,
   );
   const rows: ReplayRow[] = [];
   let processor: TaskResult[] | null = null;

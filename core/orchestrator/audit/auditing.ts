@@ -12,6 +12,7 @@
  * A task that one validator found wrong is repeated by a second one, if there is one, and by the hub (referee.ts).
  */
 
+import { plural } from "../../plural.ts";
 import type { BlobRef, NodeId, StageIndex } from "../../ids.ts";
 import type { Replayed, RequestFailed } from "../../protocol/audit_messages.ts";
 import { judgeRepetition } from "../../score/verdict.ts";
@@ -95,7 +96,7 @@ function dropBacklog(state: OrchestratorState): OrchestratorEffect[] {
 }
 
 function droppedText(audits: number, { isAlone }: { isAlone: boolean }): string {
-  const what = `${audits} old audit${audits === 1 ? "" : "s"} dropped`; // short, as a screen of 80 columns shows it whole
+  const what = `${plural(audits, "old audit")} dropped`; // short, as a screen of 80 columns shows it whole
   return isAlone
     ? `${what}: no validator; start one: iota validate`
     : `${what}: no validator kept up; start another: iota validate`;

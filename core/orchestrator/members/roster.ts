@@ -87,7 +87,10 @@ export function roomFault(
 ): Fault | null {
   if (role !== "miner" || state.members.has(node) || !isFull(state)) return null;
   const most = state.config.limits.minersPerStage;
-  return fault("limitExceeded", `Cannot join as every stage has ${most} miners, which is the most; try again later`);
+  return fault(
+    "limitExceeded",
+    `Cannot join as every stage has the most miners that it may have, ${most}; try again later`,
+  );
 }
 
 /** Members waiting for a stage already have their place, so that everyone admitted gets one. */

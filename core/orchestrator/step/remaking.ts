@@ -14,6 +14,7 @@
  * counts once. Out of scope: which results are in doubt (refusals.ts).
  */
 
+import { plural } from "../../plural.ts";
 import { heapKeep } from "../../heap.ts";
 import { fault } from "../../fault.ts";
 import type { BlobHash, BlobRef, Direction, MicrobatchId, NodeId, StageIndex } from "../../ids.ts";
@@ -261,7 +262,7 @@ function falselyMade(
   const detail = `Cannot accept the wire of microbatch ${microbatch} that ${maker} made in stage ${first} as it must ` +
     `match the one that ${other} made from the same input: a row differs by ${error.toPrecision(3)} of its size; ` +
     (isOfNoUse
-      ? `none of ${failers} replicas of stage ${stage} could compute with it`
+      ? `none of ${plural(failers, "replica")} of stage ${stage} could compute with it`
       : `results of stage ${stage} differ, or are of an unusual size`);
   const inVain = [...new Set(failed.map(({ node }) => node))];
   return [{ node: maker, detail, isProven, isUnpaid: isProven || isOfNoUse, inVain }];

@@ -6,7 +6,7 @@
  * scope: the choice of the steps and of the smoothing (loss_tools.ts).
  */
 
-import { decimal } from "../../../screen/format.ts";
+import { decimal, plural } from "../../../screen/format.ts";
 import type { PublicRun } from "../../public_run.ts";
 import { placeOn, rangeOf, ticksOf } from "../axis.ts";
 import { draw } from "../svg.ts";
@@ -122,7 +122,7 @@ function labelOf({ losses: { first, last }, heldOut, step }: Curves): string {
   const held = heldOut.at(-1);
   const train = first === null || last === null ? "" : `Training loss from ${first.toFixed(3)} to ${last.toFixed(3)}`;
   const validation = held === undefined ? "" : `; held-out loss ${held.loss.toFixed(3)} at step ${held.step}`;
-  return `${train} nats per token after ${step} steps${validation}`;
+  return `${train} nats per token after ${plural(step, "step")}${validation}`;
 }
 
 interface Places {

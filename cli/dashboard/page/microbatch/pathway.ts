@@ -6,7 +6,7 @@
  * shown moment has. Any other is asked for, once for each closed step. Out of scope: the drawing (pathway_chart.ts).
  */
 
-import { decimal, duration, shortAddress } from "../../../screen/format.ts";
+import { decimal, duration, plural, shortAddress } from "../../../screen/format.ts";
 import type { PublicPathway, RunSnapshot } from "../../public_run.ts";
 import { addressPart, fragmentWith, setAddressPart } from "../address.ts";
 import { byId, childAt, keepChildren, setClass, setText } from "../elements.ts";
@@ -90,7 +90,7 @@ function wayText({ microbatch, step, hops }: PublicPathway, way: readonly WayHop
     `${duration(sum(({ tookMs }) => tookMs) - computed)} on links and in miners' queues`,
     `${duration(computed)} on devices`,
   ];
-  return `Microbatch ${decimal(microbatch)} ${where}, ${decimal(hops.length)} tasks done ` +
+  return `Microbatch ${decimal(microbatch)} ${where}, ${plural(hops.length, "task")} done ` +
     `${duration(endMs(way))} after the step was opened: ${parts.join(", ")}.`;
 }
 

@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /** Draws a microbatch's way: a row for each task, from its input to its result, on one axis of time. */
 
-import { duration, shortAddress } from "../../../screen/format.ts";
+import { duration, plural, shortAddress } from "../../../screen/format.ts";
 import { placeOn, ticksOf } from "../axis.ts";
 import { draw } from "../svg.ts";
 import { endMs, type WayHop } from "./way.ts";
@@ -66,7 +66,7 @@ function labelOf(way: readonly WayHop[]): string {
     null,
   );
   if (longest === null) return "No times yet";
-  return `${way.length} tasks; the longest, ${longest.direction} of stage ${longest.stage}, took ${
+  return `${plural(way.length, "task")}; the longest, ${longest.direction} of stage ${longest.stage}, took ${
     duration(longest.tookMs)
   }`;
 }

@@ -4,7 +4,7 @@
  * replicas.
  */
 
-import { decimal, shortAddress } from "../../../screen/format.ts";
+import { decimal, plural, shortAddress } from "../../../screen/format.ts";
 import type { PublicMember, RunSnapshot } from "../../public_run.ts";
 import { childAt, keepChildren, setClass, setText } from "../elements.ts";
 
@@ -54,7 +54,7 @@ function countsText(replicas: readonly Replica[]): string {
     return { state, count: replicas.filter(([, member]) => member.state === state).length };
   });
   const shown = counts.filter(({ count }) => count > 0).map(({ state, count }) => `${decimal(count)} ${state}`);
-  return `${decimal(replicas.length)} miners: ${shown.join(", ")}`;
+  return `${plural(replicas.length, "miner")}: ${shown.join(", ")}`;
 }
 
 function showReplicas(list: Element, replicas: readonly Replica[]): void {
