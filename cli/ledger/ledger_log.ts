@@ -9,6 +9,7 @@
  * a full disk refuses are counted; a line that carries the log's state follows them.
  */
 
+import { plural } from "../screen/format.ts";
 import type { LogEntry, MachineEntry } from "../../core/ledger/entry.ts";
 import { scoresEntry, takeEntry } from "../../core/ledger/ledger.ts";
 import { carriedState, pastRounds } from "../../core/ledger/ledger_state.ts";
@@ -138,7 +139,7 @@ export class LedgerLog {
       ...(disk === undefined ? {} : { disk }),
       lostLine: () => JSON.stringify({ lost: this.#lost }),
       onLost: ({ message }) => warn(`The signed log cannot be written to '${path}'; the run continues: ${message}`),
-      onRegained: (lost) => warn(`The signed log is written to '${path}' again; ${lost} lines are missing`),
+      onRegained: (lost) => warn(`The signed log is written to '${path}' again; it lacks ${plural(lost, "line")}`),
     });
   }
 
@@ -209,7 +210,7 @@ export class LedgerLog {
     this.#lost = lines;
     const path = ledgerPath(this.#options.folder);
     this.#options.warn(
-      `At least ${lines} lines at the end of '${path}' are missing, and no journal has all that they said: ` +
+      `'${path}' lacks at least ${plural(lines, "line")} at its end, and no journal has all that they said: ` +
         "the log says so and goes on; what was reported or decided in them does not count",
     );
     const group = new LineGroup(this.#options, head);

@@ -67,6 +67,6 @@ export function caveatsOf(found: VerifiedLedger): string[] {
     ...(foreignHead === null ? [] : [
       `The head beside the log is of another run, ${foreignHead}: it cannot tell whether lines are missing at the log's end`,
     ]),
-    ...(tornBytes > 0 ? [`The last ${tornBytes} bytes are an unfinished line`] : []),
+    ...(tornBytes > 0 ? [`The log ends in an unfinished line of ${plural(tornBytes, "byte")}`] : []),
   ];
 }

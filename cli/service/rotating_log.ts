@@ -6,6 +6,8 @@
  * `bytes`, unless what is written at once is longer.
  */
 
+import { plural } from "../screen/format.ts";
+
 export interface LogFile {
   readonly size: number;
   write(bytes: Uint8Array): number;
@@ -35,7 +37,7 @@ export interface RotatingLogOptions {
   readonly onRegained?: (lostLines: number) => void;
 }
 
-const lostSentence = (lines: number): string => `${lines} lines are missing here: they could not be written`;
+const lostSentence = (lines: number): string => `${plural(lines, "line")} missing here: the disk did not take more`;
 
 export class RotatingLog {
   readonly #options: Required<RotatingLogOptions>;

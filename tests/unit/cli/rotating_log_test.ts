@@ -55,7 +55,7 @@ Deno.test("Rotating log: a full disk costs lines, and the first line with room a
     const lines = read(`${folder}/a.log`);
     assertEquals(lines.slice(0, 2), ["line 0000", "line 0001"]);
     assert("line 0002".startsWith(lines[2]!), "the torn line ends");
-    assertEquals(lines.slice(3), ["4 lines are missing here: they could not be written", "again"]);
+    assertEquals(lines.slice(3), ["4 lines missing here: the disk did not take more", "again"]);
   });
 });
 
@@ -67,7 +67,7 @@ Deno.test("Rotating log: a folder that went away and came back is used again", a
     Deno.mkdirSync(`${folder}/logs`);
     log.write("kept");
     log.close();
-    assertEquals(read(path), ["1 lines are missing here: they could not be written", "kept"]);
+    assertEquals(read(path), ["1 line missing here: the disk did not take more", "kept"]);
   });
 });
 
