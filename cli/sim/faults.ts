@@ -9,6 +9,7 @@
 
 import { unreachable } from "../../core/assert.ts";
 import { Dice } from "./dice.ts";
+import type { UploadRefusal } from "./processes/blob_set.ts";
 import { staleMessage } from "./processes/garbage.ts";
 import type { MinerProcess } from "./processes/miner_process.ts";
 import { lies } from "./processes/symbolic_stage.ts";
@@ -34,6 +35,9 @@ export const faultKinds = [
   "validator", // validators come and go
   "crash", // the orchestrator is killed and restarted
   "dismiss", // a miner loses its place in the subnet
+  "refusedUploads", // a proxy before one miner, or before the orchestrator, answers 413 to uploads
+  "skewedClocks", // the same with 401, as the clocks of the two sides differ by an hour
+  "slowNewcomer", // a newcomer that takes minutes to load its stage
 ] as const;
 
 export type FaultKind = typeof faultKinds[number];
@@ -90,6 +94,7 @@ export class Faults {
     const { network, hub } = this.#world;
     network.heal();
     hub.ownWork.disk = "fine";
+    this.#world.blobs.refusal = null;
     for (const miner of this.#world.miners.all) {
       miner.recover();
       miner.stage.lie = null;
@@ -112,6 +117,12 @@ export class Faults {
     switch (kind) {
       case "join":
         return this.#world.addMiner();
+      case "slowNewcomer":
+        return this.#world.addMiner({ slowForMs: dice.between(120_000, 600_000) });
+      case "refusedUploads":
+        return this.#refuseUploads(miner, { dice, refusal: { status: 413, clockMs: 0 } });
+      case "skewedClocks":
+        return this.#refuseUploads(miner, { dice, refusal: { status: 401, clockMs: 3_600_000 } });
       case "slowDisk":
         return this.#diskFor("slow", dice.between(30_000, 90_000));
       case "fullDisk":
@@ -200,6 +211,17 @@ export class Faults {
     miner.stickFor(sleepMs);
     this.#world.network.sleep(miner.node, sleepMs);
     this.#world.queue.after(sleepMs, () => this.#asleep -= 1);
+  }
+
+  #refuseUploads(
+    miner: MinerProcess | null,
+    { dice, refusal }: { dice: Dice; refusal: UploadRefusal },
+  ): void {
+    const forMs = dice.between(10_000, 120_000);
+    if (dice.chance(0.5)) return miner?.refuseUploadsFor(forMs, refusal);
+    const { blobs, queue } = this.#world;
+    blobs.refusal = refusal;
+    queue.after(forMs, () => blobs.refusal = null);
   }
 
   #diskFor(disk: "slow" | "full", forMs: number): void {

@@ -108,8 +108,12 @@ export class World {
     return this.queue.nowMs;
   }
 
-  addMiner(): void {
-    this.startMiner(nodeId(`miner-${++this.#named}`), null);
+  /** `slowForMs`: how long it computes, and so loads, ten times slower. */
+  addMiner({ slowForMs = 0 } = {}): void {
+    const miner = new MinerProcess(nodeId(`miner-${++this.#named}`), this.#services, { previousStage: null });
+    if (slowForMs > 0) miner.slowDownFor(slowForMs);
+    this.#start(miner);
+    if (slowForMs > 0) this.network.slow(miner.node, slowForMs);
   }
 
   /** A new process, which may be behind a known hotkey. */

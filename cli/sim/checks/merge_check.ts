@@ -85,6 +85,13 @@ export class MergeCheck {
     must(round === this.#round + 1, "rounds follow each other", () => `${round} after ${this.#round}`);
     this.#round = round;
     const { stages } = present(state.upload, "what was merged is uploaded next");
+    for (const { stage, slices } of stages) {
+      must(
+        slices.length > 0 || this.#remade.has(stage), // whose parameters were lost, so that there was nothing to add them to
+        "a closed round has a payload of every stage, or the run is behind it",
+        () => `stage ${stage} has none in the round before ${round}`,
+      );
+    }
     this.#agreed.set(round, stages.map((stage) => stage.merged));
     this.#uncertain.set(round, this.#remade);
     for (const past of [this.#agreed, this.#uncertain]) past.delete(round - roundsRemembered);

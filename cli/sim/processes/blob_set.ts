@@ -3,9 +3,14 @@
  * for all that share it.
  */
 
+import type { RefusedUpload } from "../../../core/fault.ts";
 import type { BlobHash, BlobRef } from "../../../core/ids.ts";
 
+/** What uploads are answered. */
+export type UploadRefusal = Pick<RefusedUpload, "status" | "clockMs">;
+
 export class BlobSet {
+  refusal: UploadRefusal | null = null; // of everybody's uploads
   readonly #stored = new Set<string>();
   #unused: ReadonlySet<string> = new Set(); // at the last sweep
   readonly #lost = new Set<string>(); // ever

@@ -136,6 +136,7 @@ export class HubProcess implements HubEnd {
       referee: (work, contents, done) => this.#later(() => done(this.#refereed(work, contents))),
       checkSignatures: (signed, done) => this.#later(() => done(signed.map(isSymbolic)), checkingMs),
       work: (work, done) => this.#work(work, done),
+      probeUploads: (_, done) => this.#later(() => done(blobs.refusal === null ? null : "refused")),
       deleteBlobs: (hashes) => blobs.delete(hashes),
       sweepBlobs: (used) => blobs.sweep(used),
       onRecord: (record) => watch.onRecord(record, this.state),

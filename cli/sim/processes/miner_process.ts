@@ -4,7 +4,7 @@
 
 import { assert, present, unreachable } from "../../../core/assert.ts";
 import type { BlobRef, NodeId, StageIndex } from "../../../core/ids.ts";
-import { type Parsed, parsed } from "../../../core/fault.ts";
+import { type Fault, fault, type Parsed, parsed } from "../../../core/fault.ts";
 import type { MinerEffect, MinerEvent, MinerResult, MinerWork } from "../../../core/miner/event.ts";
 import { miner } from "../../../core/miner/machine.ts";
 import { type MinerState, openMiner } from "../../../core/miner/state.ts";
@@ -12,6 +12,7 @@ import { NodeRuntime } from "../../node/node_runtime.ts";
 import { watchedNode } from "../checks/watched_machine.ts";
 import { NodeProcess, type NodeServices } from "./node_process.ts";
 import type { WatchedWork } from "../checks/node_watch.ts";
+import type { UploadRefusal } from "./blob_set.ts";
 import { blobsOfSource, SymbolicStage, type WorkOutcome } from "./symbolic_stage.ts";
 
 type Done = (outcome: Parsed<MinerResult>) => void;
@@ -22,6 +23,7 @@ export class MinerProcess extends NodeProcess {
   readonly role = "miner";
   readonly state: MinerState;
   readonly stage: SymbolicStage;
+  #refusal: (UploadRefusal & { readonly untilMs: number }) | null = null; // of its own uploads
   protected readonly runtime: NodeRuntime<MinerState, MinerEvent, MinerEffect, MinerResult, BlobRef, BlobRef>;
 
   constructor(node: NodeId, services: NodeServices, options: { previousStage: StageIndex | null }) {
@@ -82,6 +84,8 @@ export class MinerProcess extends NodeProcess {
       if (!isFate && watched !== null) watch.workFailed(this, { ...watched, fault });
       return done({ ok: false, fault });
     }
+    const refused = this.#refused(outcome.puts);
+    if (refused !== null) return done({ ok: false, fault: refused });
     blobs.put(outcome.puts);
     const result = outcome.result.value;
     if (result.type !== "runTask") {
@@ -95,6 +99,26 @@ export class MinerProcess extends NodeProcess {
     watch.taskComputed();
     if (result.output !== null) this.segments.hold(result.output);
     done(parsed({ ...result, computeMs }));
+  }
+
+  refuseUploadsFor(forMs: number, refusal: UploadRefusal): void {
+    this.#refusal = { ...refusal, untilMs: this.services.queue.nowMs + forMs };
+  }
+
+  override recover(): void {
+    super.recover();
+    this.#refusal = null;
+  }
+
+  /** Null: what it puts is stored. */
+  #refused(puts: readonly BlobRef[]): Fault | null {
+    const { blobs, queue } = this.services;
+    const own = (this.#refusal?.untilMs ?? 0) > queue.nowMs ? this.#refusal : null;
+    const refusal = own ?? blobs.refusal;
+    const [first] = puts;
+    if (refusal === null || first === undefined) return null;
+    const { status, clockMs } = refusal;
+    return { ...fault("uploadFailed", `answered ${status}`), upload: { status, clockMs, bytes: first.bytes } };
   }
 
   /** The accumulated gradient must be over exactly the log, which must be what the step header counts. */
