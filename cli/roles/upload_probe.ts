@@ -30,6 +30,7 @@ interface OwnAddress {
 }
 
 const attempts = 2;
+const nonceBytes = 32;
 
 export function ownAddress({ socket, tls, signer, blobs }: OwnAddress): UploadProbeOptions {
   const url = socket.replace(/^ws/, "http").replace(/\/$/, "");
@@ -48,7 +49,8 @@ export async function probeUpload(
   { url, remote, forget, mostBytes, random }: UploadProbeOptions,
   bytes: number,
 ): Promise<string | null> {
-  const sample = random.bytes(Math.max(1, Math.min(bytes, mostBytes))); // new each time, or the store would have it
+  const sample = new Uint8Array(Math.max(nonceBytes, Math.min(bytes, mostBytes)));
+  sample.set(random.bytes(nonceBytes)); // new each time, or the store would have it
   const { hash } = await nameOf(sample);
   try {
     await remote.put(sample, hash);

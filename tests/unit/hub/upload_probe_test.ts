@@ -4,8 +4,8 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { probeUpload } from "../../../cli/roles/upload_probe.ts";
 import type { BlobHash } from "../../../core/ids.ts";
 import { MemoryBlobs } from "../../../net/blobs/blob_memory.ts";
+import { systemRandom } from "../../../net/timers.ts";
 import { BlobWorld } from "../../support/net/blob_world.ts";
-import { countingRandom } from "../../support/net/manual_timers.ts";
 
 const blobBytes = 1_000_000;
 
@@ -24,7 +24,7 @@ async function probe(answer: "pass" | number | "none") {
     stored.push((await store.find(hash))?.bytes ?? 0);
     await store.delete(hash);
   };
-  const options = { url: "https://run.example", remote, forget, mostBytes: 300_000, random: countingRandom() };
+  const options = { url: "https://run.example", remote, forget, mostBytes: 300_000, random: systemRandom };
   return { refusal: await probeUpload(options, 800_000), stored, left: store.usage().bytes };
 }
 
