@@ -121,7 +121,7 @@ export function runSummary(input: RunSummaryInput): RunSummary {
     stageHashesAgree: state.round === (begun.isJournaled ? 0 : begun.round) ? null : counters.disagreements === 0,
     verdictsPassed: facts.verdictsPassed,
     verdictsFailed: facts.verdictsFailed,
-    checkpoint: state.sources.round === 0
+    checkpoint: state.sources.stages.some(({ type }) => type === "initial") // also of a later round, after one was lost
       ? null
       : `${folder}/checkpoints/round-${String(state.sources.round).padStart(6, "0")}`,
     run: folder,
