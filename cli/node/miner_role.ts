@@ -15,7 +15,7 @@ import { IdleWatch } from "./idle_watch.ts";
 import { type NodeLink, NodeRole } from "./node_role.ts";
 import type { Finished } from "./node_runtime.ts";
 import { StageHost } from "./stage_host.ts";
-import { faultOf, WorkRefused } from "../roles/work_fault.ts";
+import { faultOf, WorkRefused } from "./stages/work_fault.ts";
 
 export interface MinerRoleOptions {
   readonly link: NodeLink;

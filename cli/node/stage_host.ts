@@ -36,7 +36,7 @@ import {
 } from "./own_state.ts";
 import type { PeerServer } from "./peer_server.ts";
 import type { ByteSegments } from "../roles/segments.ts";
-import { WorkRefused } from "../roles/work_fault.ts";
+import { WorkRefused } from "./stages/work_fault.ts";
 import { loadSource, type OnLoading, type StageVectors } from "./stages/stage_source.ts";
 import { readInput, readTokens, readWire } from "../roles/stage_input.ts";
 

@@ -20,7 +20,7 @@ import type { BlobAccess } from "../roles/blob_access.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
 import type { ByteSegments } from "../roles/segments.ts";
 import { type HeldStage, HeldStages } from "./stages/held_stages.ts";
-import { WorkRefused } from "../roles/work_fault.ts";
+import { WorkRefused } from "./stages/work_fault.ts";
 import { readInput, readTokens, readWire, u32Of } from "../roles/stage_input.ts";
 
 export interface ValidatorHostOptions {

@@ -11,7 +11,7 @@ import type { ComputeHost } from "../roles/compute_host.ts";
 import type { RunningNode } from "./miner_role.ts";
 import { tooLargeError } from "./link_errors.ts";
 import { type NodeLink, NodeRole } from "./node_role.ts";
-import { faultOf } from "../roles/work_fault.ts";
+import { faultOf } from "./stages/work_fault.ts";
 import { ValidatorHost } from "./validator_host.ts";
 
 export interface ValidatorRoleOptions {

@@ -1,8 +1,8 @@
 /** What a node reports to the hub about a job that failed. */
 
-import { type Fault, fault } from "../../core/fault.ts";
-import { isTooLarge } from "../../gpu/worker_client.ts";
-import { UploadError } from "../../net/blobs/blobs.ts";
+import { type Fault, fault } from "../../../core/fault.ts";
+import { isTooLarge } from "../../../gpu/worker_client.ts";
+import { UploadError } from "../../../net/blobs/blobs.ts";
 
 /** Somebody else's bytes are bad. */
 export class WorkRefused extends Error {
