@@ -31,7 +31,7 @@ export interface Neuron {
   readonly stakeRao: bigint; // total of alpha and tao, weighted as by the chain
   readonly incentive: number; // u16
   readonly dividends: number; // u16
-  readonly emissionRao: bigint; // of the last epoch
+  readonly emissionRao: bigint; // allotted by the last epoch, also where it was burned (duty/epoch_pay.ts)
   readonly axon: AxonAddress | null;
 }
 
@@ -61,6 +61,7 @@ export interface SubnetParameters {
   readonly maxUids: number;
   readonly maxValidators: number;
   readonly ownerHotkey: Address | null;
+  readonly ownerColdkey: Address | null; // incentive of its hotkeys is burned
   readonly blockMs: number; // 12,000 on the real chain
   readonly specVersion: number;
 }
@@ -153,6 +154,8 @@ export interface Chain {
   /** The commitments of these hotkeys, in this order, without those that published nothing. */
   commitmentsOf(hotkeys: readonly Address[]): Promise<readonly Commitment[]>;
   balanceOf(address: Address): Promise<bigint>; // free, rao
+  /** The subnet's alpha staked to a hotkey after a block, by anyone. Null if that block's state can no longer be read. */
+  alphaOf(of: { hotkey: Address; block: number }): Promise<bigint | null>;
   /**
    * Signs, sends, and waits until the call is in a block, is refused, or its outcome cannot be determined; rejects only
    * if nothing was sent. Sends of one account are serialised.

@@ -8,12 +8,14 @@
 
 import type { Address } from "../call.ts";
 import type { Metagraph, Neuron, SubnetParameters } from "../chain.ts";
+import { isBurned, payText } from "./epoch_pay.ts";
 
 export interface MinerHealth {
   readonly level: "good" | "waiting" | "alarm";
   readonly sentences: readonly string[]; // the most important first
   readonly uid: number | null; // null: not registered
-  readonly emissionRao: bigint; // of the last epoch
+  readonly emissionRao: bigint; // allotted by the last epoch
+  readonly earnedRao: bigint | null; // of it, what is in its stake; null: cannot be read
   readonly incentiveShare: number; // of all miners' incentive
   readonly rank: number | null; // by incentive, from 1; null: it has none
   readonly ranked: number; // neurons with any incentive
@@ -24,13 +26,14 @@ export interface MinerHealthInput {
   readonly hotkey: Address;
   readonly metagraph: Metagraph;
   readonly parameters: SubnetParameters;
+  readonly paidRao: bigint | null; // by the last epoch (epoch_pay.ts)
   readonly support: number | null; // share of the validators' stake that weighs it (validator_support.ts); null: not read
 }
 
 const hourMs = 3_600_000;
 
 export function minerHealth(input: MinerHealthInput): MinerHealth {
-  const { hotkey, metagraph: { netuid, neurons } } = input;
+  const { hotkey, paidRao, parameters, metagraph: { netuid, neurons } } = input;
   const own = neurons.find((neuron) => neuron.hotkey === hotkey);
   if (own === undefined) {
     const sentences = [
@@ -41,6 +44,7 @@ export function minerHealth(input: MinerHealthInput): MinerHealth {
       sentences,
       uid: null,
       emissionRao: 0n,
+      earnedRao: 0n,
       incentiveShare: 0,
       rank: null,
       ranked: 0,
@@ -50,18 +54,19 @@ export function minerHealth(input: MinerHealthInput): MinerHealth {
   const all = neurons.reduce((sum, { incentive }) => sum + incentive, 0);
   const incentiveShare = all === 0 ? 0 : own.incentive / all;
   const { uid, emissionRao } = own;
+  const share = `, ${(100 * incentiveShare).toFixed(1)} % of the miners' share`;
+  const isUnpayable = emissionRao > 0n && isBurned(own, parameters);
   const earns = emissionRao > 0n
-    ? `uid ${uid} earned ${alpha(emissionRao)} alpha in the last epoch, ${
-      (100 * incentiveShare).toFixed(1)
-    } % of the miners' share`
+    ? `uid ${uid} ${payText({ paidRao, emissionRao, isBurned: isUnpayable, share })}`
     : `uid ${uid} earned nothing in the last epoch${unpaidText(input.support)}`;
   const { isAtRisk, text } = place(input, own);
   const sentences = isAtRisk ? [text, earns] : [earns, text];
   return {
-    level: isAtRisk ? "alarm" : emissionRao > 0n ? "good" : "waiting",
+    level: isAtRisk || isUnpayable ? "alarm" : emissionRao > 0n ? "good" : "waiting",
     sentences,
     uid,
     emissionRao,
+    earnedRao: paidRao,
     incentiveShare,
     rank: own.incentive === 0 ? null : 1 + neurons.filter(({ incentive }) => incentive > own.incentive).length,
     ranked: neurons.filter(({ incentive }) => incentive > 0).length,
@@ -93,6 +98,3 @@ function place({ metagraph, parameters }: MinerHealthInput, own: Neuron): { isAt
     ? { isAtRisk: true, text: "the next newcomer takes its place: no other neuron without immunity earns less" }
     : { isAtRisk: false, text: `neurons without immunity that earn less and would lose their places first: ${below}` };
 }
-
-/** Three decimals are enough to see it grow. */
-const alpha = (rao: bigint): string => (Number(rao / 1_000_000n) / 1_000).toFixed(3);

@@ -138,6 +138,14 @@ export class LocalChain implements Chain {
     return this.#read(() => this.#ledger.state.read("account", accountOf(address))?.freeRao ?? 0n);
   }
 
+  alphaOf({ hotkey, block }: { hotkey: Address; block: number }): Promise<bigint | null> {
+    return this.#read(() => {
+      const blocksAgo = this.#ledger.head().number - block;
+      const state = this.#ledger.state.past(blocksAgo);
+      return state === null ? null : state.read("stake", keyOf(this.netuid, accountOf(hotkey))) ?? 0n;
+    });
+  }
+
   send(call: ChainCall, signer: ChainSigner): Promise<Receipt> {
     return this.#read(() => {
       const nonce = this.#ledger.nonceOf(signer.publicKey);

@@ -19,7 +19,7 @@ import type {
   SubnetParameters,
   WeightCallSearch,
 } from "../chain.ts";
-import { readAccount, readAxon, readUid } from "./reads/accounts.ts";
+import { readAccount, readAlpha, readAxon, readUid } from "./reads/accounts.ts";
 import { axonFrom, axonProblem } from "./reads/axon_address.ts";
 import { readBlockTime } from "./connection/chain_clock.ts";
 import { readCommitments } from "./reads/commitments.ts";
@@ -130,6 +130,10 @@ export class SubtensorChain implements Chain {
 
   async balanceOf(address: Address): Promise<bigint> {
     return (await this.#read(`account ${address}`, (state) => readAccount(state, address))).freeRao;
+  }
+
+  alphaOf(of: { hotkey: Address; block: number }): Promise<bigint | null> {
+    return this.#connection.run((session) => readAlpha(session, { ...of, netuid: this.netuid }));
   }
 
   /** Null: not registered in the subnet. */

@@ -32,8 +32,12 @@ function keyOfSecret(secret: string, password: string): KeyMaterial | null {
   if (hex.length === 2 * miniSecretBytes && /^[0-9a-f]+$/i.test(hex)) {
     return password === "" ? keyOfMiniSecret(Uint8Array.fromHex(hex)) : null; // Substrate has no password for seeds
   }
-  return keyOfMnemonic(secret === "" ? developmentPhrase : secret, password);
+  if (secret !== "" || password !== "") return keyOfMnemonic(secret === "" ? developmentPhrase : secret, password);
+  return developmentRoot ??= keyOfMnemonic(developmentPhrase, "");
 }
+
+/** A phrase takes a tenth of a second of one core, and a local chain derives several keys for every node. */
+let developmentRoot: KeyMaterial | null = null;
 
 /** A number as little-endian bytes; a text as its SCALE encoding, hashed if that is too long. */
 function chainCodeOf(junction: string): Uint8Array {

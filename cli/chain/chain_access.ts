@@ -22,6 +22,7 @@ const waitReserveMs = 60_000; // on top of twice the time its blocks should take
 export interface ChainAccess {
   readonly chain: SubtensorChain;
   readonly netuid: number;
+  readonly isPublic: boolean; // a chain that everyone shares
   readonly connectMs: number;
   readonly commandTo: CommandTo; // the next command for this chain and hotkey
   /** Reads settle within --timeout. */
@@ -45,7 +46,8 @@ export async function withChain<T>(context: CommandContext, body: (access: Chain
     }));
     try {
       const commandTo: CommandTo = (words) => nextCommand(context.options, words);
-      return await body({ chain, netuid, connectMs: performance.now() - startMs, reading, commandTo });
+      const { isPublic } = endpoints;
+      return await body({ chain, netuid, isPublic, connectMs: performance.now() - startMs, reading, commandTo });
     } finally {
       await chain.close();
     }

@@ -41,6 +41,13 @@ export async function signingHotkey(context: CommandContext): Promise<HotkeyPair
   });
 }
 
+/** Whether the wallet has a coldkey, or the public half of one that is elsewhere. */
+export async function walletHasColdkey(context: CommandContext): Promise<boolean> {
+  const { viewColdkey } = await import("../../chain/wallet/coldkey_files.ts");
+  const place = await findColdkey(context, context.options.text("wallet") ?? "default");
+  return (await explaining(place, () => viewColdkey(place))).state !== "absent";
+}
+
 /** From the wallet's coldkeypub.txt or plain coldkey; null if it has neither. */
 export async function coldkeyAddressOf(context: CommandContext): Promise<Address | null> {
   const { viewColdkey } = await import("../../chain/wallet/coldkey_files.ts");

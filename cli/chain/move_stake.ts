@@ -9,11 +9,10 @@ import type { Address } from "../../chain/call.ts";
 import type { CommandContext } from "../command.ts";
 import { UsageError, UserError } from "../output/errors.ts";
 import { shortAddress, tokens } from "../screen/format.ts";
-import { openColdkeySigner } from "../options/wallet_options.ts";
 import { type ChainAccess, sendCall, withChain } from "./chain_access.ts";
 import { parseTokens } from "./text/chain_words.ts";
 import { hotkeyAddressOf } from "./hotkey_address.ts";
-import { requireBalance } from "./register_hotkey.ts";
+import { openPayer, requireBalance } from "./paying_coldkey.ts";
 
 export async function moveStake(context: CommandContext): Promise<number> {
   const { output, options } = context;
@@ -32,8 +31,8 @@ export async function moveStake(context: CommandContext): Promise<number> {
     await requireStarted(access, action);
     if (isRemoval) await requireStake(access, { action, hotkey, amount });
     else await warnOfStranger(context, access, hotkey);
-    const signer = await openColdkeySigner(context);
-    if (!isRemoval) await requireBalance(access, { action, signer, amountRao: amount });
+    const signer = await openPayer(context, { access, hotkey });
+    if (!isRemoval) await requireBalance(context, { access, action, signer, amountRao: amount });
     const { block } = await sendCall(access, {
       ...{ action, signer },
       call: isRemoval

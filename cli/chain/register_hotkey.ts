@@ -6,14 +6,13 @@
  * opened.
  */
 
-import type { ChainSigner } from "../../chain/call.ts";
 import type { CommandContext } from "../command.ts";
 import { UserError } from "../output/errors.ts";
 import { shortAddress, tokens } from "../screen/format.ts";
-import { openColdkeySigner } from "../options/wallet_options.ts";
 import { type ChainAccess, sendCall, withChain } from "./chain_access.ts";
 import { parseTokens } from "./text/chain_words.ts";
 import { hotkeyAddressOf } from "./hotkey_address.ts";
+import { openPayer, requireBalance } from "./paying_coldkey.ts";
 
 const action = "register the hotkey";
 
@@ -37,10 +36,10 @@ export async function registerHotkey(context: CommandContext): Promise<number> {
     output.line(`Registering in subnet ${netuid} costs ${tokens(costRao)} TAO`);
     const maxRao = maxGivenRao ?? costRao + costRao / 20n;
     requireCost(costRao, maxRao);
-    const signer = await openColdkeySigner(context);
+    const signer = await openPayer(context, { access, hotkey });
     const lastCostRao = await costOf(access); // opening the coldkey may have taken long
     requireCost(lastCostRao, maxRao);
-    await requireBalance(access, { action, signer, amountRao: lastCostRao });
+    await requireBalance(context, { access, action, signer, amountRao: lastCostRao });
     const { block } = await sendCall(access, {
       action,
       signer,
@@ -74,18 +73,4 @@ function requireCost(costRao: bigint, maxRao: bigint): void {
   throw new UserError(`Cannot ${action} as it must cost at most ${tokens(maxRao)} TAO: it costs ${shown}`, {
     next: `Wait for the price to fall, or allow it: --max-cost ${shown.replaceAll(",", "")}`,
   });
-}
-
-/** Reported before sending, with both numbers. */
-export async function requireBalance(
-  { chain, reading }: ChainAccess,
-  needed: { action: string; signer: ChainSigner; amountRao: bigint },
-): Promise<void> {
-  const { signer, amountRao } = needed;
-  const balanceRao = await reading(chain.balanceOf(signer.address));
-  if (balanceRao >= amountRao) return;
-  throw new UserError(
-    `Cannot ${needed.action} as the coldkey must have ${tokens(amountRao)} TAO: it has ${tokens(balanceRao)}`,
-    { next: `Transfer to the coldkey ${signer.address}` },
-  );
 }

@@ -7,6 +7,7 @@
  */
 
 import { type Chain, ChainError } from "../../chain/chain.ts";
+import { paidInLastEpoch } from "../../chain/duty/epoch_pay.ts";
 import { type MinerHealth, minerHealth } from "../../chain/duty/miner_health.ts";
 import { validatorSupport } from "../../chain/duty/validator_support.ts";
 import { nextEpochBlock } from "../../chain/epochs/epochs.ts";
@@ -33,6 +34,8 @@ export class MinerChain {
   #isLooking = false;
   #lookAtBlock = 0;
   #health: MinerHealth | null = null;
+  #epochBlock: number | null = null; // of the newest epoch whose pay was read
+  #earnedRao = 0n; // in the epochs since it connected
 
   constructor(options: MinerChainOptions) {
     this.#options = options;
@@ -56,6 +59,7 @@ export class MinerChain {
       chain: this.#chain?.endpoint ?? null,
       uid: health?.uid ?? null,
       emissionRao: health === null ? null : String(health.emissionRao),
+      earnedRao: health === null ? null : String(this.#earnedRao),
     };
   }
 
@@ -87,8 +91,10 @@ export class MinerChain {
       const { hotkey } = this.#options;
       const own = metagraph.neurons.find((neuron) => neuron.hotkey === hotkey);
       const isUnpaid = own !== undefined && own.emissionRao === 0n;
+      const paidRao = own === undefined ? 0n : await paidInLastEpoch(chain, { own, parameters, epoch });
+      this.#count(paidRao ?? 0n, epoch.block - epoch.blocksSinceLastStep);
       const support = isUnpaid ? await validatorSupport(chain, { own, metagraph, parameters }) : null;
-      const health = minerHealth({ hotkey, metagraph, parameters, support });
+      const health = minerHealth({ hotkey, metagraph, parameters, paidRao, support });
       const epochBlock = nextEpochBlock(epoch) ?? block + parameters.tempoBlocks;
       this.#lookAtBlock = health.uid === null ? block + unregisteredBlocks : Math.max(epochBlock, block) + 1;
       this.#say(health, { block: metagraph.block, commandTo });
@@ -100,14 +106,24 @@ export class MinerChain {
     }
   }
 
+  /** Not the epoch before it connected, which an earlier process has counted. */
+  #count(paidRao: bigint, epochBlock: number): void {
+    if (this.#epochBlock !== null && epochBlock > this.#epochBlock) this.#earnedRao += paidRao;
+    this.#epochBlock = epochBlock;
+  }
+
   #say(health: MinerHealth, { block, commandTo }: { block: number; commandTo: CommandTo }): void {
     const { output } = this.#options.context;
     const isNews = health.uid !== null || this.#health === null || this.#health.uid !== null;
     this.#health = health;
     if (!isNews) return;
-    const { emissionRao, stakeRao, sentences: short, ...rest } = health;
+    const { emissionRao, earnedRao, stakeRao, sentences: short, ...rest } = health;
     const sentences = short.map((text) => withWholeCommands(text, commandTo));
-    const amounts = { emissionRao: String(emissionRao), stakeRao: String(stakeRao) };
+    const amounts = {
+      emissionRao: String(emissionRao),
+      earnedRao: earnedRao === null ? null : String(earnedRao),
+      stakeRao: String(stakeRao),
+    };
     output.event({ type: "chainHealth", block, ...rest, sentences, ...amounts });
     if (health.level === "alarm") output.log.warn(`Chain: ${sentences.join("; ")}`);
     else output.line(`chain: ${sentences.join("; ")}`);

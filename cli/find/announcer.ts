@@ -116,7 +116,7 @@ export class Announcer {
   async #publish(chain: Chain, text: string): Promise<number> {
     const { place: { network, netuid }, isPublic, signer, say } = this.#options;
     const trouble = await enrolOnDevelopmentChain(chain, {
-      ...{ hotkey: signer.address, isValidator: false, isPublic, say },
+      ...{ hotkey: signer.address, role: "orchestrator", isPublic, say },
     });
     const { neurons } = await chain.metagraph();
     if (!neurons.some(({ hotkey }) => hotkey === signer.address)) {

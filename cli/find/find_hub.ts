@@ -69,7 +69,7 @@ export async function findHub(
     ownHubWords: `--orchestrator ${ownHub}`,
     prepare: (chain, { isPublic }) =>
       enrolOnDevelopmentChain(chain, {
-        ...{ hotkey: signer.address, isValidator: role === "validator", isPublic },
+        ...{ hotkey: signer.address, role, isPublic },
         say: (text) => output.line(text),
       }),
     onWaiting: (why) => sayWaiting(context, inWords(why)),

@@ -43,7 +43,7 @@ interface Row {
 }
 
 /** Fields that a node or run may lack. Any other missing value was not measured and has no line. */
-const sayNone: ReadonlySet<string> = new Set(["chain", "uid", "emissionRao", "checkpoint"]);
+const sayNone: ReadonlySet<string> = new Set(["chain", "uid", "emissionRao", "earnedRao", "checkpoint"]);
 
 const isMissing = (value: unknown): value is null | undefined => value === null || value === undefined;
 
@@ -52,7 +52,8 @@ const unitSuffix = /(Ms|Bytes)$/;
 /** Field names that programs rely on but people would not understand without their unit or in other words. */
 const words: Readonly<Record<string, string>> = {
   controlBytes: "control bytes",
-  emissionRao: "emission",
+  earnedRao: "earned",
+  emissionRao: "emission of the last epoch",
   firstLossMs: "time to the first loss",
   mergeBytes: "merge bytes",
   parameterBytes: "parameter bytes",
@@ -69,7 +70,7 @@ function label(name: string): string {
 
 function shownValue(name: string, value: unknown): string {
   if (isMissing(value)) return "none";
-  if (name === "emissionRao" && /^\d+$/.test(String(value))) return `${tokens(BigInt(String(value)))} alpha`;
+  if ((name === "emissionRao" || name === "earnedRao") && /^\d+$/.test(String(value))) return `${tokens(BigInt(String(value)))} alpha`;
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "string") return printable(value);
   if (Array.isArray(value)) return value.map((item) => shownValue("", item)).join(", ");

@@ -76,9 +76,10 @@ export async function runSwarm(context: CommandContext, unkept: readonly OptionS
   }
   if (exitCode === 0 && !interruption.aborted) summary["sample"] = await writeSample(context, runPlan);
   summary["wallMs"] = systemTimers.nowMs() - startedMs;
-  const { sample: _, emission, ...measured } = summary;
+  const { sample: _, emission, burnedRao, ...measured } = summary;
   const table = { ...measured, sessionFields: sessionFields({ isJournaled: false }) }; // a swarm counts from its own start
-  for (const line of emissionLines(emission as Emission[] | null, context.output.paint)) context.output.line(line);
+  const paid = { emission: emission as Emission[] | null, burnedRao: BigInt(burnedRao as string | null ?? "0") };
+  for (const line of payLines(paid, context.output.paint)) context.output.line(line);
   await saveSummary(summary, { folder, warn: (text) => context.output.log.warn(text) });
   interruption.removeEventListener("abort", onAbort);
   const { output, environment } = context;
@@ -137,14 +138,20 @@ async function preflight(context: CommandContext, { config, folder: { isResumed 
   return worker;
 }
 
-/** What the chain has paid each node, in order. */
-function emissionLines(emission: readonly Emission[] | null, paint: Paint): string[] {
+/** What the chain has paid each node, in order, and what it has burned. */
+function payLines(
+  { emission, burnedRao }: { emission: readonly Emission[] | null; burnedRao: bigint },
+  paint: Paint,
+): string[] {
   if (emission === null || emission.length === 0) return [];
-  const rows = emission.map(({ name, hotkey, emissionRao }) => {
-    const alpha = (Number(BigInt(emissionRao) / 1_000_000n) / 1_000).toFixed(3); // rao are billionths
-    return `  ${name.padEnd(12)} ${paint.dim(shortAddress(hotkey))} ${alpha.padStart(10)} alpha`;
-  });
-  return [paint.dim("earned on the local chain"), ...rows, ""];
+  const alpha = (rao: bigint) => `${(Number(rao / 1_000_000n) / 1_000).toFixed(3).padStart(10)} alpha`; // rao are billionths
+  const rows = emission.map(({ name, hotkey, emissionRao }) =>
+    `  ${name.padEnd(12)} ${paint.dim(shortAddress(hotkey))} ${alpha(BigInt(emissionRao))}`
+  );
+  const burned = burnedRao === 0n
+    ? []
+    : [`  ${"burned".padEnd(26)}${alpha(burnedRao)}, of hotkeys whose coldkey owns the subnet`];
+  return [paint.dim("earned on the local chain, and in their stake"), ...rows, ...burned, ""];
 }
 
 /** Without --chaos there is no plan. */

@@ -157,7 +157,7 @@ export class Swarm {
       restarts: this.#nodes.restarts + (this.#orchestrator?.process.restarts ?? 0),
       device: this.#device,
       links: this.#options.links === null ? null : linksText(this.#options.links),
-      ...(this.#chain?.summary() ?? { chain: null, weightsSet: null, epochs: null, emission: null }),
+      ...(this.#chain?.summary() ?? { chain: null, weightsSet: null, epochs: null, emission: null, burnedRao: null }),
       ...(this.#options.attackers.length === 0
         ? {}
         : this.#attackers.summary(this.#chain?.earned("miner") ?? new Map())),

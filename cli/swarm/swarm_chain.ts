@@ -1,27 +1,25 @@
 /**
  * A swarm's chain: an embedded one in this process with one subnet, where its validators set weights and its miners earn.
  *
- * Owns: its file in the run's folder, registration (of every node, paid by the development account //Alice), the stake
- * of validators, and the record of earnings. Never delays the run: a failed call is a warning. A resumed swarm keeps
- * its chain.
+ * Owns: its file in the run's folder, registration (of every node by a coldkey of its own), the stake of validators, and
+ * the record of earnings. Never delays the run: a failed call is a warning. A resumed swarm keeps its chain.
  */
 
-import type { ChainCall, ChainSigner } from "../../chain/call.ts";
 import type { ChainEvent } from "../../chain/local/events.ts";
-import { localGenesis, raoPerToken } from "../../chain/local/genesis.ts";
+import { localGenesis } from "../../chain/local/genesis.ts";
 import type { LocalBlock } from "../../chain/local/ledger.ts";
 import { LocalChain } from "../../chain/local/local_chain.ts";
 import { LocalLedger } from "../../chain/local/local_ledger.ts";
 import { ChainStoreError } from "../../chain/local/state/chain_store.ts";
-import { keyOfSecretUri } from "../../chain/wallet/secret_uri.ts";
-import { present } from "../../core/assert.ts";
 import { systemTimers } from "../../net/timers.ts";
+import { awaitsPermit, enrolOnDevelopmentChain } from "../duty/development_chain.ts";
 import { keepChainWeights, readChainWeights } from "../duty/weights_file.ts";
 import { type LiveLedger, serveLedger } from "../chain/serve_ledger.ts";
 import { UserError } from "../output/errors.ts";
 import { shellWords } from "../shell_words.ts";
 import { exists } from "../run_folder.ts";
 import type { ChainActivity } from "../../core/view/view.ts";
+import { SwarmPay } from "./swarm_pay.ts";
 
 export interface SwarmChainOptions {
   readonly folder: string; // the run's folder
@@ -48,15 +46,14 @@ export interface Enrolled {
   readonly hotkey: string;
 }
 
-/** A node's earnings in the summary. */
+/** What the chain has paid a node since its first block, in the summary. */
 export interface Emission extends Enrolled {
-  readonly emissionRao: string; // in the subnet's alpha
+  readonly emissionRao: string; // in the subnet's alpha; equals its stake, less what was staked
 }
 
 const netuid = 9;
 const blockMs = 400;
 const tempoBlocks = 10; // an epoch every 4 s
-const validatorStakeRao = 1_000n * raoPerToken;
 
 export class SwarmChain {
   readonly url: string;
@@ -64,9 +61,11 @@ export class SwarmChain {
   readonly #ledger: LocalLedger;
   readonly #live: LiveLedger;
   readonly #chain: LocalChain;
-  readonly #payer: ChainSigner = present(keyOfSecretUri("//Alice"), "//Alice is a key").pair;
+  readonly #pay: SwarmPay;
   readonly #enrolled = new Map<string, Enrolled>(); // by hotkey
-  readonly #earnedRao = new Map<string, bigint>(); // by hotkey
+  readonly #enrolments = new Map<string, Promise<void>>(); // by hotkey
+  readonly #guests = new Map<string, Enrolled>(); // others that registered, by hotkey
+  readonly #paidRao = new Map<string, bigint>(); // by hotkey, until the newest epoch
   #weightsSet = 0;
   #weightsBlock = 0; // newest block with weights
   #epochs = 0;
@@ -98,6 +97,7 @@ export class SwarmChain {
     this.#live = live;
     this.url = live.url;
     this.#chain = new LocalChain({ ledger, netuid });
+    this.#pay = new SwarmPay(ledger, netuid);
     ledger.onBlock((block) => this.#onBlock(block));
     live.failed.catch((error) => options.onFailure(explained(error, options.folder)));
   }
@@ -107,11 +107,15 @@ export class SwarmChain {
     return ["--chain", this.url, "--netuid", String(netuid)];
   }
 
-  /** Registers a node, and stakes for a validator; does nothing for one that is already registered. */
-  enroll(node: Enrolled): void {
-    if (this.#enrolled.has(node.hotkey)) return;
+  /** Registers a node, and stakes for a validator; does nothing for one that is already registered. Never rejects. */
+  enroll(node: Enrolled): Promise<void> {
+    const begun = this.#enrolments.get(node.hotkey);
+    if (begun !== undefined) return begun;
     this.#enrolled.set(node.hotkey, node);
-    this.#register(node).catch(this.#options.onFailure);
+    this.#paidRao.set(node.hotkey, this.#pay.earnedRao(node.hotkey));
+    const enrolment = this.#register(node).catch(this.#options.onFailure);
+    this.#enrolments.set(node.hotkey, enrolment);
+    return enrolment;
   }
 
   /** Resolves when an epoch has paid for the newest weights; at once if there are none. */
@@ -120,20 +124,21 @@ export class SwarmChain {
     await new Promise<void>((resolve) => this.#awaiting.push(resolve));
   }
 
-  /** In alpha's smallest unit, by hotkey; 0 for who was never paid. */
+  /** In alpha's smallest unit, by hotkey; 0 for nodes that were never paid. */
   earned(role: Enrolled["role"]): Map<string, number> {
     const nodes = [...this.#enrolled.values()].filter((node) => node.role === role);
-    return new Map(nodes.map(({ hotkey }) => [hotkey, Number(this.#earnedRao.get(hotkey) ?? 0n)]));
+    return new Map(nodes.map(({ hotkey }) => [hotkey, Number(this.#pay.earnedRao(hotkey))]));
   }
 
   summary(): Record<string, unknown> {
     const byName = new Intl.Collator("en", { numeric: true });
     const nodes = [...this.#enrolled.values()].sort((a, b) => byName.compare(a.name, b.name));
-    const emission: Emission[] = nodes.map(({ name, role, hotkey }) => ({
+    const emission: Emission[] = [...nodes, ...this.#guests.values()].map(({ name, role, hotkey }) => ({
       ...{ hotkey, name, role },
-      emissionRao: String(this.#earnedRao.get(hotkey) ?? 0n),
+      emissionRao: String(this.#pay.earnedRao(hotkey)),
     }));
-    return { chain: this.url, weightsSet: this.#weightsSet, epochs: this.#epochs, emission };
+    const burnedRao = String(this.#pay.burnedRao);
+    return { chain: this.url, weightsSet: this.#weightsSet, epochs: this.#epochs, emission, burnedRao };
   }
 
   async close(): Promise<void> {
@@ -145,25 +150,16 @@ export class SwarmChain {
   }
 
   async #register({ name, role, hotkey }: Enrolled): Promise<void> {
-    const { neurons } = await this.#chain.metagraph();
-    if (neurons.some((neuron) => neuron.hotkey === hotkey)) return;
-    const isIn = await this.#send(name, { type: "burnedRegister", netuid, hotkey });
-    if (!isIn || role !== "validator") return;
-    await this.#send(name, { type: "addStake", netuid, hotkey, amountRao: validatorStakeRao });
-  }
-
-  async #send(name: string, call: ChainCall): Promise<boolean> {
-    const receipt = await this.#chain.send(call, this.#payer);
-    if (receipt.status === "included") return true;
-    const why = receipt.status === "refused" ? receipt.refusal.sentence : receipt.why;
-    this.#options.warn(`The chain did not accept ${call.type} for ${name}: ${why}`);
-    return false;
+    const say = () => {};
+    const missing = await enrolOnDevelopmentChain(this.#chain, { hotkey, role, isPublic: false, say });
+    if (missing !== null && missing !== awaitsPermit) this.#options.warn(`The chain does not pay ${name}: ${missing}`);
   }
 
   #onBlock({ number }: LocalBlock): void {
+    this.#pay.onBlock(number);
     for (const event of this.#ledger.eventsOf(number)) this.#onEvent(event, number);
     const minersRao = [...this.#enrolled.values()].filter(({ role }) => role === "miner")
-      .reduce((sum, { hotkey }) => sum + (this.#earnedRao.get(hotkey) ?? 0n), 0n);
+      .reduce((sum, { hotkey }) => sum + this.#pay.earnedRao(hotkey), 0n);
     this.#options.onActivity({
       block: number,
       weightsSet: this.#weightsSet,
@@ -182,7 +178,7 @@ export class SwarmChain {
     if (event.type !== "epochRan") return;
     this.#epochs += 1;
     this.#epochBlock = block;
-    this.#pay(block).catch(this.#options.onFailure);
+    this.#tellPay(block).catch(this.#options.onFailure);
   }
 
   /** For the dashboard, which the orchestrator's process serves. */
@@ -195,15 +191,27 @@ export class SwarmChain {
     });
   }
 
-  async #pay(block: number): Promise<void> {
-    const { neurons } = await this.#chain.metagraph(); // still in this block: nothing is awaited before
-    const paid = neurons.filter(({ emissionRao }) => emissionRao > 0n);
-    for (const { hotkey, emissionRao } of paid) {
-      this.#earnedRao.set(hotkey, (this.#earnedRao.get(hotkey) ?? 0n) + emissionRao);
-    }
-    const emission = paid.map(({ hotkey, emissionRao }) => ({ hotkey, emissionRao: String(emissionRao) }));
+  async #tellPay(block: number): Promise<void> {
+    const paid = [...this.#enrolled.keys()].map((hotkey) => {
+      const earnedRao = this.#pay.earnedRao(hotkey);
+      const emissionRao = earnedRao - (this.#paidRao.get(hotkey) ?? 0n);
+      this.#paidRao.set(hotkey, earnedRao);
+      return { hotkey, emissionRao };
+    });
+    const emission = paid.filter(({ emissionRao }) => emissionRao > 0n)
+      .map(({ hotkey, emissionRao }) => ({ hotkey, emissionRao: String(emissionRao) }));
     this.#options.onEvent({ type: "epochPaid", block, emission });
     if (this.#epochBlock > this.#weightsBlock) { for (const resolve of this.#awaiting.splice(0)) resolve(); }
+    await this.#noteGuests();
     await this.#keepWeights();
+  }
+
+  /** Nodes that joined from outside and registered by themselves. */
+  async #noteGuests(): Promise<void> {
+    const { ownerHotkey } = await this.#chain.parameters();
+    for (const { hotkey, hasPermit } of (await this.#chain.metagraph()).neurons) {
+      if (hotkey === ownerHotkey || this.#enrolled.has(hotkey)) continue;
+      this.#guests.set(hotkey, { name: "guest", role: hasPermit ? "validator" : "miner", hotkey });
+    }
   }
 }

@@ -159,7 +159,8 @@ export class SwarmNodes {
     const key = { folder: wallets, wallet: name, hotkey: "default" };
     if (!await hotkeyExists(key)) await createHotkey(key);
     const { address: hotkey } = await loadHotkey(key);
-    chain?.enroll({ name, role, hotkey });
+    const enrolment = chain?.enroll({ name, role, hotkey });
+    if (role === "validator") await enrolment; // it is given the chain, and would otherwise enrol itself as well
     const hub = present(this.#hub, "Nodes are started when the orchestrator listens");
     const place = ["--orchestrator", this.#urlFor(name, hub.url), ...pinWords(hub)];
     const wallet = ["--wallet", name, "--wallet-path", wallets];

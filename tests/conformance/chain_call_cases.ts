@@ -8,6 +8,7 @@ import {
   miner,
   netuid,
   otherMiner,
+  ownerColdkey,
   ownerHotkey,
   stranger,
   tokens,
@@ -36,7 +37,7 @@ export function callCases(test: ChainCase): void {
       ...{ weightsRateLimitBlocks: 3, isCommitReveal: false, commitRevealVersion: 4, revealPeriodEpochs: 1 },
       ...{ mechanisms: 2, stakeThresholdRao: 0n, servingRateLimitBlocks: 3, activityCutoffBlocks: 5_000 },
       ...{ immunityPeriodBlocks: 100, isRegistrationAllowed: true, maxUids: 256, maxValidators: 64 },
-      ...{ ownerHotkey: ownerHotkey.address, blockMs: 1_000, specVersion: 425 },
+      ...{ ownerHotkey: ownerHotkey.address, ownerColdkey: ownerColdkey.address, blockMs: 1_000, specVersion: 425 },
     });
   });
 

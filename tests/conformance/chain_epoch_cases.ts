@@ -3,7 +3,19 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { nextEpochBlock } from "../../chain/epochs/epochs.ts";
 import { heldRao } from "../../chain/local/epoch/emission.ts";
-import { type ChainCase, ChainWorld, tokens, uids, validator, weightsCall } from "./chain_world.ts";
+import { isBurned, paidInLastEpoch } from "../../chain/duty/epoch_pay.ts";
+import {
+  type ChainCase,
+  ChainWorld,
+  miner,
+  netuid,
+  ownerColdkey,
+  stranger,
+  tokens,
+  uids,
+  validator,
+  weightsCall,
+} from "./chain_world.ts";
 
 export function epochCases(test: ChainCase): void {
   test("it says which chain it is, and by whose rounds it reveals", {}, async (world) => {
@@ -36,6 +48,32 @@ export function epochCases(test: ChainCase): void {
     const missing = tokens(1) * tempo - earned.reduce((sum, rao) => sum + rao, 0n);
     assert(missing >= 0n && missing < 10n, `${missing} rao of an epoch were paid to nobody`);
   });
+
+  test(
+    "what an epoch paid is in the stake, and not what it allotted to a hotkey of the owner's coldkey",
+    {},
+    async (world) => {
+      await world.populate();
+      await world.included({ type: "burnedRegister", netuid, hotkey: stranger.address }, ownerColdkey);
+      await world.included(weightsCall({ uids: [uids.miner, uids.owner, 4], values: [1, 1, 2] }), validator);
+      await world.epoch();
+      const { chain } = world;
+      const [{ neurons, block }, parameters, epoch] = [
+        await chain.metagraph(),
+        await chain.parameters(),
+        await chain.epochState(),
+      ];
+      const paid = [uids.miner, uids.owner, 4].map((uid) =>
+        paidInLastEpoch(chain, { own: neurons[uid]!, parameters, epoch })
+      );
+      const { emissionRao } = neurons[uids.miner]!;
+      assertEquals(await Promise.all(paid), [emissionRao, 0n, 0n]);
+      assertEquals([uids.miner, uids.owner, 4].map((uid) => isBurned(neurons[uid]!, parameters)), [false, true, true]);
+      assert(neurons[4]!.emissionRao > emissionRao, "the metagraph lists what was burned as if it was paid");
+      const alphaAt = (at: number) => chain.alphaOf({ hotkey: miner.address, block: at });
+      assertEquals([await alphaAt(block), await alphaAt(block - 1), await alphaAt(block + 1)], [emissionRao, 0n, null]);
+    },
+  );
 
   test("a validator silent beyond the cutoff is inactive and earns nothing", {
     hyperparameters: { activityCutoffBlocks: 15 },

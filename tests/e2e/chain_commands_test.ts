@@ -56,6 +56,7 @@ async function withLocalChain(rules: string, body: (chain: LocalChain) => Promis
       await wallet("import --uri //Alice --name alice --hotkey owner");
       await wallet("new --name alice");
       await wallet("import --uri //Bob --name bob");
+      await wallet("new --name carol");
       await body(new LocalChain(folder, String(served["endpoint"]), process));
     } finally {
       process.kill("SIGINT");
@@ -79,7 +80,10 @@ async function buyIn(chain: LocalChain, t: Deno.TestContext): Promise<void> {
     assert(BigInt(String(first["costRao"])) > 0n && BigInt(String(first["balanceRao"])) < 10n ** 15n);
     const again = await chain.told("register --wallet alice");
     assertEquals([again["uid"], again["isRegisteredBefore"]], [1, true]);
-    await chain.refused("register --wallet bob", { text: "bob/coldkey" }); // its coldkey is not on this machine
+    const own = await chain.told("register --wallet carol"); // it has no coldkey here, so it gets one of its own
+    assert(![alice, bob].includes(String(own["coldkey"])) && own["isRegisteredBefore"] === false);
+    await chain.told("stake --wallet carol --amount 5");
+    assertEquals((await chain.told("stake --wallet carol --amount 5 --remove"))["stakeRao"], "0");
   });
 
   await t.step("stake comes and goes", async () => {
@@ -131,7 +135,7 @@ Deno.test("iota chain: register, stake, a permit, weights, and the row is in the
       const { lines, last } = await chain.ask("metagraph --sort stake --limit 1");
       const { uid, hasPermit, stakeRao, axon } = lines[0]!;
       assertEquals([lines.length, uid, hasPermit], [2, 1, true]);
-      assertEquals([last["neurons"], last["shown"], last["validators"]], [2, 1, 2]);
+      assertEquals([last["neurons"], last["shown"], last["validators"]], [3, 1, 2]);
       assert(BigInt(String(stakeRao)) >= 1_000n * 10n ** 9n);
       assertEquals(axon, { ip: "203.0.113.7", port: 8091, protocol: 4, version: 1 });
       const rules = await chain.told("params");

@@ -4,6 +4,9 @@
  */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { LocalLedger } from "../../chain/local/local_ledger.ts";
+import { decodeAddress } from "../../chain/wallet/ss58.ts";
+import { validatorStakeRao } from "../../cli/duty/development_chain.ts";
 import { iota, IotaProcess, type Line } from "../support/process/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 
@@ -11,6 +14,35 @@ interface Emission {
   readonly name: string;
   readonly hotkey: string;
   readonly emissionRao: string;
+}
+
+/** The same list, with each node's stake on the chain, less the stake with which a validator began. */
+function stakesIn(folder: string, nodes: readonly Emission[]): Emission[] {
+  const ledger = LocalLedger.open({ path: `${folder}/chain.sqlite`, genesis: null });
+  try {
+    return nodes.map((node) => {
+      const stakeRao = ledger.storage("SubtensorModule.TotalHotkeyAlpha", [decodeAddress(node.hotkey), 9]) as bigint;
+      const stakedRao = node.name.startsWith("validator") ? validatorStakeRao : 0n;
+      return { ...node, emissionRao: String(stakeRao - stakedRao) };
+    });
+  } finally {
+    ledger.close();
+  }
+}
+
+/** Takes stake back from a node of the swarm that has ended, whose chain is served again. */
+async function takeStake(folder: string, hotkey: string): Promise<Line> {
+  const chain = new IotaProcess(["chain", "local", "--port", "0", "--data", folder, "--json"]);
+  try {
+    const endpoint = String((await chain.lines.next("chainServed"))["endpoint"]);
+    const given = ["--amount", "0.01", "--hotkey", hotkey, "--endpoint", endpoint, "--data", folder, "--json"];
+    const { code, stdout, stderr } = await iota(["chain", "stake", "--remove", ...given]);
+    assertEquals(code, 0, stdout + stderr);
+    return JSON.parse(stdout.trimEnd().split("\n").at(-1)!);
+  } finally {
+    chain.kill("SIGINT");
+    await chain.ended;
+  }
 }
 
 Deno.test("Swarm on its own chain: weights are set, emission is paid for them, and a resumed run keeps the chain", async () => {
@@ -25,6 +57,10 @@ Deno.test("Swarm on its own chain: weights are set, emission is paid for them, a
     const names = ["miner-0", "miner-1", "miner-2", "miner-3", "validator-0"];
     assertEquals(emission.map(({ name }) => name), names);
     for (const { name, emissionRao } of emission) assert(BigInt(emissionRao) > 0n, `${name} earned ${emissionRao}`);
+    assertEquals(stakesIn(`${folder}/chain`, emission), emission, "what is shown as earned is in the stakes");
+    const taken = await takeStake(`${folder}/chain`, emission[0]!.hotkey);
+    assert(BigInt(String(taken["balanceRao"])) > 10_000_000n, "a miner's coldkey gets its stake back");
+    assertEquals(summary["burnedRao"], "0");
     const resumed = new IotaProcess([...toy, "--steps", "40", "--data", folder, "--resume"]);
     assertEquals((await resumed.ended).code, 0);
     const [paid] = resumed.lines.all.filter((line) => line.type === "epochPaid");

@@ -29,6 +29,7 @@ export function parametersOf(chain: ReadableChain, netuid: number): SubnetParame
     maxUids: of.maxUids,
     maxValidators: of.maxValidators,
     ownerHotkey: addressOf(subnet.ownerHotkey),
+    ownerColdkey: addressOf(subnet.ownerColdkey),
     blockMs: genesis.blockMs,
     specVersion: genesis.specVersion,
   };

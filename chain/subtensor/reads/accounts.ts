@@ -1,5 +1,5 @@
 /**
- * What the chain stores about one account: nonce and free balance, its uid and its axon in a subnet.
+ * What the chain stores about one account: nonce and free balance, its uid, its stake and its axon in a subnet.
  *
  * Owns: those reads. Out of scope: the next nonce including the pool, which only the node knows (sender.ts).
  */
@@ -8,7 +8,10 @@ import * as v from "valibot";
 import type { Address } from "../../call.ts";
 import { axonSchema, type StoredAxon } from "./axon_address.ts";
 import { bigInteger, integer } from "./plain_values.ts";
-import { type StateAt, subtensorItem, systemItem } from "../state.ts";
+import { isStateGone } from "../connection/rpc_error.ts";
+import type { Session } from "../connection/session.ts";
+import { hashSchema } from "../sending/block_header.ts";
+import { StateAt, subtensorItem, systemItem } from "../state.ts";
 
 const accountSchema = v.object({ nonce: integer, data: v.object({ free: bigInteger }) });
 
@@ -29,6 +32,24 @@ export async function readUid(state: StateAt, options: { netuid: number; hotkey:
     uid: subtensorItem("Uids", [options.netuid, options.hotkey], v.nullable(integer)),
   });
   return uid ?? null;
+}
+
+/** The alpha staked to a hotkey after a block. Null: the node lacks the block, or no longer has its state. */
+export async function readAlpha(
+  session: Session,
+  { hotkey, netuid, block: number }: { hotkey: Address; netuid: number; block: number },
+): Promise<bigint | null> {
+  const hash = v.parse(v.nullable(hashSchema), await session.socket.call("chain_getBlockHash", [number]));
+  if (hash === null) return null;
+  try {
+    const { alpha } = await new StateAt(session, { number, hash }).read({
+      alpha: subtensorItem("TotalHotkeyAlpha", [hotkey, netuid], bigInteger),
+    });
+    return alpha ?? null;
+  } catch (error) {
+    if (isStateGone(error)) return null;
+    throw error;
+  }
 }
 
 /** Null: never announced. */

@@ -36,7 +36,8 @@ export async function readParameters(state: StateAt, netuid: number): Promise<Su
     registrationCostRao: needed(found.burn, "Burn"),
     maxUids: needed(found.maxUids, "MaxAllowedUids"),
     maxValidators: needed(found.maxValidators, "MaxAllowedValidators"),
-    ownerHotkey: found.ownerHotkey === undefined || found.ownerHotkey === zeroAddress ? null : found.ownerHotkey,
+    ownerHotkey: accountOrNull(found.ownerHotkey),
+    ownerColdkey: accountOrNull(found.ownerColdkey),
     blockMs: blockMs(state),
     specVersion: state.runtime.version.specVersion,
   };
@@ -69,8 +70,12 @@ function entries(netuid: number) {
     maxUids: subtensorItem("MaxAllowedUids", [netuid], integer),
     maxValidators: subtensorItem("MaxAllowedValidators", [netuid], integer),
     ownerHotkey: subtensorItem("SubnetOwnerHotkey", [netuid], address),
+    ownerColdkey: subtensorItem("SubnetOwner", [netuid], address),
   };
 }
+
+const accountOrNull = (found: string | undefined): string | null =>
+  found === undefined || found === zeroAddress ? null : found;
 
 /** Aura's slot is the block time; if it is missing, a block takes twice the minimum time between two timestamps. */
 function blockMs(state: StateAt): number {

@@ -21,7 +21,8 @@ export type ShellEvent =
     level: "good" | "waiting" | "alarm";
     sentences: readonly string[];
     uid?: number | null; // of a miner, like the fields below
-    emissionRao?: string; // of the last epoch
+    emissionRao?: string; // allotted by the last epoch
+    earnedRao?: string | null; // of it, what is in its stake; null: cannot be read
     stakeRao?: string | null;
     rank?: number | null; // by incentive, from 1
     ranked?: number; // miners with any incentive

@@ -155,13 +155,14 @@ function linkText({ linkedAtMs }: NodeScreenView, { rates }: NodeFacts, nowMs: n
 /** Nothing on a run without a chain, or before it is read. */
 function earnedRows({ chain, role }: NodeScreenView): Row[] {
   if (chain === null) return [];
-  const { emissionRao, stakeRao = null, rank = null, ranked = 0, uid = null, sentences } = chain;
+  const { earnedRao, stakeRao = null, rank = null, ranked = 0, uid = null, sentences } = chain;
   const sentence = printable(sentences[0] ?? "");
-  if (role === "validator" || uid === null || emissionRao === undefined) return [["chain", sentence]];
+  if (role === "validator" || uid === null || earnedRao === undefined) return [["chain", sentence]];
   const place = rank === null ? "" : ` · rank ${rank} of ${ranked}`;
-  const balance = stakeRao === null ? "" : ` · balance ${tokens(BigInt(stakeRao))} alpha`;
+  const stake = stakeRao === null ? "" : ` · stake ${tokens(BigInt(stakeRao))} alpha`;
+  const earned = earnedRao === null ? "not readable" : `${tokens(BigInt(earnedRao))} alpha`;
   return [
-    ["earned", `${tokens(BigInt(emissionRao))} alpha in the last epoch${place}${balance}`],
+    ["earned", `${earned} in the last epoch${place}${stake}`],
     ["chain", sentence],
   ];
 }

@@ -56,8 +56,8 @@ export class ModelChain {
       ...{ weightsVersionKey: 3n, weightsRateLimitBlocks: 5, isCommitReveal: false, commitRevealVersion: 4 },
       ...{ revealPeriodEpochs: 1, mechanisms: 1, stakeThresholdRao: 1_000_000_000n, servingRateLimitBlocks: 50 },
       ...{ activityCutoffBlocks: 5_000, immunityPeriodBlocks: 100, isRegistrationAllowed: true },
-      ...{ registrationCostRao: 1n, maxUids: 256, maxValidators: 64, ownerHotkey: null, blockMs: modelBlockMs },
-      specVersion: 459,
+      ...{ registrationCostRao: 1n, maxUids: 256, maxValidators: 64, ownerHotkey: null, ownerColdkey: null },
+      ...{ blockMs: modelBlockMs, specVersion: 459 },
     };
   }
 

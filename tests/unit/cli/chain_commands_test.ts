@@ -57,7 +57,7 @@ const parameters: SubnetParameters = {
   ...{ weightsRateLimitBlocks: 5, isCommitReveal: false, commitRevealVersion: 4, revealPeriodEpochs: 1, mechanisms: 1 },
   ...{ stakeThresholdRao: 0n, servingRateLimitBlocks: 5, activityCutoffBlocks: 50, immunityPeriodBlocks: 100 },
   ...{ isRegistrationAllowed: true, registrationCostRao: 100_000_000n, maxUids: 256, maxValidators: 64 },
-  ...{ ownerHotkey: null, blockMs: 12_000, specVersion: 425 },
+  ...{ ownerHotkey: null, ownerColdkey: null, blockMs: 12_000, specVersion: 425 },
 };
 const epoch: EpochState = {
   ...{ formula: "stateful", block: 100, netuid: 9, tempoBlocks: 20, lastEpochBlock: 95, pendingEpochAtBlock: 0 },

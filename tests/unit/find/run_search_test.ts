@@ -2,12 +2,9 @@
 
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { type Chain, ChainError } from "../../../chain/chain.ts";
-import { aliceAddress } from "../../../chain/local/genesis.ts";
-import { enrolOnDevelopmentChain } from "../../../cli/duty/development_chain.ts";
 import { readAnnouncements } from "../../../cli/find/announcements.ts";
 import { type FoundRun, RunSearch, type SearchOptions, type SearchWorld } from "../../../cli/find/run_search.ts";
 import {
-  keyOf,
   miner,
   netuid,
   otherMiner,
@@ -308,30 +305,4 @@ Deno.test("Search: an endpoint that is lost is dialled again: the world's later 
   const count = await attempts("finney");
   assert(count > 4 && count < 12, `${count} attempts in 2 minutes`);
   assert(await attempts("ws://chain.example") >= 30);
-});
-
-Deno.test("Development chain: //Alice registers unregistered nodes, stakes for a validator once, and does nothing elsewhere", async () => {
-  const said: string[] = [];
-  const of = (seed: number, isValidator = false) => ({
-    ...{ hotkey: keyOf(seed).address, isValidator, isPublic: false, say: (text: string) => said.push(text) },
-  });
-  const alices = { ownerColdkey: aliceAddress, ownerHotkey: aliceAddress };
-  await withFindingWorld(alices, async (world) => {
-    assertEquals(await enrolOnDevelopmentChain(world.chain, of(40)), null);
-    assertEquals(await enrolOnDevelopmentChain(world.chain, of(40)), null);
-    assertEquals(world.sent, ["burnedRegister"]);
-    assertMatch(
-      String(await enrolOnDevelopmentChain(world.chain, of(41, true))),
-      /^waiting for this validator's permit, which the next epoch gives$/,
-    );
-    for (let i = 0; i <= 10; i++) world.block();
-    assertEquals(await enrolOnDevelopmentChain(world.chain, of(41, true)), null);
-    assertEquals(world.sent, ["burnedRegister", "burnedRegister", "addStake"]);
-    assertEquals(await enrolOnDevelopmentChain(world.chain, { ...of(42), isPublic: true }), null);
-    assertEquals([world.sent.length, said.length], [3, 3]);
-  });
-  await withFindingWorld({}, async (world) => {
-    assertEquals(await enrolOnDevelopmentChain(world.chain, of(40, true)), null);
-    assertEquals(world.sent, []);
-  });
 });

@@ -8,7 +8,9 @@ import { validatorSupport } from "../../../chain/duty/validator_support.ts";
 import { Admission } from "../../../cli/duty/admission.ts";
 import { idle } from "../../support/idle.ts";
 
-const parameters = { immunityPeriodBlocks: 100, maxUids: 3, blockMs: 12_000 } as SubnetParameters; // all that is read
+const parameters = {
+  ...{ immunityPeriodBlocks: 100, maxUids: 3, blockMs: 12_000, ownerHotkey: "owner", ownerColdkey: "owners" },
+} as SubnetParameters; // all that is read
 
 function neuron(uid: number, change: Partial<Neuron> = {}): Neuron {
   return {
@@ -22,10 +24,11 @@ function healthOf(
   hotkey: string,
   neurons: readonly Neuron[],
   change: Partial<SubnetParameters> = {},
-  support: number | null = null,
+  { support = null, paidRao }: { support?: number | null; paidRao?: bigint | null } = {},
 ) {
   const metagraph: Metagraph = { netuid: 9, block: 1_000, neurons };
-  return minerHealth({ hotkey, metagraph, parameters: { ...parameters, ...change }, support });
+  const paid = paidRao === undefined ? neurons.find((each) => each.hotkey === hotkey)?.emissionRao ?? 0n : paidRao;
+  return minerHealth({ hotkey, metagraph, parameters: { ...parameters, ...change }, paidRao: paid, support });
 }
 
 Deno.test("Miner health: an unregistered hotkey earns nothing, and gets the command to register", () => {
@@ -42,6 +45,23 @@ Deno.test("Miner health: its earnings, and its share among miners", () => {
     "uid 1 earned 1.234 alpha in the last epoch, 30.0 % of the miners' share",
     "its place is safe: the subnet has room",
   ]);
+});
+
+Deno.test("Miner health: emission that is not in its stake was not earned, and is said with its reason", () => {
+  const emissionRao = 1_234_500_000n;
+  const of = (change: Partial<Neuron>, paidRao: bigint | null) => {
+    const { level, earnedRao, sentences } = healthOf("hot1", [neuron(1, { emissionRao, ...change })], {}, { paidRao });
+    return { level, earnedRao, said: sentences[0]! };
+  };
+  const burned = of({ coldkey: "owners" }, 0n);
+  assertEquals([burned.level, burned.earnedRao], ["alarm", 0n]);
+  assertMatch(burned.said, /earned 0\.000 alpha .*the chain burned 1\.234, because its coldkey owns the subnet/);
+  const elsewhere = of({}, 1_000_000_000n);
+  assertEquals([elsewhere.level, elsewhere.earnedRao], ["good", 1_000_000_000n]);
+  assertMatch(elsewhere.said, /earned 1\.000 alpha .*0\.234 of the 1\.234 alpha allotted to it went elsewhere/);
+  const unread = of({}, null);
+  assertEquals(unread.earnedRao, null);
+  assertMatch(unread.said, /was allotted 1\.234 alpha by the last epoch, .* its stake before can no longer be read/);
 });
 
 Deno.test("Miner health: a newcomer is immune, and waits for weights", () => {
@@ -65,7 +85,7 @@ Deno.test("Miner health: why nothing is paid depends on the stake that weighs th
     return validatorSupport({ weightsOf }, { own, metagraph, parameters: { stakeThresholdRao: 0n } });
   };
   const why = (share: number) =>
-    healthOf("hot2", neurons, { maxUids: 5 }, share).sentences[0]!.replace(/^.*last epoch/, "");
+    healthOf("hot2", neurons, { maxUids: 5 }, { support: share }).sentences[0]!.replace(/^.*last epoch/, "");
   assertEquals(why(await support({ 0: [1], 3: [2] })), ": no validator has set a weight for it yet");
   assertEquals(
     why(await support({ 0: [1], 1: [2] })),

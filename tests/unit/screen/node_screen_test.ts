@@ -141,10 +141,10 @@ Deno.test("Node screen: what it earned is what the chain says, with rank and bal
   const health = {
     type: "chainHealth",
     ...{ level: "good", sentences: ["uid 5 earned\x1b[31m something", "its place is safe"] } as const,
-    ...{ uid: 5, emissionRao: "1234000000", stakeRao: "98765000000000", rank: 3, ranked: 12 },
+    ...{ uid: 5, emissionRao: "1500000000", earnedRao: "1234000000", stakeRao: "98765000000000", rank: 3, ranked: 12 },
   } as const;
   const text = shown(view("miner", ...begun, [9, health]), { isDetailed: true }).join("\n");
-  assertMatch(text, /earned {3}1\.234 alpha in the last epoch · rank 3 of 12 · balance 98,765(\.0+)? alpha/);
+  assertMatch(text, /earned {3}1\.234 alpha in the last epoch · rank 3 of 12 · stake 98,765(\.0+)? alpha/);
   assertMatch(text, /its place is safe/);
   const alarm = { type: "chainHealth", level: "alarm", sentences: ["not registered"], uid: null } as const;
   assertMatch(shown(view("miner", ...begun, [9, alarm])).join("\n"), /chain {4}not registered/);

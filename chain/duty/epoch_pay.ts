@@ -1,0 +1,65 @@
+/**
+ * What an epoch paid a neuron: the part of its emission by which its stake grew.
+ *
+ * The chain's `emission` also counts what nobody receives: the incentive of hotkeys whose coldkey owns the subnet is
+ * burned, and a coldkey may have its miners' incentive staked to another hotkey. So stake alone tells what was earned.
+ */
+
+import type { Address } from "../call.ts";
+import type { Chain, EpochState, Neuron, SubnetParameters } from "../chain.ts";
+
+export interface PaidNeuron {
+  readonly own: Neuron;
+  readonly parameters: Pick<SubnetParameters, "ownerHotkey">;
+  readonly epoch: EpochState;
+}
+
+/**
+ * The stake that a neuron gained in the block of the last epoch, at most its emission, because its coldkey may have
+ * added stake in the same block. Null: a state from before the epoch can no longer be read.
+ */
+export async function paidInLastEpoch(
+  chain: Pick<Chain, "alphaOf">,
+  { own: { hotkey, emissionRao, dividends }, parameters, epoch }: PaidNeuron,
+): Promise<bigint | null> {
+  if (emissionRao === 0n) return 0n;
+  if (hotkey === parameters.ownerHotkey && dividends === 0) return 0n; // the owner's cut grows its stake in that block
+  const epochBlock = epoch.block - epoch.blocksSinceLastStep;
+  const before = await chain.alphaOf({ hotkey, block: epochBlock - 1 });
+  const after = await chain.alphaOf({ hotkey, block: epochBlock });
+  if (before === null || after === null) return null;
+  const gained = after - before;
+  return gained < 0n ? 0n : gained > emissionRao ? emissionRao : gained;
+}
+
+/** Whether the chain burns this hotkey's incentive. Dividends of validators are always paid. */
+export function isBurned(
+  { hotkey, coldkey }: { readonly hotkey: Address; readonly coldkey: Address },
+  { ownerHotkey, ownerColdkey }: Pick<SubnetParameters, "ownerHotkey" | "ownerColdkey">,
+): boolean {
+  return coldkey === ownerColdkey || hotkey === ownerHotkey;
+}
+
+/** How the emission of an epoch ended, in words; `share` is part of the sentence about what was earned. */
+export function payText(
+  { paidRao, emissionRao, isBurned, share }: {
+    readonly paidRao: bigint | null;
+    readonly emissionRao: bigint;
+    readonly isBurned: boolean;
+    readonly share: string;
+  },
+): string {
+  const all = `${alpha(emissionRao)} alpha`;
+  if (paidRao === null) return `was allotted ${all} by the last epoch${share}; its stake before can no longer be read`;
+  const missingRao = emissionRao - paidRao;
+  if (missingRao <= emissionRao / 1_000n) return `earned ${alpha(paidRao)} alpha in the last epoch${share}`;
+  if (isBurned) {
+    return `earned ${alpha(paidRao)} alpha in the last epoch: the chain burned ${alpha(missingRao)}, ` +
+      "because its coldkey owns the subnet; register a hotkey of another coldkey";
+  }
+  return `earned ${alpha(paidRao)} alpha in the last epoch: ${alpha(missingRao)} of the ${all} allotted to it went ` +
+    "elsewhere, as when its coldkey stakes incentive to another hotkey";
+}
+
+/** Three decimals are enough to see it grow. */
+const alpha = (rao: bigint): string => (Number(rao / 1_000_000n) / 1_000).toFixed(3);

@@ -1,0 +1,60 @@
+/**
+ * The coldkey that signs for a hotkey: the wallet's, or on a development chain the one with which a node was registered
+ * there by itself (cli/duty/development_chain.ts).
+ *
+ * Owns: that choice, and that no coldkey lacks tokens on a development chain, where //Alice gives them away.
+ */
+
+import type { Address, ChainSigner } from "../../chain/call.ts";
+import { aliceAddress, raoPerToken } from "../../chain/local/genesis.ts";
+import type { CommandContext } from "../command.ts";
+import { developmentColdkey, fundFromAlice, isDevelopmentChain } from "../duty/development_chain.ts";
+import { openColdkeySigner } from "../options/wallet_options.ts";
+import { UserError } from "../output/errors.ts";
+import { shortAddress, tokens } from "../screen/format.ts";
+import type { ChainAccess } from "./chain_access.ts";
+import { walletHasColdkey } from "./hotkey_address.ts";
+
+const feeRao = raoPerToken; // for this call and later ones: a call costs 0.000125 tokens with the real chain's prices
+
+/** Opens the coldkey; the wallet's asks for its password. */
+export async function openPayer(
+  context: CommandContext,
+  { access: { chain, isPublic, reading }, hotkey }: { access: ChainAccess; hotkey: Address },
+): Promise<ChainSigner> {
+  if (await reading(isDevelopmentChain(chain, { isPublic }))) {
+    const own = developmentColdkey(hotkey);
+    const { neurons } = await reading(chain.metagraph());
+    const owner = neurons.find((neuron) => neuron.hotkey === hotkey)?.coldkey;
+    if (owner === own.address || (owner === undefined && !await walletHasColdkey(context))) return own;
+  }
+  return await openColdkeySigner(context);
+}
+
+/** Reported before sending, with both numbers. */
+export async function requireBalance(
+  { output }: CommandContext,
+  { access: { chain, isPublic, reading }, action, signer, amountRao }: {
+    readonly access: ChainAccess;
+    readonly action: string;
+    readonly signer: ChainSigner;
+    readonly amountRao: bigint;
+  },
+): Promise<void> {
+  const { address } = signer;
+  const balanceRao = await reading(chain.balanceOf(address));
+  if (balanceRao >= amountRao) return;
+  let next = `Transfer to the coldkey ${address}`;
+  if (address !== aliceAddress && await reading(isDevelopmentChain(chain, { isPublic }))) {
+    const why = await fundFromAlice(chain, { account: address, amountRao: amountRao + feeRao });
+    if (why === null) {
+      output.line(`//Alice, who owns this development chain, has sent ${shortAddress(address)} what was missing`);
+      return;
+    }
+    next += `; //Alice could not: ${why}`;
+  }
+  throw new UserError(
+    `Cannot ${action} as the coldkey must have ${tokens(amountRao)} TAO: it has ${tokens(balanceRao)}`,
+    { next },
+  );
+}
