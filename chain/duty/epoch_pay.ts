@@ -40,6 +40,10 @@ export function isBurned(
   return coldkey === ownerColdkey || hotkey === ownerHotkey;
 }
 
+/** Whether all of an emission is in the stake; the chain's shares of a stake round off less than a thousandth. */
+export const isWhole = ({ paidRao, emissionRao }: { paidRao: bigint; emissionRao: bigint }): boolean =>
+  emissionRao - paidRao <= emissionRao / 1_000n;
+
 /** How the emission of an epoch ended, in words; `share` is part of the sentence about what was earned. */
 export function payText(
   { paidRao, emissionRao, isBurned, share }: {
@@ -52,7 +56,7 @@ export function payText(
   const all = `${alpha(emissionRao)} alpha`;
   if (paidRao === null) return `was allotted ${all} by the last epoch${share}; its stake before can no longer be read`;
   const missingRao = emissionRao - paidRao;
-  if (missingRao <= emissionRao / 1_000n) return `earned ${alpha(paidRao)} alpha in the last epoch${share}`;
+  if (isWhole({ paidRao, emissionRao })) return `earned ${alpha(paidRao)} alpha in the last epoch${share}`;
   if (isBurned) {
     return `earned ${alpha(paidRao)} alpha in the last epoch: the chain burned ${alpha(missingRao)}, ` +
       "because its coldkey owns the subnet; register a hotkey of another coldkey";

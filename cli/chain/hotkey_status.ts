@@ -8,6 +8,7 @@
 import type { Address } from "../../chain/call.ts";
 import type { Neuron } from "../../chain/chain.ts";
 import type { ChainView } from "../../chain/duty/duty.ts";
+import { isBurned, isWhole } from "../../chain/duty/epoch_pay.ts";
 import { firstAllowedBlock, permitAction } from "../../chain/duty/preflight.ts";
 import { type SendWindow, sendWindow } from "../../chain/duty/window.ts";
 import { nextEpochBlock } from "../../chain/epochs/epochs.ts";
@@ -15,7 +16,7 @@ import { duration, plural, roughly, tokens } from "../screen/format.ts";
 import { blocksText, inBlocks } from "./text/chain_words.ts";
 import { revealText } from "./text/commit_text.ts";
 import { type CommandTo, withWholeCommands } from "./text/next_command.ts";
-import { axonText } from "./text/neuron_table.ts";
+import { axonText, tokensShort } from "./text/neuron_table.ts";
 
 export interface Finding {
   readonly name: string;
@@ -26,6 +27,7 @@ export interface Finding {
 export interface StatusFacts {
   readonly hotkey: Address;
   readonly view: ChainView;
+  readonly paidRao: bigint | null; // by the last epoch, from its stake; null: cannot be read
   readonly account: { readonly coldkey: Address; readonly balanceRao: bigint } | null; // null: no coldkey is known
   readonly endpoint: EndpointFacts;
   readonly commandTo: CommandTo;
@@ -46,7 +48,14 @@ export function findingsOf(facts: StatusFacts): Finding[] {
   const own = neurons.find((neuron) => neuron.hotkey === hotkey);
   const standing: Finding[] = own === undefined
     ? [{ name: "registered", level: "wrong", text: `no: ${commandTo("register")}` }]
-    : [registration(facts, own), stake(facts, own), permit(facts, own), activity(facts, own), weights(facts, own)];
+    : [
+      registration(facts, own),
+      stake(facts, own),
+      ...earned(facts, own),
+      permit(facts, own),
+      activity(facts, own),
+      weights(facts, own),
+    ];
   const window = own === undefined || !maySetWeights(facts, own) ? [] : [weightsWindow(facts, own)];
   return [
     ...standing,
@@ -86,6 +95,23 @@ function stake({ view: { parameters: { stakeThresholdRao } } }: StatusFacts, own
   if (own.stakeRao >= stakeThresholdRao) return { name: "stake", level: "plain", text };
   const needed = `${text}; setting weights needs ${tokens(stakeThresholdRao)}`;
   return { name: "stake", level: own.hasPermit ? "wrong" : "plain", text: needed };
+}
+
+/** Nothing if the last epoch allotted nothing. */
+function earned({ view: { parameters }, paidRao }: StatusFacts, own: Neuron): Finding[] {
+  const { emissionRao } = own;
+  if (emissionRao === 0n) return [];
+  const all = tokens(emissionRao);
+  const name = "earned";
+  if (paidRao === null) return [{ name, level: "plain", text: `${all} allotted; what it was paid cannot be read` }];
+  const paid = `${tokens(paidRao)} in the last epoch`;
+  if (isWhole({ paidRao, emissionRao })) return [{ name, level: "plain", text: paid }];
+  if (!isBurned(own, parameters)) return [{ name, level: "plain", text: `${paid}, of ${all} allotted` }];
+  return [{
+    name,
+    level: "wrong",
+    text: `${paid}: its coldkey owns the subnet, ${tokensShort(emissionRao - paidRao)} burned`,
+  }];
 }
 
 function permit(facts: StatusFacts, own: Neuron): Finding {

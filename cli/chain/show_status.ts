@@ -1,5 +1,6 @@
 /** `iota chain status`: reads what the findings need, prints them, and turns the worst into the exit code. */
 
+import { paidInLastEpoch } from "../../chain/duty/epoch_pay.ts";
 import { readView } from "../../chain/duty/read_view.ts";
 import { nextEpochBlock } from "../../chain/epochs/epochs.ts";
 import type { CommandContext } from "../command.ts";
@@ -35,18 +36,19 @@ async function readFacts(
   const readMs = performance.now() - startMs;
   const headAgeMs = Math.max(0, Date.now() - timeMs);
   const view = await reading(readView(chain, of));
-  const { neurons } = view.metagraph;
-  const coldkey = neurons.find(({ hotkey }) => hotkey === of.hotkey)?.coldkey ?? of.ownColdkey;
+  const own = view.metagraph.neurons.find(({ hotkey }) => hotkey === of.hotkey);
+  const paidRao = own === undefined ? 0n : await reading(paidInLastEpoch(chain, { own, ...view }));
+  const coldkey = own?.coldkey ?? of.ownColdkey;
   const balanceRao = coldkey === null ? 0n : await reading(chain.balanceOf(coldkey));
   return {
-    ...{ hotkey: of.hotkey, view, commandTo },
+    ...{ hotkey: of.hotkey, view, paidRao, commandTo },
     account: coldkey === null ? null : { coldkey, balanceRao },
     endpoint: { url: chain.endpoint, connectMs, readMs, headAgeMs },
   };
 }
 
 function statusFields(facts: StatusFacts) {
-  const { view: { metagraph, parameters, row, commits, epoch }, hotkey, account, endpoint } = facts;
+  const { view: { metagraph, parameters, row, commits, epoch }, hotkey, paidRao, account, endpoint } = facts;
   const { netuid, block } = metagraph;
   const own = metagraph.neurons.find((neuron) => neuron.hotkey === hotkey);
   const next = nextEpochBlock(epoch);
@@ -56,6 +58,8 @@ function statusFields(facts: StatusFacts) {
     hasPermit: own?.hasPermit ?? false,
     isActive: own?.isActive ?? false,
     stakeRao: own === undefined ? null : String(own.stakeRao),
+    emissionRao: own === undefined ? null : String(own.emissionRao),
+    earnedRao: own === undefined || paidRao === null ? null : String(paidRao),
     immuneUntilBlock: own === undefined ? null : own.registeredAtBlock + parameters.immunityPeriodBlocks,
     lastUpdateBlock: own?.lastUpdateBlock ?? null,
     ...{ weights: row.length, commits: commits.length, nextEpochBlock: next },

@@ -13,7 +13,8 @@ export const command: Command = {
     "weights, transfers, the metagraph. Root, proxies, locks, leases and other pallets are missing. The SDK seals commit-reveal " +
     "weights to drand's quicknet instead of this chain's own beacon: they open only if --drand is reachable, and a warning says so " +
     "when they are committed. The development accounts //Alice and //Bob hold plenty of TAO; their keys are public. " +
-    "//Alice owns the subnet and registers nodes that find their run through it.",
+    "//Alice owns the subnet. It has every node that joins a run there registered, by a coldkey of the node's own " +
+    "(//Alice//HOTKEY), as the incentive of the owner's hotkeys is burned, and gives tokens to any coldkey that lacks them.",
   examples: [
     "iota chain local",
     "iota chain local --tempo 10 --block-ms 250",

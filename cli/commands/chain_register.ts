@@ -9,7 +9,8 @@ export const command: Command = {
   usage: "chain register [--wallet NAME] [--hotkey NAME] [options]",
   about:
     "Shows the price and pays it from the wallet's coldkey. The price is checked again right before paying, because it moves with " +
-    "demand: above --max-cost nothing is sent. For a hotkey that is already registered, nothing is paid and the exit code is 0.",
+    "demand: above --max-cost nothing is sent. For a hotkey that is already registered, nothing is paid and the exit code is 0. " +
+    "On a local chain //Alice pays, and a wallet without a coldkey gets one that is derived from its hotkey (//Alice//HOTKEY).",
   examples: [
     "iota chain register --wallet miner",
     "iota chain register --wallet owner --hotkey second --max-cost 0.5",

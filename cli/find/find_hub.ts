@@ -15,6 +15,7 @@ import type { Dial } from "../../net/links/wire.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
 import { chainWords, givenChain, type NamedChain } from "../duty/chain_options.ts";
+import { nodeCommand, withWholeCommands } from "../chain/text/next_command.ts";
 import { enrolOnDevelopmentChain } from "../duty/development_chain.ts";
 import { UsageError, UserError } from "../output/errors.ts";
 import { bareWord, hubAddress } from "../roles/addresses.ts";
@@ -22,6 +23,7 @@ import { type Pinned, typedPin } from "../node/hub_pin.ts";
 import { shortAddress } from "../screen/format.ts";
 import { shellWords } from "../shell_words.ts";
 import { type Announcement, readAnnouncements } from "./announcements.ts";
+import { enrolFirst } from "./enrol_first.ts";
 import { DialledHub } from "./dialled_hub.ts";
 import { isInvite, readInvite } from "./invite.ts";
 import { meetHub, type MeetingOptions } from "./meet_hub.ts";
@@ -50,28 +52,24 @@ export interface FindOptions {
 
 export async function findHub(
   context: CommandContext,
-  { signer, role, dial, inWords, giveUpAfterMs = null }: FindOptions,
+  finding: FindOptions,
 ): Promise<FoundHub> {
-  const { options, output } = context;
+  const { inWords, giveUpAfterMs = null } = finding;
   const given = givenChain(context);
-  const typed = typedPin(options);
-  const orchestrator = options.text("orchestrator");
-  if (orchestrator !== undefined) return typedHub(context, { orchestrator: bareWord(orchestrator), typed, given });
+  const typed = typedPin(context.options);
+  const orchestrator = context.options.text("orchestrator");
+  if (orchestrator !== undefined) {
+    const hub = typedHub(context, { orchestrator: bareWord(orchestrator), typed, given });
+    if (given !== null) await enrolForTyped(context, { hub, chain: given, finding });
+    return hub;
+  }
   if (given?.network === "none") return typedHub(context, { orchestrator: ownHub, typed, given });
-  const meeting: MeetingOptions = {
-    ...{ identity: { signer, role }, verify: verifySignature, dial, limits: defaultNetLimits },
-    ...{ timers: systemTimers, random: systemRandom },
-  };
   const found = await new RunSearch(searchWorld, {
     chain: given,
     wanted: typed,
-    meet: (invite) => meetHub(invite, meeting),
+    meet: (invite) => meetHub(invite, meetingOf(finding)),
     ownHubWords: `--orchestrator ${ownHub}`,
-    prepare: (chain, { isPublic }) =>
-      enrolOnDevelopmentChain(chain, {
-        ...{ hotkey: signer.address, role, isPublic },
-        say: (text) => output.line(text),
-      }),
+    prepare: (chain, { isPublic }) => prepare(context, { chain, isPublic, finding }),
     onWaiting: (why) => sayWaiting(context, inWords(why)),
     onAmbiguous: ambiguousError,
     giveUpAfterMs,
@@ -89,6 +87,46 @@ export async function findHub(
     pin: { hub: invite.hub, run: typed.run },
     chain,
   };
+}
+
+const meetingOf = ({ signer, role, dial }: FindOptions): MeetingOptions => ({
+  ...{ identity: { signer, role }, verify: verifySignature, dial, limits: defaultNetLimits },
+  ...{ timers: systemTimers, random: systemRandom },
+});
+
+/** Has this node registered on a development chain; says what it still lacks. */
+async function prepare(
+  { output }: CommandContext,
+  { chain, isPublic, finding: { signer, role } }: { chain: Chain; isPublic: boolean; finding: FindOptions },
+): Promise<string | null> {
+  const hotkey = signer.address;
+  return await enrolOnDevelopmentChain(chain, { hotkey, role, isPublic, say: (text) => output.line(text) });
+}
+
+async function enrolForTyped(
+  context: CommandContext,
+  { hub, chain, finding }: { hub: FoundHub; chain: NamedChain; finding: FindOptions },
+): Promise<void> {
+  const { place: { socket }, pin } = hub;
+  const inWords = (text: string) =>
+    finding.inWords(withWholeCommands(text, nodeCommand({ ...chain, hotkey: finding.signer.address })));
+  await enrolFirst(searchWorld, {
+    chain,
+    prepare: (opened) => prepare(context, { chain: opened, isPublic: false, finding }),
+    async isAdmitted() {
+      if (pin.hub === null || pin.run === null) return false;
+      const meeting = await meetHub({ socket, hub: pin.hub, run: pin.run }, meetingOf(finding));
+      return meeting.type === "claims" && (await meeting.prove()).type === "proven";
+    },
+    onWaiting: (why) => sayWaiting(context, inWords(why)),
+    onUnread: (why) => context.output.log.warn(`This node may not be registered on the chain: ${why}`),
+    giveUpAfterMs: finding.giveUpAfterMs ?? null,
+    onGivenUp: (why) =>
+      new UserError(`Cannot wait longer to join the run: ${inWords(why)}`, {
+        next: "Start it without --give-up-after",
+      }),
+    signal: context.interruption(),
+  });
 }
 
 function typedHub(

@@ -45,7 +45,7 @@ export async function listRuns(context: CommandContext): Promise<number> {
   }));
   for (const run of runs) {
     output.event({ type: "run", ...fieldsOf(run) });
-    for (const line of linesOf(run, { authorityFile })) output.line(line);
+    for (const line of linesOf(run, { authorityFile, place })) output.line(line);
   }
   for (const { hotkey, by, why } of found.unusable) {
     output.event({ type: "unusableRun", announcedBy: hotkey, by, why });
@@ -111,7 +111,7 @@ export function fieldsOf({ announcement, status: anyones, answers }: ShownRun): 
 
 export function linesOf(
   { announcement, status, answers }: ShownRun,
-  { authorityFile = null }: { authorityFile?: string | null } = {},
+  { authorityFile = null, place }: { authorityFile?: string | null; place: NamedChain },
 ): string[] {
   const { invite, hotkey, by, stakeRao, block } = announcement;
   const row = (name: string, value: string) => `  ${padEnd(name, 10)}${value}`;
@@ -124,7 +124,10 @@ export function linesOf(
     row("key", shortAddress(invite.hub)),
     row("announced", `by ${who}, in block ${block}`),
     row("now", printable(stateText(status, answers))),
-    row("join", joinCommand(invite, { authorityFile: isTls(invite.socket) ? authorityFile : null })),
+    row(
+      "join",
+      joinCommand(invite, { authorityFile: isTls(invite.socket) ? authorityFile : null, chain: place }),
+    ),
     "",
   ];
 }

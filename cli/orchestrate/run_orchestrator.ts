@@ -244,7 +244,7 @@ function sayWhere(
 ): Invite {
   const invite = { socket: place.urlAt(at.port), hub: key.signer.address, run };
   const miners = config.swarm.replicas * splitLayers(config).length;
-  sayListening(output, { place, at, saved, invite, isAnnounced: config.chain.network !== "none", miners });
+  sayListening(output, { place, at, saved, invite, chain: config.chain, miners });
   return invite;
 }
 

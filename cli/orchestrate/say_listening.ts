@@ -1,11 +1,14 @@
 /** What an orchestrator prints once its port is open: the dashboard, the join line, and what may prevent joining. */
 
+import { parseEndpoints } from "../../chain/subtensor/connection/endpoints.ts";
+import type { NamedChain } from "../duty/chain_options.ts";
 import { type Invite, inviteText } from "../find/invite.ts";
 import { joinCommand } from "../find/join_command.ts";
 import type { Output } from "../output/output.ts";
 import { plural } from "../screen/format.ts";
 import { shellWords } from "../shell_words.ts";
 import type { HubPlace } from "./hub_place.ts";
+import { isLoopbackHost } from "./public_address.ts";
 import type { ServedAt } from "./prepare_run.ts";
 import type { SavedRun } from "./saved_run.ts";
 import { servedCertificate } from "../roles/tls_files.ts";
@@ -15,12 +18,12 @@ export interface OpenPort {
   readonly at: ServedAt;
   readonly saved: Pick<SavedRun, "host" | "port"> | null; // where a resumed run was served before
   readonly invite: Invite;
-  readonly isAnnounced: boolean; // on a chain, where nodes find its new address
+  readonly chain: NamedChain; // where nodes find its new address, unless its network is "none"
   readonly miners: number; // for which the run waits
 }
 
 export function sayListening(output: Output, port: OpenPort): void {
-  const { place, at, invite, miners } = port;
+  const { place, at, invite, chain, miners } = port;
   const { socket: url, run, hub } = invite;
   const certificate = place.tls === null || !url.startsWith("wss:") ? null : servedCertificate(place.tls);
   const authorityFile = certificate?.signsItself === true ? place.certificateFile : null;
@@ -42,7 +45,9 @@ export function sayListening(output: Output, port: OpenPort): void {
   );
   output.line(`Dashboard: ${dashboardAt(url)}`);
   sayMoved(output, port);
-  output.line(`Join with: ${joinCommand(invite, { authorityFile })}`);
+  output.line(`Join with: ${joinCommand(invite, { authorityFile, chain })}`);
+  output.line(`Validate with: ${joinCommand(invite, { role: "validate", authorityFile, chain })}`);
+  sayUnreachableChain(output, port);
   const others = othersOf(place, url).filter((socket) => certificate?.names(socket) ?? true);
   if (others.length > 0) {
     output.line(`Also at: ${others.map((socket) => inviteText({ ...invite, socket }) ?? socket).join(" ")}`);
@@ -71,12 +76,24 @@ export function sayListening(output: Output, port: OpenPort): void {
 /** The page about the run, at the address that nodes dial: `ws://host:port` gives `http://host:port/`. */
 export const dashboardAt = (socket: string): string => `${socket.replace(/^ws/, "http").replace(/\/$/, "")}/`;
 
+/** A chain that only this machine reaches is of no use to a run that others may join. */
+function sayUnreachableChain(output: Output, { chain: { network }, invite }: OpenPort): void {
+  const isOfThisMachine = (url: string) => isLoopbackHost(new URL(url).hostname.replace(/^\[|\]$/g, ""));
+  if (network === "none" || isOfThisMachine(invite.socket)) return;
+  const { urls } = parseEndpoints(network);
+  if (!urls.every(isOfThisMachine)) return;
+  output.log.warn(
+    `Other machines cannot reach the chain at ${urls.join(", ")}, so their nodes cannot be registered: ` +
+      "start it with --host 0.0.0.0, and name this machine's address in [chain] network",
+  );
+}
+
 /** Where nodes look for a resumed run, if it is not there any more. */
-function sayMoved(output: Output, { place, at, saved, invite: { socket: url }, isAnnounced }: OpenPort): void {
+function sayMoved(output: Output, { place, at, saved, invite: { socket: url }, chain }: OpenPort): void {
   const former = place.formerUrl(at.port);
   if (former === null || saved === null) return;
   const look = `look for this run at ${former}, not at ${url}`;
-  if (isAnnounced) {
+  if (chain.network !== "none") {
     const others = "those that found it on the chain follow the new announcement";
     return output.line(`Nodes that were given an address ${look}: start those again with the line below; ${others}`);
   }

@@ -70,7 +70,9 @@ function label(name: string): string {
 
 function shownValue(name: string, value: unknown): string {
   if (isMissing(value)) return "none";
-  if ((name === "emissionRao" || name === "earnedRao") && /^\d+$/.test(String(value))) return `${tokens(BigInt(String(value)))} alpha`;
+  if ((name === "emissionRao" || name === "earnedRao") && /^\d+$/.test(String(value))) {
+    return `${tokens(BigInt(String(value)))} alpha`;
+  }
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "string") return printable(value);
   if (Array.isArray(value)) return value.map((item) => shownValue("", item)).join(", ");

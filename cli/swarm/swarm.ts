@@ -234,7 +234,7 @@ export class Swarm {
     const orchestrator = this.#orchestrator;
     if (config === null || orchestrator === null || this.#chaos !== null) return; // running nodes find it again by themselves
     output.line(`Dashboard: ${dashboardAt(at.url)}`);
-    output.line(`Join with: ${joinCommand(invite)}`);
+    output.line(`Join with: ${joinCommand(invite, { chain: this.#chain?.place ?? null })}`);
     const { pipeline, seed, swarm, train } = config;
     this.#chaos = new SwarmChaos({
       plan: this.#options.plan,

@@ -12,6 +12,7 @@ import { LocalChain } from "../../chain/local/local_chain.ts";
 import { LocalLedger } from "../../chain/local/local_ledger.ts";
 import { ChainStoreError } from "../../chain/local/state/chain_store.ts";
 import { systemTimers } from "../../net/timers.ts";
+import { chainWords, type NamedChain } from "../duty/chain_options.ts";
 import { awaitsPermit, enrolOnDevelopmentChain } from "../duty/development_chain.ts";
 import { keepChainWeights, readChainWeights } from "../duty/weights_file.ts";
 import { type LiveLedger, serveLedger } from "../chain/serve_ledger.ts";
@@ -102,9 +103,13 @@ export class SwarmChain {
     live.failed.catch((error) => options.onFailure(explained(error, options.folder)));
   }
 
+  get place(): NamedChain {
+    return { network: this.url, netuid };
+  }
+
   /** The options with which a node finds this subnet. */
   get words(): readonly string[] {
-    return ["--chain", this.url, "--netuid", String(netuid)];
+    return chainWords(this.place);
   }
 
   /** Registers a node, and stakes for a validator; does nothing for one that is already registered. Never rejects. */

@@ -4,7 +4,8 @@
  * Owns: which columns fit the terminal: a narrow one shows permit and activity as one mark before the hotkey. Pure.
  */
 
-import type { Metagraph, Neuron } from "../../../chain/chain.ts";
+import type { Metagraph, Neuron, SubnetParameters } from "../../../chain/chain.ts";
+import { isBurned } from "../../../chain/duty/epoch_pay.ts";
 import type { Paint } from "../../output/paint.ts";
 import { short, shortAddress } from "../../screen/format.ts";
 import { alignedTable, type Column } from "./chain_words.ts";
@@ -28,23 +29,39 @@ export function sortedNeurons(neurons: readonly Neuron[], sorting: Sorting): Neu
   return [...neurons].sort((a, b) => keyOf[sorting](b) - keyOf[sorting](a) || a.uid - b.uid);
 }
 
+/** Whose incentive is burned. */
+export type SubnetOwner = Pick<SubnetParameters, "ownerHotkey" | "ownerColdkey">;
+
 export interface NeuronTable {
   readonly block: number; // of the metagraph
+  readonly owner: SubnetOwner;
   readonly columns: number; // of the terminal
   readonly paint: Paint;
 }
 
-export function neuronTable(neurons: readonly Neuron[], { block, columns, paint }: NeuronTable): string[] {
+export function neuronTable(neurons: readonly Neuron[], { block, owner, columns, paint }: NeuronTable): string[] {
   const isWide = columns >= wideColumns;
-  const lines = alignedTable(isWide ? wide(block) : narrow(block, columns), neurons);
-  const legend = isWide ? [] : ["", paint.dim("● validator permit  ○ permit, but inactive  · none")];
-  return [paint.dim(lines[0]!), ...lines.slice(1), ...legend];
+  const at = { block, owner };
+  const lines = alignedTable(isWide ? wide(at) : narrow(at, columns), neurons);
+  const marks = isWide ? [] : ["● validator permit  ○ permit, but inactive  · none"];
+  const burned = neurons.some((neuron) => neuron.emissionRao > 0n && isUnpaid(neuron, owner))
+    ? ["burned: incentive of hotkeys whose coldkey owns the subnet is paid to nobody"]
+    : [];
+  const legend = [...marks, ...burned].map((text) => paint.dim(text));
+  return [paint.dim(lines[0]!), ...lines.slice(1), ...(legend.length === 0 ? [] : ["", ...legend])];
 }
+
+/** A hotkey whose emission is all incentive that the chain burns; dividends are paid. */
+const isUnpaid = (neuron: Neuron, owner: SubnetOwner): boolean => isBurned(neuron, owner) && neuron.dividends === 0;
 
 const uid: Column<Neuron> = { title: "uid", align: "right", text: (neuron) => String(neuron.uid) };
 const hotkey: Column<Neuron> = { title: "hotkey", align: "left", text: (neuron) => shortAddress(neuron.hotkey) };
 const stake: Column<Neuron> = { title: "stake", align: "right", text: ({ stakeRao }) => tokensShort(stakeRao) };
-const emission: Column<Neuron> = { title: "emission", align: "right", text: (each) => tokensShort(each.emissionRao) };
+const emission = (owner: SubnetOwner): Column<Neuron> => ({
+  title: "emission",
+  align: "right",
+  text: (each) => each.emissionRao > 0n && isUnpaid(each, owner) ? "burned" : tokensShort(each.emissionRao),
+});
 
 const updated = (block: number): Column<Neuron> => ({
   title: "updated",
@@ -71,24 +88,26 @@ const axon = (width: number): Column<Neuron> => ({
   text: ({ axon }) => axon === null ? "–" : axonText(axon),
 });
 
-function wide(block: number): Column<Neuron>[] {
+type TableAt = Pick<NeuronTable, "block" | "owner">;
+
+function wide({ block, owner }: TableAt): Column<Neuron>[] {
   return [
     ...[uid, hotkey, stake, flag("permit", (each) => each.hasPermit), flag("active", (each) => each.isActive)],
-    ...[share("incentive", (each) => each.incentive), share("dividends", (each) => each.dividends), emission],
+    ...[share("incentive", (each) => each.incentive), share("dividends", (each) => each.dividends), emission(owner)],
     ...[updated(block), axon(26)],
   ];
 }
 
-function narrow(block: number, columns: number): Column<Neuron>[] {
+function narrow({ block, owner }: TableAt, columns: number): Column<Neuron>[] {
   const mark = ({ hasPermit, isActive }: Neuron) => hasPermit ? isActive ? "●" : "○" : "·";
   return [
     ...[uid, { title: "", align: "left", text: mark } satisfies Column<Neuron>, hotkey, stake],
-    ...[share("incent", (each) => each.incentive), share("divid", (each) => each.dividends), emission],
+    ...[share("incent", (each) => each.incentive), share("divid", (each) => each.dividends), emission(owner)],
     ...[updated(block), axon(Math.max(8, columns - 64))],
   ];
 }
 
-function tokensShort(rao: bigint): string {
+export function tokensShort(rao: bigint): string {
   return rao === 0n ? "–" : short(Number(rao) / raoPerToken);
 }
 
@@ -97,12 +116,13 @@ export function axonText({ ip, port }: { ip: string; port: number }): string {
 }
 
 /** For programs. Amounts are decimal strings, because they exceed the range of JSON numbers. */
-export function neuronFields(neuron: Neuron, { block }: Pick<Metagraph, "block">) {
+export function neuronFields(neuron: Neuron, { block, owner }: Pick<Metagraph, "block"> & { owner: SubnetOwner }) {
   const { stakeRao, emissionRao, axon, ...plain } = neuron;
   return {
     ...plain,
     stakeRao: String(stakeRao),
     emissionRao: String(emissionRao),
+    isIncentiveBurned: isBurned(neuron, owner),
     updateAgeBlocks: Math.max(0, block - neuron.lastUpdateBlock),
     axon: axon === null ? null : { ip: axon.ip, port: axon.port, protocol: axon.protocol, version: axon.version },
   };

@@ -80,7 +80,7 @@ const commandTo = (words: string): string => `iota chain ${words}`;
 
 function factsOf(hotkey: string, view: ChainView, headAgeMs = 3_000): StatusFacts {
   const endpoint = { url: "ws://127.0.0.1:9944", connectMs: 80, readMs: 9, headAgeMs };
-  return { hotkey, view, account: { coldkey: alice, balanceRao: 10n ** 9n }, endpoint, commandTo };
+  return { hotkey, view, paidRao: null, account: { coldkey: alice, balanceRao: 10n ** 9n }, endpoint, commandTo };
 }
 
 Deno.test("Amounts: TAO become rao without rounding, and rao read as TAO", () => {
@@ -135,18 +135,43 @@ Deno.test("Neuron table: fits 80 and 120 columns, whatever the neurons say", () 
   const long: Neuron = { ...miner, uid: 255, axon: { ...miner.axon!, ip: "2001:db8:1111:2222:3333:4444:5555:6666" } };
   const neurons = [validator, miner, { ...long, emissionRao: 987_654_321_000_000_000n, lastUpdateBlock: -9_999_999 }];
   for (const columns of [80, 120]) {
-    const lines = neuronTable(neurons, { block: 100, columns, paint: plain });
+    const lines = neuronTable(neurons, { block: 100, owner: parameters, columns, paint: plain });
     for (const line of lines) assert([...line].length <= columns, `${columns}: ${line}`);
     assertMatch(lines[1]!, columns === 80 ? /^ {2}0 {2}● {2}5Grwva…utQY/ : /^ {2}0 {2}5Grwva…utQY .* yes {5}yes /);
     assertStringIncludes(lines.join("\n"), "1.0000");
   }
-  assertStringIncludes(neuronTable(neurons, { block: 100, columns: 120, paint: plain })[2]!, "255.255.255.255:65535");
+  assertStringIncludes(
+    neuronTable(neurons, { block: 100, owner: parameters, columns: 120, paint: plain })[2]!,
+    "255.255.255.255:65535",
+  );
+});
+
+Deno.test("Neuron table: what the chain burned does not look like pay", () => {
+  const owner = { ...parameters, ownerColdkey: bob };
+  const [, , row, , , legend] = neuronTable([validator, miner], { block: 100, owner, columns: 80, paint: plain });
+  assertMatch(row!, / burned /);
+  assertMatch(legend!, /^burned: incentive of hotkeys whose coldkey owns the subnet/);
+  assertEquals(neuronFields(miner, { block: 100, owner }).isIncentiveBurned, true);
+  assertEquals(neuronFields(miner, { block: 100, owner: parameters }).isIncentiveBurned, false);
+});
+
+Deno.test("Status: earned is what is in the stake, and burned incentive is wrong", () => {
+  const earned = (paidRao: bigint | null, ownerColdkey: string | null = null) => {
+    const facts = factsOf(bob, viewOf([validator, miner], { parameters: { ...parameters, ownerColdkey } }));
+    const finding = findingsOf({ ...facts, paidRao }).find(({ name }) => name === "earned")!;
+    assert(finding.text.length <= 66, finding.text);
+    return [finding.level, finding.text];
+  };
+  assertEquals(earned(miner.emissionRao), ["plain", "1.5 in the last epoch"]);
+  assertEquals(earned(0n, bob), ["wrong", "0 in the last epoch: its coldkey owns the subnet, 1.5 burned"]);
+  assertEquals(earned(0n), ["plain", "0 in the last epoch, of 1.5 allotted"]);
+  assertEquals(earned(null), ["plain", "1.5 allotted; what it was paid cannot be read"]);
 });
 
 Deno.test("Neuron table: sorted as requested, and complete for programs", () => {
   assertEquals(sortedNeurons([validator, miner], "incentive").map(({ uid }) => uid), [1, 0]);
   assertEquals(sortedNeurons([miner, validator], "uid").map(({ uid }) => uid), [0, 1]);
-  const fields = neuronFields(validator, { block: 100 });
+  const fields = neuronFields(validator, { block: 100, owner: parameters });
   assertEquals([fields.stakeRao, fields.updateAgeBlocks, fields.axon], ["123456789000000000", 10, null]);
   JSON.stringify(fields); // throws on a bigint
 });

@@ -19,6 +19,8 @@ const announcement = {
   },
 } as Announcement;
 
+const place = { network: "finney", netuid: 9 };
+
 /** As the runtime throws it. */
 const untrusted = () =>
   new TypeError("error sending request for url (https://run.example:9009/status)", {
@@ -32,11 +34,11 @@ Deno.test("Runs: an orchestrator with an untrusted certificate is told apart fro
   assertEquals(await ask(new TypeError("tcp connect error: Connection refused")), null);
   const shown = { announcement, status: null, answers: "untrusted" } as const;
   assertMatch(
-    linesOf(shown).join("\n"),
+    linesOf(shown, { place }).join("\n"),
     /now .*answers with a certificate that is not trusted here: .*--tls-ca cert.pem/,
   );
   assertEquals([fieldsOf(shown)["isReachable"], fieldsOf(shown)["answers"]], [false, "untrusted"]);
-  assert(linesOf(shown, { authorityFile: "cert.pem" }).some((line) => line.endsWith(" --tls-ca cert.pem")));
+  assert(linesOf(shown, { authorityFile: "cert.pem", place }).some((line) => line.endsWith(" --tls-ca cert.pem")));
 });
 
 Deno.test("Reach problems: an untrusted certificate has the option that trusts it as its fix", () => {

@@ -37,14 +37,14 @@ function savedAt(host: string, port: number): SavedRun {
 async function said(
   given: Given,
   saved: SavedRun | null = null,
-  isAnnounced = false,
+  network = "none",
 ): Promise<{ stdout: string; stderr: string }> {
   const host = new FakeHost({ env: { HOME: "/nowhere" } });
   const output = new TerminalOutput({ host, json: false, quiet: false, verbose: false, noColor: true });
   const place = await hubPlace(optionsOf(given), saved);
   const at = { host: place.host, port: place.ports[0] };
   const invite = { socket: place.urlAt(at.port), run: "toy-1", hub: nodeId("5Grwva") };
-  sayListening(output, { place, at, saved, invite, isAnnounced, miners: 3 });
+  sayListening(output, { place, at, saved, invite, chain: { network, netuid: 9 }, miners: 3 });
   return host.written;
 }
 
@@ -92,7 +92,31 @@ Deno.test("Listening: after a switch of TLS the old address is named as it was, 
 });
 
 Deno.test("Listening: nodes that follow the chain's announcement are no reason for a warning", async () => {
-  const { stdout, stderr } = await said({ port: 9212 }, savedAt("10.77.0.1", 9211), true);
+  const { stdout, stderr } = await said({ port: 9212 }, savedAt("10.77.0.1", 9211), "finney");
   assertEquals(stderr, "");
   assertMatch(stdout, /given an address look .* at ws:\/\/10\.77\.0\.1:9211, .* found it on the chain follow/);
+});
+
+Deno.test("Listening: the lines to join with name a private chain, and the commands of both roles", async () => {
+  const lines = async (network: string, given: Given = {}) => {
+    const { stdout, stderr } = await said(given, null, network);
+    return {
+      join: /^Join with: (.*)$/m.exec(stdout)?.[1],
+      validate: /^Validate with: (.*)$/m.exec(stdout)?.[1],
+      stderr,
+    };
+  };
+  const own = await lines("ws://127.0.0.1:9944");
+  assertMatch(own.join!, /^iota miner --orchestrator '\S+' .*--chain ws:\/\/127\.0\.0\.1:9944 --netuid 9$/);
+  assertMatch(own.validate!, /^iota validate --orchestrator '\S+' .*--chain ws:\/\/127\.0\.0\.1:9944 --netuid 9$/);
+  assertEquals(own.stderr, "");
+  for (const network of ["none", "finney"]) {
+    assertMatch((await lines(network)).join!, /^iota miner --orchestrator '\S+'$/);
+  }
+  const open = { host: "10.77.0.1" };
+  assertMatch(
+    (await lines("local", open)).stderr,
+    /cannot reach the chain at ws:\/\/127\.0\.0\.1:9944.*--host 0\.0\.0\.0/,
+  );
+  assertEquals((await lines("ws://10.77.0.1:9944", open)).stderr, "");
 });
