@@ -38,9 +38,17 @@ const noChain: HubChain = {
 const withdrawMs = 30_000; // two blocks of 12 s
 const admissionPauseMs = 5_000; // nobody is admitted before the chain answers, and a node's grace is short
 
+export interface HubChainOptions {
+  readonly folder: string; // of the run
+  readonly output: Output;
+  /** Nodes no longer find the run, for its screen and page. */
+  readonly onLost: (text: string) => void;
+  readonly onFailure: (error: unknown) => void;
+}
+
 export function openHubChain(
   { network, netuid, admission }: ChainConfig,
-  { folder, output, onFailure }: { folder: string; output: Output; onFailure: (error: unknown) => void },
+  { folder, output, onLost, onFailure }: HubChainOptions,
 ): HubChain {
   if (network === "none") return noChain;
   const stop = new AbortController();
@@ -65,6 +73,10 @@ export function openHubChain(
       onAnnounced: (announced) => output.event({ type: "announced", chain: network, netuid, ...announced }),
       say: (text) => output.line(text),
       warn: onProblem,
+      onLost(text) {
+        output.event({ type: "announcementLost", chain: network, netuid, text });
+        onLost(text);
+      },
     });
     const announcing = announcer;
     connected.then((chain) => chain === null ? undefined : announcing.follow(chain), () => {/* told above */});

@@ -1,9 +1,11 @@
 /**
  * An orchestrator's announcement on the chain: its run's invite, published by its own hotkey.
  *
- * Publishes at start, unless the chain already has it, and again when it is gone. Publishing is free but rate-limited
- * by the chain. Never ends the run: every problem is reported once with the next step, and retried. Never replaces what
- * the hotkey published for other purposes, nor what another run of this hotkey has announced since.
+ * Publishes at start, unless the chain already has it, and again when it is gone. Every epoch it is checked that the
+ * announcement is there and that nodes still believe it: that its hotkey has a uid, which newcomers may take, and a
+ * voucher. Publishing is free but rate-limited by the chain. Never ends the run: every problem is reported once with the
+ * next step, a lost uid once an epoch, and retried. Never replaces what the hotkey published for other purposes, nor what
+ * another run of this hotkey has announced since.
  */
 
 import type { ChainCall, ChainSigner, CommitmentField } from "../../chain/call.ts";
@@ -11,7 +13,7 @@ import { type Chain, ChainError, type Commitment, type Refusal } from "../../cha
 import { nextEpochBlock } from "../../chain/epochs/epochs.ts";
 import { nodeCommand, withWholeCommands } from "../chain/text/next_command.ts";
 import type { NamedChain } from "../duty/chain_options.ts";
-import { enrolOnDevelopmentChain } from "../duty/development_chain.ts";
+import { enrolOnDevelopmentChain, isDevelopmentChain } from "../duty/development_chain.ts";
 import { publishedInvite } from "./announcements.ts";
 import { isPublicHost } from "./host_scope.ts";
 import { hostOfSocket, type Invite, inviteText } from "./invite.ts";
@@ -25,6 +27,8 @@ export interface AnnouncerOptions {
   readonly onAnnounced: (announced: { invite: string; block: number }) => void;
   readonly say: (text: string) => void;
   readonly warn: (text: string) => void;
+  /** Nodes no longer find the run. */
+  readonly onLost: (text: string) => void;
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -38,6 +42,8 @@ export class Announcer {
   #lookAtBlock = 0;
   #looking: Promise<void> | null = null;
   #hasAnnounced = false;
+  #isLost = false; // it was announced, and its hotkey has no uid since
+  #lostAtEpochBlock = -1; // when it was last said that the uid is lost
   #isOver = false;
   #warned: string | null = null;
 
@@ -84,7 +90,11 @@ export class Announcer {
   async #look(chain: Chain, { text, block }: { text: string; block: number }): Promise<void> {
     try {
       const [own] = await chain.commitmentsOf([this.#options.signer.address]);
-      this.#lookAtBlock = block + await this.#act(chain, { text, own });
+      const waitBlocks = await this.#act(chain, { text, own });
+      const epoch = await chain.epochState();
+      const epochBlock = nextEpochBlock(epoch);
+      const toEpoch = epochBlock === null ? lookBlocks : epochBlock + 1 - epoch.block;
+      this.#lookAtBlock = block + Math.max(1, Math.min(waitBlocks, toEpoch));
     } catch (error) {
       if (!(error instanceof ChainError)) throw error;
       this.#lookAtBlock = block + retryBlocks;
@@ -95,8 +105,16 @@ export class Announcer {
   /** Returns the number of blocks until the next check. */
   async #act(chain: Chain, { text, own }: { text: string; own: Commitment | undefined }): Promise<number> {
     const published = own === undefined ? null : publishedInvite(own.fields);
+    const { neurons } = await chain.metagraph();
+    const isRegistered = neurons.some(({ hotkey }) => hotkey === this.#options.signer.address);
+    if (!isRegistered) {
+      if (this.#hasAnnounced) await this.#sayLost(chain);
+      if (!await this.#register(chain)) return retryBlocks;
+    }
     if (published === text) {
-      if (!this.#hasAnnounced) await this.#announced(chain, { text, block: own!.block, isNew: false });
+      if (!this.#hasAnnounced || this.#isLost) {
+        await this.#announced(chain, { text, block: own!.block, isNew: false });
+      } else await this.#checkVoucher(chain);
       return lookBlocks;
     }
     if (published !== null && this.#hasAnnounced) {
@@ -113,20 +131,37 @@ export class Announcer {
     return await this.#publish(chain, text);
   }
 
-  async #publish(chain: Chain, text: string): Promise<number> {
+  /** The uid went to a newcomer. */
+  async #sayLost(chain: Chain): Promise<void> {
+    const { place: { network, netuid }, signer, onLost } = this.#options;
+    this.#isLost = true;
+    const { block, blocksSinceLastStep } = await chain.epochState();
+    const epochBlock = block - blocksSinceLastStep;
+    if (epochBlock <= this.#lostAtEpochBlock) return;
+    this.#lostAtEpochBlock = epochBlock;
+    this.#warned = null;
+    onLost(
+      `Nodes no longer find this run: its hotkey ${signer.address} has lost its uid on subnet ${netuid} of ${network} ` +
+        "to a newcomer",
+    );
+  }
+
+  /** Whether its hotkey has a uid now. */
+  async #register(chain: Chain): Promise<boolean> {
     const { place: { network, netuid }, isPublic, signer, say } = this.#options;
-    const trouble = await enrolOnDevelopmentChain(chain, {
-      ...{ hotkey: signer.address, role: "orchestrator", isPublic, say },
-    });
-    const { neurons } = await chain.metagraph();
-    if (!neurons.some(({ hotkey }) => hotkey === signer.address)) {
-      this.#warn(
-        `This run is not announced, as its hotkey must be registered on subnet ${netuid} of ${network}` +
-          `${trouble === null ? "" : ` (${trouble})`}; the subnet's owner registers it: ` +
-          nodeCommand({ network, netuid, hotkey: signer.address })("register"),
-      );
-      return retryBlocks;
-    }
+    const hotkey = signer.address;
+    const trouble = await enrolOnDevelopmentChain(chain, { hotkey, role: "orchestrator", isPublic, say });
+    if (trouble === null && await isDevelopmentChain(chain, { isPublic })) return true;
+    this.#warn(
+      `This run is not announced, as its hotkey must be registered on subnet ${netuid} of ${network}` +
+        `${trouble === null ? "" : ` (${trouble})`}; the subnet's owner registers it: ` +
+        nodeCommand({ network, netuid, hotkey })("register"),
+    );
+    return false;
+  }
+
+  async #publish(chain: Chain, text: string): Promise<number> {
+    const { place: { netuid }, signer } = this.#options;
     const receipt = await chain.send(commitmentOf(netuid, text), signer);
     if (receipt.status === "included") {
       await this.#announced(chain, { text, block: receipt.block, isNew: true });
@@ -152,15 +187,24 @@ export class Announcer {
   }
 
   async #announced(chain: Chain, of: { text: string; block: number; isNew: boolean }): Promise<void> {
-    const { place: { network, netuid }, signer, say, onAnnounced } = this.#options;
+    const { place: { network, netuid }, say, onAnnounced } = this.#options;
     const { text: invite, block, isNew } = of;
     this.#hasAnnounced = true;
+    this.#isLost = false;
     this.#warned = null;
     onAnnounced({ invite, block });
     say(`${isNew ? "Announced" : "Announced already"} on subnet ${netuid} of ${network}, in block ${block}`);
+    await this.#checkVoucher(chain);
+  }
+
+  async #checkVoucher(chain: Chain): Promise<void> {
+    const { signer } = this.#options;
     const { ownerHotkey } = await chain.parameters();
     const { neurons } = await chain.metagraph();
-    if (vouchersOf({ neurons, ownerHotkey }).some(({ hotkey }) => hotkey === signer.address)) return;
+    if (vouchersOf({ neurons, ownerHotkey }).some(({ hotkey }) => hotkey === signer.address)) {
+      this.#warned = null; // what is lost later is said again
+      return;
+    }
     this.#warn(
       `Nodes do not trust the announcement, as this orchestrator's hotkey ${signer.address} must be the subnet owner's, ` +
         "registered by its coldkey, or have a validator permit; until then they join with the invite",

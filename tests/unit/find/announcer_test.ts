@@ -6,14 +6,16 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { ChainSigner } from "../../../chain/call.ts";
 import { aliceAddress, type GenesisOptions } from "../../../chain/local/genesis.ts";
+import { readAnnouncements } from "../../../cli/find/announcements.ts";
 import { Announcer } from "../../../cli/find/announcer.ts";
 import { readInvite } from "../../../cli/find/invite.ts";
-import { miner, netuid, ownerHotkey, validator } from "../../conformance/chain_world.ts";
+import { miner, netuid, ownerColdkey, ownerHotkey, stranger, validator } from "../../conformance/chain_world.ts";
 import { type FindingWorld, inviteOf, withFindingWorld } from "../../support/chain/finding_world.ts";
 
 class Hub {
   readonly told: string[] = []; // messages and warnings
   readonly announcedIn: number[] = [];
+  readonly lost: string[] = [];
   readonly announcer: Announcer;
 
   constructor(
@@ -29,6 +31,7 @@ class Hub {
       onAnnounced: ({ block }) => this.announcedIn.push(block),
       say: (line) => this.told.push(line),
       warn: (line) => this.told.push(line),
+      onLost: (line) => this.lost.push(line),
       onFailure: (error) => {
         throw error;
       },
@@ -153,5 +156,56 @@ Deno.test("Announcer: on a development chain //Alice registers it, so that it is
     await blocks(world, 4);
     assertEquals(world.sent, ["burnedRegister", "setCommitment"]);
     assertMatch(hub.last, /^Announced on subnet 9/);
+  });
+});
+
+const crowded = { maxUids: 2, immunityPeriodBlocks: 1, burnIncreasePercent: 0 };
+
+Deno.test("Announcer: a uid that a newcomer took on a development chain is bought back, and the run is found again", async () => {
+  const owned = { ownerColdkey: aliceAddress, ownerHotkey: aliceAddress };
+  await withFindingWorld({ ...owned, hyperparameters: crowded }, async (world) => {
+    const hub = new Hub(world, { signer: miner });
+    await blocks(world, 4);
+    await world.register(stranger);
+    const found = async () =>
+      (await readAnnouncements(world.chain, { isPublic: false })).runs.map(({ invite }) => invite.run);
+    assertEquals([await found(), hub.lost.length], [[], 0]);
+    await blocks(world, 12); // an epoch takes 10
+    assertEquals(hub.lost.length, 1);
+    assertMatch(hub.lost[0]!, /^Nodes no longer find this run: its hotkey 5\w+ has lost its uid on subnet 9 of local/);
+    assertEquals(await found(), ["run"]);
+    assertMatch(hub.last, /^Announced/);
+  });
+});
+
+Deno.test("Announcer: elsewhere a lost uid is said once an epoch, with the command, until it is registered again", async () => {
+  await withFindingWorld({ hyperparameters: crowded }, async (world) => {
+    await world.register(miner, ownerColdkey);
+    const hub = new Hub(world, { signer: miner });
+    await blocks(world, 2);
+    assertMatch(hub.last, /^Announced on/);
+    await world.register(stranger);
+    await blocks(world, 35);
+    assert(hub.lost.length === 3 || hub.lost.length === 4, `${hub.lost.length} times in 35 blocks of epochs of 10`);
+    assertMatch(hub.last, /must be registered on subnet 9 .*: iota chain register --netuid 9/);
+    await world.register(miner, ownerColdkey);
+    const { length } = hub.lost;
+    await blocks(world, 30);
+    assertEquals(hub.lost.length, length);
+    assertMatch(hub.last, /^Announced/);
+  });
+});
+
+Deno.test("Announcer: a permit that is lost after the announcement is said", async () => {
+  await withFindingWorld({ hyperparameters: { maxValidators: 1 } }, async (world) => {
+    await world.register(validator);
+    await world.stake(validator, 1_000);
+    const hub = new Hub(world, { signer: validator });
+    await blocks(world, 3);
+    assertMatch(hub.last, /^Announced on subnet 9 of local/);
+    await world.register(miner);
+    await world.stake(miner, 2_000);
+    await blocks(world, 25);
+    assertMatch(hub.last, /do not trust .* or have a validator permit/);
   });
 });
