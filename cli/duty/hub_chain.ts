@@ -75,6 +75,7 @@ export function openHubChain(
       warn: onProblem,
       onLost(text) {
         output.event({ type: "announcementLost", chain: network, netuid, text });
+        onProblem(text);
         onLost(text);
       },
     });

@@ -190,13 +190,8 @@ async function startRun(
   const owner = await openOwner(context, { prepared, at: port.at, role: () => role, tell: seen.onRecord });
   const traces = openHubTraces(runId);
   const samples = openSamples(context, { folder: folder.path, projection, role: () => role });
-  const chain = openHubChain(config.chain, {
-    ...{ folder: folder.path, output, onFailure: reject },
-    onLost(text) {
-      warn(text);
-      projection.tell({ type: "warning", text });
-    },
-  });
+  const onLost = (text: string) => projection.tell({ type: "warning", text });
+  const chain = openHubChain(config.chain, { folder: folder.path, output, onLost, onFailure: reject });
   output.line(`Run kept in ${folder.path}; ${folder.isResumed ? `resumes at step ${begun.step}` : "begins"}`);
   projection.tell(takenUp(begun, recovered?.state ?? null));
   if (lost !== null) projection.tell({ type: "warning", text: lost });

@@ -49,31 +49,7 @@ export function epochCases(test: ChainCase): void {
     assert(missing >= 0n && missing < 10n, `${missing} rao of an epoch were paid to nobody`);
   });
 
-  test(
-    "what an epoch paid is in the stake, and not what it allotted to a hotkey of the owner's coldkey",
-    {},
-    async (world) => {
-      await world.populate();
-      await world.included({ type: "burnedRegister", netuid, hotkey: stranger.address }, ownerColdkey);
-      await world.included(weightsCall({ uids: [uids.miner, uids.owner, 4], values: [1, 1, 2] }), validator);
-      await world.epoch();
-      const { chain } = world;
-      const [{ neurons, block }, parameters, epoch] = [
-        await chain.metagraph(),
-        await chain.parameters(),
-        await chain.epochState(),
-      ];
-      const paid = [uids.miner, uids.owner, 4].map((uid) =>
-        paidInLastEpoch(chain, { own: neurons[uid]!, parameters, epoch })
-      );
-      const { emissionRao } = neurons[uids.miner]!;
-      assertEquals(await Promise.all(paid), [emissionRao, 0n, 0n]);
-      assertEquals([uids.miner, uids.owner, 4].map((uid) => isBurned(neurons[uid]!, parameters)), [false, true, true]);
-      assert(neurons[4]!.emissionRao > emissionRao, "the metagraph lists what was burned as if it was paid");
-      const alphaAt = (at: number) => chain.alphaOf({ hotkey: miner.address, block: at });
-      assertEquals([await alphaAt(block), await alphaAt(block - 1), await alphaAt(block + 1)], [emissionRao, 0n, null]);
-    },
-  );
+  payCases(test);
 
   test("a validator silent beyond the cutoff is inactive and earns nothing", {
     hyperparameters: { activityCutoffBlocks: 15 },
@@ -99,6 +75,34 @@ export function epochCases(test: ChainCase): void {
     await world.blocks(3);
     assertIssued(world);
   });
+}
+
+function payCases(test: ChainCase): void {
+  test(
+    "what an epoch paid is in the stake, and not what it allotted to a hotkey of the owner's coldkey",
+    {},
+    async (world) => {
+      await world.populate();
+      await world.included({ type: "burnedRegister", netuid, hotkey: stranger.address }, ownerColdkey);
+      await world.included(weightsCall({ uids: [uids.miner, uids.owner, 4], values: [1, 1, 2] }), validator);
+      await world.epoch();
+      const { chain } = world;
+      const [{ neurons, block }, parameters, epoch] = [
+        await chain.metagraph(),
+        await chain.parameters(),
+        await chain.epochState(),
+      ];
+      const paid = [uids.miner, uids.owner, 4].map((uid) =>
+        paidInLastEpoch(chain, { own: neurons[uid]!, parameters, epoch })
+      );
+      const { emissionRao } = neurons[uids.miner]!;
+      assertEquals(await Promise.all(paid), [emissionRao, 0n, 0n]);
+      assertEquals([uids.miner, uids.owner, 4].map((uid) => isBurned(neurons[uid]!, parameters)), [false, true, true]);
+      assert(neurons[4]!.emissionRao > emissionRao, "the metagraph lists what was burned as if it was paid");
+      const alphaAt = (at: number) => chain.alphaOf({ hotkey: miner.address, block: at });
+      assertEquals([await alphaAt(block), await alphaAt(block - 1), await alphaAt(block + 1)], [emissionRao, 0n, null]);
+    },
+  );
 }
 
 function assertIssued(world: ChainWorld): void {
