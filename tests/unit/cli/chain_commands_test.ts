@@ -28,28 +28,14 @@ const bob = "5FHneW46xGXgs5mUiveU4sbTyGBzmstUspZC92UhjJM694ty";
 const plain = createPaint(false);
 
 const miner: Neuron = {
-  ...{
-    uid: 1,
-    hotkey: bob,
-    coldkey: bob,
-    isActive: true,
-    hasPermit: false,
-    registeredAtBlock: 10,
-    lastUpdateBlock: 10,
-  },
+  ...{ uid: 1, hotkey: bob, coldkey: bob, isActive: true, hasPermit: false },
+  ...{ registeredAtBlock: 10, lastUpdateBlock: 10 },
   ...{ stakeRao: 0n, incentive: 65_535, dividends: 0, emissionRao: 1_500_000_000n },
   axon: { ip: "255.255.255.255", port: 65_535, protocol: 4, version: 1 },
 };
 const validator: Neuron = {
-  ...{
-    uid: 0,
-    hotkey: alice,
-    coldkey: alice,
-    isActive: true,
-    hasPermit: true,
-    registeredAtBlock: 0,
-    lastUpdateBlock: 90,
-  },
+  ...{ uid: 0, hotkey: alice, coldkey: alice, isActive: true, hasPermit: true },
+  ...{ registeredAtBlock: 0, lastUpdateBlock: 90 },
   ...{ stakeRao: 123_456_789_000_000_000n, incentive: 0, dividends: 32_768, emissionRao: 0n, axon: null },
 };
 const parameters: SubnetParameters = {
