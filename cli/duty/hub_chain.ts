@@ -41,14 +41,14 @@ const admissionPauseMs = 5_000; // nobody is admitted before the chain answers, 
 export interface HubChainOptions {
   readonly folder: string; // of the run
   readonly output: Output;
-  /** Nodes no longer find the run, for its screen and page. */
-  readonly onLost: (text: string) => void;
+  /** For the run's screen and page. */
+  readonly tell: (warning: { type: "warning"; text: string }) => void;
   readonly onFailure: (error: unknown) => void;
 }
 
 export function openHubChain(
   { network, netuid, admission }: ChainConfig,
-  { folder, output, onLost, onFailure }: HubChainOptions,
+  { folder, output, tell, onFailure }: HubChainOptions,
 ): HubChain {
   if (network === "none") return noChain;
   const stop = new AbortController();
@@ -76,7 +76,7 @@ export function openHubChain(
       onLost(text) {
         output.event({ type: "announcementLost", chain: network, netuid, text });
         onProblem(text);
-        onLost(text);
+        tell({ type: "warning", text });
       },
     });
     const announcing = announcer;

@@ -190,8 +190,7 @@ async function startRun(
   const owner = await openOwner(context, { prepared, at: port.at, role: () => role, tell: seen.onRecord });
   const traces = openHubTraces(runId);
   const samples = openSamples(context, { folder: folder.path, projection, role: () => role });
-  const onLost = (text: string) => projection.tell({ type: "warning", text });
-  const chain = openHubChain(config.chain, { folder: folder.path, output, onLost, onFailure: reject });
+  const chain = openHubChain(config.chain, { folder: folder.path, output, tell: seen.onRecord, onFailure: reject });
   output.line(`Run kept in ${folder.path}; ${folder.isResumed ? `resumes at step ${begun.step}` : "begins"}`);
   projection.tell(takenUp(begun, recovered?.state ?? null));
   if (lost !== null) projection.tell({ type: "warning", text: lost });
@@ -203,8 +202,7 @@ async function startRun(
     ...start,
     ...{ journal, recovered, savedWires: await takeWires(folder.path) },
     gather: (callback) => setImmediate(callback), // after all readable sockets have been read
-    signer,
-    verify: verifySignature,
+    ...{ signer, verify: verifySignature },
     admit: (node) => owner.check(node.node) ?? chain.admit(node) ?? roomFault(role.state, node),
     ...{ checker: new SignatureThread({ run: runId, verify: verifySignature, warn }), tickets },
     ...{ arithmetic: new ArithmeticThreads({ config, stages, warn }), batches: batchesOf(prepared) },
