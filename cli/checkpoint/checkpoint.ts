@@ -1,12 +1,13 @@
 /**
  * Checkpoints of a run: `round-000012/` with one safetensors file per stage, optional outer momentum, and a manifest.
  *
- * Invariant: a folder is a checkpoint if and only if it has a manifest whose files verify. A new one is written
+ * Invariant: a folder is a checkpoint if and only if it has a manifest of its own round whose files verify. A new one is written
  * completely as `round-000012.partial` and then renamed; removal starts with the manifest. So a kill or a power cut at
  * any point leaves either a whole checkpoint or a folder that `latestCheckpoint` skips. Nothing is overwritten: any
  * other folder of the same name is put aside, and only checkpoints older than the run's newest are ever removed.
  */
 
+import { basename } from "node:path";
 import { assert } from "../../core/assert.ts";
 import type { ParameterTable } from "../../core/model/spec.ts";
 import { type Disk, isFile, isFolder, parentOf, realDisk, writeAtomically } from "../data/disk.ts";
@@ -204,13 +205,21 @@ function roundOf(name: string): number {
 async function verifyCheckpoint(folder: string): Promise<CheckpointManifest | CheckpointError> {
   try {
     const manifest = await readManifest(folder);
-    const problem = await firstProblem(folder, manifest.files);
+    const problem = nameProblem(folder, manifest) ?? await firstProblem(folder, manifest.files);
     if (problem === null) return manifest;
     return new CheckpointError({ folder, problem });
   } catch (error) {
     if (error instanceof CheckpointError) return error;
     throw error;
   }
+}
+
+/** A copy under another number would count as newer, or older, than it is. */
+function nameProblem(folder: string, { round }: CheckpointManifest): string | null {
+  const named = roundOf(basename(folder));
+  return named === round
+    ? null
+    : `its folder is named for round ${named}, and its ${manifestName} is of round ${round}`;
 }
 
 async function readVector(

@@ -104,7 +104,11 @@ export async function openDataset(folder: string): Promise<Dataset> {
       next: "Check the path, or prepare the dataset again",
     });
   }
-  return new Dataset({ folder, manifest, tokenizer: await readTokenizer(`${folder}/${manifest.tokenizer.name}`) });
+  return new Dataset({
+    folder,
+    manifest,
+    tokenizer: await readTokenizer(`${folder}/${manifest.tokenizer.name}`, manifest.tokenizer.sha256),
+  });
 }
 
 function readBatch(reader: TokenReader, options: { positions: readonly number[]; contextLength: number }): Batch {

@@ -53,6 +53,7 @@ export interface PrepareOptions {
 
 /** A text that was read and found usable. Nothing has been written. */
 export interface DatasetPlan {
+  readonly tokenizerHash: string; // of its file
   /** `onEncoded`: how many characters of the training text are tokens by now. */
   write(onEncoded?: (done: number, total: number) => void): Promise<Dataset>;
 }
@@ -94,13 +95,14 @@ export async function planDataset(options: PrepareOptions): Promise<DatasetPlan>
     "held-out": heldOutTokens,
   });
   return {
+    tokenizerHash: sha256Hex(formatTokenizer(tokenizer)),
     write: (onEncoded) => writeDataset({ ...options, onEncoded }, { request, split, tokenizer, heldOutTokens }),
   };
 }
 
-function planToOpen({ train, heldOut }: DatasetManifest, options: PrepareOptions): DatasetPlan {
+function planToOpen({ train, heldOut, tokenizer }: DatasetManifest, options: PrepareOptions): DatasetPlan {
   mustHoldSequences(options, { training: [train.tokens], "held-out": [heldOut.tokens] });
-  return { write: () => openDataset(options.folder) };
+  return { tokenizerHash: tokenizer.sha256, write: () => openDataset(options.folder) };
 }
 
 async function writeDataset(

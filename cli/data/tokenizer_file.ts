@@ -11,6 +11,7 @@ import { Tokenizer } from "../../core/tokenizer/bpe.ts";
 import { readSpelling, spellBytes } from "../../core/tokenizer/byte_alphabet.ts";
 import { endOfTextToken } from "../../core/tokenizer/words.ts";
 import { attempting, UserError } from "../output/errors.ts";
+import { sha256Hex } from "./sha256.ts";
 
 const fileShape = v.object({
   added_tokens: v.tuple([v.object({ id: v.number(), content: v.literal(endOfTextToken) })]),
@@ -68,10 +69,20 @@ export function formatTokenizer(tokenizer: Tokenizer): string {
   return `${JSON.stringify(file, null, 2)}\n`;
 }
 
-export async function readTokenizer(path: string): Promise<Tokenizer> {
-  return parseTokenizer(
-    await attempting({ action: "read the tokenizer", value: path }, () => Deno.readTextFile(path)),
-    path,
+/** `sha256`: of the file that the run was trained with. */
+export async function readTokenizer(path: string, sha256: string): Promise<Tokenizer> {
+  const bytes = await attempting({ action: "read the tokenizer", value: path }, () => Deno.readFile(path));
+  mustBeTokenizerOf(path, { wanted: sha256, found: sha256Hex(bytes) });
+  return parseTokenizer(new TextDecoder().decode(bytes), path);
+}
+
+/** With another run's tokenizer, the model would read and write other words than those it learned. */
+export function mustBeTokenizerOf(path: string, { wanted, found }: { wanted: string; found: string }): void {
+  if (wanted === found) return;
+  throw new UserError(
+    `Cannot use the tokenizer '${path}' as it must be the one that the run was trained with, of hash ${wanted}: ` +
+      `it has the hash ${found}`,
+    { next: "Put the run's own dataset folder back from a copy" },
   );
 }
 

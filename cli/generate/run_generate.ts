@@ -97,7 +97,7 @@ export async function sampleRun(
         : `Name the run's own folder: --run ${shellWord(outer)}`,
     });
   }
-  const tokenizer = await readTokenizer(`${request.run}/dataset/tokenizer.json`);
+  const tokenizer = await readTokenizer(`${request.run}/dataset/tokenizer.json`, found.manifest.tokenizerHash);
   const specs = specsFor(found.manifest.config, promptTokens(tokenizer, request.prompt).length + request.tokens);
   if (request.mostBytes !== undefined) await mustFit(specs, request.mostBytes);
   const stages = await openStages(device, { found, specs });

@@ -1,5 +1,5 @@
 /**
- * Turns a round's blobs into a checkpoint folder, and a checkpoint folder back into blobs.
+ * Turns a round's blobs into a checkpoint folder, and a checkpoint folder back into blobs, those of an earlier round too.
  */
 
 import type { RunConfig } from "../../core/config/config.ts";
@@ -37,6 +37,12 @@ export interface RoundState {
   readonly round: number;
   readonly step: number;
   readonly sources: readonly ParameterSource[];
+}
+
+/** A round that the run may go back to. */
+export interface EarlierRound {
+  readonly step: number; // its first
+  readonly sources: RoundSources;
 }
 
 /** A stage's blobs are missing from the store, or do not match their hash. */
@@ -103,13 +109,33 @@ export async function putBackRound(
   place: CheckpointPlace,
   { round, blobs }: { round: number; blobs: BlobAccess },
 ): Promise<boolean> {
-  const found = await latestCheckpoint(place.folder, () => {}); // a torn one counts as none here
-  if (found?.manifest.round !== round) return false;
+  const found = await newestOf(place);
+  return found?.manifest.round === round && await storedFrom(found, { place, blobs }) !== null;
+}
+
+/** Puts the newest whole checkpoint up to a round into the store; null if there is none. */
+export async function putBackEarlier(
+  place: CheckpointPlace,
+  { round, blobs }: { round: number; blobs: BlobAccess },
+): Promise<EarlierRound | null> {
+  const found = await newestOf(place);
+  if (found === null || found.manifest.round > round) return null;
+  const stored = await storedFrom(found, { place, blobs });
+  return stored === null ? null : { step: found.manifest.step, sources: stored };
+}
+
+/** A torn one counts as none here: the next older one is taken. */
+const newestOf = ({ folder, runId }: CheckpointPlace): Promise<FoundCheckpoint | null> =>
+  latestCheckpoint(folder, () => {}, runId);
+
+async function storedFrom(
+  found: FoundCheckpoint,
+  { place, blobs }: { place: CheckpointPlace; blobs: BlobAccess },
+): Promise<RoundSources | null> {
   try {
-    await sourcesFrom(found, { stages: place.stages, blobs });
-    return true;
+    return await sourcesFrom(found, { stages: place.stages, blobs });
   } catch (error) {
-    if (error instanceof CheckpointError) return false; // torn since it was checked
+    if (error instanceof CheckpointError) return null; // torn since it was checked
     throw error;
   }
 }

@@ -19,6 +19,7 @@ import { lostAmong, unlessLost } from "./lost_blobs.ts";
 import { payloadHash } from "../roles/payload_hash.ts";
 import { mergeStage, type OuterPart, reduceSlice } from "../roles/merge_work.ts";
 import type { VectorArithmetic } from "./arithmetic/vector_calls.ts";
+import type { EarlierRound } from "./checkpoint_writer.ts";
 import { bringBack } from "./restore_stage.ts";
 import { loadSource } from "../node/stages/stage_source.ts";
 
@@ -42,6 +43,7 @@ export interface HubWorkplace {
   readonly checker: SignatureChecker;
   readonly arithmetic: VectorArithmetic;
   readonly putBackRound?: (round: number) => Promise<boolean>;
+  readonly putBackEarlier?: (round: number) => Promise<EarlierRound | null>;
 }
 
 export async function performHubWork(work: HubWork, place: HubWorkplace): Promise<OrchestratorEvent> {
@@ -60,7 +62,7 @@ export async function performHubWork(work: HubWork, place: HubWorkplace): Promis
     case "refereeMerge":
       return await refereeMerge(work, place);
     case "restoreStage":
-      return { type: "stageRestored", round, stage, ...await bringBack(work, place) };
+      return { round, stage, ...await bringBack(work, place) };
     case "checkBlobs":
       return { type: "blobsChecked", round, stage, phase: work.phase, lost: await lostAmong(place.blobs, work.refs) };
     default:

@@ -1,6 +1,6 @@
 /**
- * A stage that a miner could not load: found in the store after all, restored from the round's checkpoint, rebuilt from its
- * neighbours, or reinitialised.
+ * A stage that a miner could not load: found in the store after all, or restored from the round's checkpoint. Otherwise the run
+ * can go back to an earlier checkpoint; only without any is the stage rebuilt from its neighbours, or reinitialised.
  */
 
 import { present } from "../../core/assert.ts";
@@ -16,6 +16,7 @@ import { inTurns } from "../../net/turns.ts";
 import type { BlobAccess } from "../roles/blob_access.ts";
 import { lostAmong, unlessLost } from "./lost_blobs.ts";
 import { loadSource, type StageVectors } from "../node/stages/stage_source.ts";
+import type { EarlierRound } from "./checkpoint_writer.ts";
 
 const valuesOfTurn = 2 ** 18; // 10 ms of generating
 
@@ -31,30 +32,40 @@ export interface RestorePlace {
   readonly stages: readonly StageSpec[];
   readonly blobs: BlobAccess;
   readonly putBackRound?: (round: number) => Promise<boolean>;
+  readonly putBackEarlier?: (round: number) => Promise<EarlierRound | null>;
 }
+
+/** The stage's parameters, or a round that the whole run can go back to. */
+export type BroughtBack =
+  | { readonly type: "stageRestored"; readonly source: ParameterSource; readonly from: Restored }
+  | { readonly type: "earlierRoundFound"; readonly earlier: EarlierRound };
 
 export async function bringBack(
   lost: LostStage,
   place: RestorePlace,
-): Promise<{ source: ParameterSource; from: Restored }> {
+): Promise<BroughtBack> {
   const { stage, sources, round } = lost;
   const source = present(sources[stage], "every stage has a source");
   await lostAmong(place.blobs, blobsOf([source])); // so that none counts as stored when it is uploaded again
-  if (await vectorsOf(stage, { lost, place }) !== null) return { source, from: "stored" };
+  if (await vectorsOf(stage, { lost, place }) !== null) return restored(source, "stored");
   if (await place.putBackRound?.(round) && await vectorsOf(stage, { lost, place }) !== null) {
-    return { source, from: "checkpoint" };
+    return restored(source, "checkpoint");
   }
+  const earlier = await place.putBackEarlier?.(round) ?? null;
+  if (earlier !== null) return { type: "earlierRoundFound", earlier };
   const neighbours = await neighboursOf(lost, place);
-  if (neighbours.length === 0) return { source: { type: "initial" }, from: "initial" };
+  if (neighbours.length === 0) return restored({ type: "initial" }, "initial");
   const { config, stages, blobs } = place;
   const table = parameterTable(present(stages[stage], "the stage exists"));
-  const restored = new Float32Array(table.length);
+  const rebuilt = new Float32Array(table.length);
   await inTurns({ total: table.length, unit: valuesOfTurn }, (start, end) => {
-    fillRestored({ table, seed: config.seed, neighbours }, start, restored.subarray(start, end));
+    fillRestored({ table, seed: config.seed, neighbours }, start, rebuilt.subarray(start, end));
   });
-  const parameters = await blobs.put(bytesOfFloats(restored));
-  return { source: { type: "blobs", parameters, momentum: null }, from: "neighbours" };
+  const parameters = await blobs.put(bytesOfFloats(rebuilt));
+  return restored({ type: "blobs", parameters, momentum: null }, "neighbours");
 }
+
+const restored = (source: ParameterSource, from: Restored): BroughtBack => ({ type: "stageRestored", source, from });
 
 /** Null if unavailable. */
 async function vectorsOf(

@@ -20,7 +20,7 @@ import type { ComputeHost } from "../roles/compute_host.ts";
 import type { BatchSource } from "../data/dataset.ts";
 import type { HubBlobs } from "../roles/blob_access.ts";
 import type { VectorArithmetic } from "./arithmetic/vector_calls.ts";
-import type { RoundState } from "./checkpoint_writer.ts";
+import type { EarlierRound, RoundState } from "./checkpoint_writer.ts";
 import type { RecoveredRun, StateJournal } from "./journal/hub_journal.ts";
 import type { MemberStore } from "./hub_store.ts";
 import type { Finished } from "../node/node_runtime.ts";
@@ -55,6 +55,8 @@ export interface OrchestratorRoleOptions {
   readonly storeRound: (round: RoundState) => Promise<string>;
   /** Restores the round's blobs from its checkpoint; false if there is none. */
   readonly putBackRound?: (round: number) => Promise<boolean>;
+  /** Restores the blobs of the newest whole checkpoint up to the round; null if there is none. */
+  readonly putBackEarlier?: (round: number) => Promise<EarlierRound | null>;
   readonly onRecord: (record: RunRecord) => void;
   /** Facts for the run's signed log, in order with the records. @default dropped */
   readonly onLog?: (entry: MachineEntry) => void;

@@ -95,7 +95,8 @@ async function openOld(
   const isThere = await hasJournal(folder);
   if (isThere && (await Deno.stat(request.path)).size === 0) throw emptyJournal(request.path);
   const hasLog = await exists(`${request.path}-wal`);
-  if (!isThere && !hasLog && mark !== null) {
+  const hasStored = checkpoint === null && (await checkpointNames(`${folder}/checkpoints`)).length > 0;
+  if (!isThere && !hasLog && (mark !== null || hasStored)) {
     throw new JournalError("damaged", `Cannot read the journal '${request.path}' as it is missing`);
   }
   const opened = await open(request);
@@ -189,7 +190,7 @@ export function markedStep(folder: string): number {
   return mark === null || mark === "damaged" ? 0 : mark.step;
 }
 
-/** Called before a run is deleted, because a running orchestrator would keep writing to it. */
+/** Called before a run is put aside, because an orchestrator of a version without the folder's lock would keep writing to it. */
 export function refuseWhileHeld(folder: string): void {
   try {
     refuseHeld(`${folder}/${fileName}`);

@@ -29,7 +29,7 @@ import { shellWord, shellWords } from "../shell_words.ts";
 import { namedFolder } from "../run_folder.ts";
 import type { Projection } from "../projection/projection.ts";
 import type { TextSamples } from "../samples/text_samples.ts";
-import { type CheckpointPlace, putBackRound, storeRound } from "../hub/checkpoint_writer.ts";
+import { type CheckpointPlace, putBackEarlier, putBackRound, storeRound } from "../hub/checkpoint_writer.ts";
 import { probeRoom } from "../hub/disk_room.ts";
 import { openDevice } from "../roles/open_device.ts";
 import { type HubPlace, hubPlace } from "./hub_place.ts";
@@ -41,6 +41,7 @@ import { hubTickets } from "../hub/hub_tickets.ts";
 import { type OpenRunOptions, type OpenRunState, openRunState } from "./open_run_state.ts";
 import { openProjection } from "./open_projection.ts";
 import { planRun, sayOver } from "./plan_run.ts";
+import { refuseHeldFolder } from "./folder_lock.ts";
 import { type PreparedRun, prepareRun, saveResumedRun, type ServedAt } from "./prepare_run.ts";
 import { ArithmeticThreads } from "../hub/arithmetic/arithmetic_thread.ts";
 import { SignatureThread } from "../hub/signatures/signature_thread.ts";
@@ -78,7 +79,8 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
     descriptors: readOpenFiles(context.environment),
     onNotice: (text) => notice(text),
   }).catch((error) => {
-    if (plan.folder.isResumed) refuseWhileHeld(plan.folder.path); // the port's other program may be this very run
+    refuseHeldFolder(plan.folder.path); // the port's other program may be this very run
+    if (plan.folder.isResumed) refuseWhileHeld(plan.folder.path); // also one of a version without that lock
     throw error;
   });
   try {
@@ -152,6 +154,7 @@ async function untilTheEnd(
     await run.close({ isOver, isOurs });
     if (isOver) await removeJournal(path);
     prepared.dataset.close();
+    prepared.lock.close();
   }
 }
 
@@ -210,6 +213,7 @@ async function startRun(
     blobs: members.blobs,
     storeRound: (round) => storeRound(checkpoints, round, members.blobs),
     putBackRound: (round) => putBackRound(checkpoints, { round, blobs: members.blobs }),
+    putBackEarlier: (round) => putBackEarlier(checkpoints, { round, blobs: members.blobs }),
     openReferee: () => openDevice("cpu", { threads: 1 }),
     probeRoom: (bytes) => probeRoom(folder.path, bytes),
     probeUpload: (bytes) => probeUpload(probe, bytes),

@@ -67,7 +67,7 @@ const fields: Fields = {
   roundEndsEarly: { round: whole, stage: whole, node: text, step: whole },
   rewound: { step: whole, toStep: whole, tokens: whole },
   mergeRetaken: {
-    because: v.picklist(["lossJumped", "madeUpWires", "payloadMissing"]),
+    because: v.picklist(["lossJumped", "madeUpWires", "payloadMissing", "parametersLost"]),
     ...{ round: whole, step: whole, tokens: whole, suspects: v.array(text) },
     stages: optional(v.array(v.object({ stage: whole, reason: text }))),
   },

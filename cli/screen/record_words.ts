@@ -37,6 +37,8 @@ export function retakenText({ because, stages = [] }: Of<"mergeRetaken">): strin
       return "the held-out loss jumped";
     case "payloadMissing":
       return stages.map(({ stage, reason }) => `stage ${stage} has no payload (${reason})`).join(", ");
+    case "parametersLost":
+      return "the parameters of the newest round are lost";
   }
 }
 

@@ -18,6 +18,7 @@ import type { RunRecord } from "../protocol/record.ts";
 import type { SignedStatement } from "../statements/statement.ts";
 import type { RefereedRepetition } from "../score/verdict.ts";
 import type { MergePhase } from "./merge/merge_state.ts";
+import type { RoundSources } from "./state.ts";
 
 export type OrchestratorEvent =
   | { readonly type: "nodeConnected"; readonly node: NodeId; readonly role: Role; readonly resumed: boolean }
@@ -112,6 +113,13 @@ export type OrchestratorEvent =
     readonly stage: StageIndex;
     readonly source: ParameterSource;
     readonly from: "stored" | "checkpoint" | "neighbours" | "initial";
+  }
+  /** No parameters of the round are left for the stage; the newest checkpoint before it is in the store. */
+  | {
+    readonly type: "earlierRoundFound";
+    readonly round: number;
+    readonly stage: StageIndex;
+    readonly earlier: { readonly step: number; readonly sources: RoundSources };
   }
   | { readonly type: "checkpointWritten"; readonly round: number; readonly folder: string }
   | {
@@ -282,7 +290,7 @@ export type OrchestratorEffect =
   }
   /** Checks signatures beside the driver: answered by `signaturesChecked`. */
   | { readonly type: "checkSignatures"; readonly request: number; readonly signed: readonly SignedStatement[] }
-  /** A miner could not load the stage: checks whether it is stored, or restores it: answered by `stageRestored`. */
+  /** A miner could not load the stage: checks whether it is stored, or restores it: answered by `stageRestored` or `earlierRoundFound`. */
   | {
     readonly type: "restoreStage";
     readonly round: number;

@@ -44,7 +44,14 @@ import { onUploadChecked } from "./merge/believed_upload.ts";
 import { onPayloadChecked } from "./merge/payloads/payload_check.ts";
 import { coverStages } from "./members/rebalance.ts";
 import { changeSettings, onRestarted } from "./restart.ts";
-import { onLoadFailed, onMergeUnavailable, onStageRestored, onUploaded, restoreAbandoned } from "./merge/restoring.ts";
+import {
+  onEarlierRoundFound,
+  onLoadFailed,
+  onMergeUnavailable,
+  onStageRestored,
+  onUploaded,
+  restoreAbandoned,
+} from "./merge/restoring.ts";
 import { restartRound, retakeRound } from "./merge/retake.ts";
 import { continueHalted, endHalt, onUploadsProbed, repeatLostRound } from "./merge/losses/lost_rounds.ts";
 import { rewindWhenLost } from "./merge/rewind.ts";
@@ -134,6 +141,8 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
     }
     case "stageRestored":
       return onStageRestored(state, event);
+    case "earlierRoundFound":
+      return onEarlierRoundFound(state, event);
     case "checkpointWritten":
       return onCheckpointWritten(state, { ...event, nowMs });
     case "checkpointFailed":

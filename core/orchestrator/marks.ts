@@ -24,6 +24,7 @@ export const marks = [
   "restore: a replica is asked for its stage",
   "restore: the replicas that held it are gone",
   "restore: something else takes the stage's place",
+  "restore: the run goes back to an earlier checkpoint",
   "restore: one word is believed",
   "restore: replicas upload what the hub cannot make",
   "restore: a stage keeps its parameters",

@@ -65,8 +65,8 @@ export type RunRecord =
   | { type: "roundEndsEarly"; round: number; stage: StageIndex; node: NodeId; step: number } // after this step: the miner leaves, and holds most of its stage's work of the round
   | { type: "rewound"; step: number; toStep: number; tokens: number } // no node has the round's parameters any more
   | {
-    type: "mergeRetaken"; // back to the first step of the last good round, or of the open one
-    because: "lossJumped" | "madeUpWires" | "payloadMissing";
+    type: "mergeRetaken"; // back to the first step of the last good round, of the open one, or of an earlier checkpoint
+    because: "lossJumped" | "madeUpWires" | "payloadMissing" | "parametersLost";
     round: number; // that begins with its parameters
     step: number;
     tokens: number; // that do not count any more

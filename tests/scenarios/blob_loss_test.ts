@@ -9,7 +9,7 @@ import type { Reducers } from "../../core/merge/payload/payload_codec_names.ts";
 import type { MergePhase } from "../../core/orchestrator/merge/merge_state.ts";
 import { hubBlobs } from "../../cli/roles/blob_access.ts";
 import { HubJournal, type StateJournal } from "../../cli/hub/journal/hub_journal.ts";
-import { type CheckpointPlace, putBackRound, storeRound } from "../../cli/hub/checkpoint_writer.ts";
+import { type CheckpointPlace, putBackEarlier, putBackRound, storeRound } from "../../cli/hub/checkpoint_writer.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import { stageSpecs } from "../../core/model/spec.ts";
 import { DiskBlobs } from "../../net/blobs/blob_disk.ts";
@@ -17,7 +17,8 @@ import type { LostBlob } from "../../net/blobs/blobs.ts";
 import { heldUp } from "../support/swarm/held_host.ts";
 import { LocalSwarm } from "../support/swarm/local_swarm.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
-import { assertWhole, configOf, recordsOf } from "../support/swarm/whole_run.ts";
+import { assertReached } from "../support/swarm/reached.ts";
+import { assertWhole, configOf, patience, recordsOf } from "../support/swarm/whole_run.ts";
 
 const config = configOf({ outer: { learningRate: 0.7, momentum: 0.9 } });
 
@@ -29,9 +30,11 @@ interface DiskSwarm {
 /** Blobs and checkpoints as `iota orchestrate` keeps them. */
 async function openSwarm(
   folder: string,
-  { replicas = 2, reducers = "auto", awaitsNewcomer = false, journal, watch }: {
+  { replicas = 2, reducers = "auto", steps = 6, restartGraceMs = 30_000, awaitsNewcomer = false, journal, watch }: {
     replicas?: number;
     reducers?: Reducers;
+    steps?: number;
+    restartGraceMs?: number;
     journal?: StateJournal;
     awaitsNewcomer?: boolean; // no miner computes in round 1 before a newcomer has loaded its stage
     watch: (record: RunRecord, swarm: LocalSwarm) => void;
@@ -41,7 +44,13 @@ async function openSwarm(
   const limits = { blobBytes: 2 ** 26, capacityBytes: 2 ** 30 };
   const store = await DiskBlobs.open({ folder: `${folder}/blobs`, ...limits, onLost: (blob) => lost.push(blob) });
   const blobs = hubBlobs(store);
-  const own = configOf({ ...config, outer: { ...config.outer, reducers }, swarm: { replicas } });
+  const own = configOf({
+    ...config,
+    outer: { ...config.outer, reducers },
+    swarm: { replicas },
+    train: { ...config.train, steps },
+    limits: { restartGraceMs },
+  });
   const stages = stageSpecs(own, splitLayers(own));
   const hashes = { tokenizerHash: "0".repeat(64), datasetHash: "0".repeat(64) };
   const place: CheckpointPlace = {
@@ -66,6 +75,7 @@ async function openSwarm(
       blobs,
       storeRound: (round) => storeRound(place, round, blobs),
       putBackRound: (round) => putBackRound(place, { round, blobs }),
+      putBackEarlier: (round) => putBackEarlier(place, { round, blobs }),
     },
   });
   return { swarm, lost };
@@ -209,6 +219,43 @@ for (const { name, when } of moments) {
       assertEquals(agreedHashes(swarm), await expectedHashes());
     }));
 }
+
+Deno.test("Blob loss: in a half-copied folder, whose miners are gone too, the run goes back to its last whole checkpoint", () =>
+  withScratchFolder(async (folder) => {
+    let isDying = false;
+    const { journal: first } = openJournal(folder);
+    const { swarm } = await openSwarm(folder, {
+      ...{ replicas: 1, steps: 9, restartGraceMs: 1_000 },
+      journal: mortalJournal(first, () => isDying),
+      watch: (record) => isDying ||= record.type === "checkpointWritten" && record.round === 2,
+    });
+    await swarm.startAll();
+    const end = await swarm.run().catch((error) => error);
+    assert(end instanceof Crash, String(end));
+    first.close();
+    for (const { address } of [...swarm.members]) swarm.kill(address);
+    hitBlobs(folder, "delete");
+    await Deno.truncate(`${folder}/checkpoints/round-000002/stage-1.safetensors`, 1_000);
+    const { journal, recovered } = openJournal(folder);
+    swarm.restart({ journal, recovered });
+    for (let i = 0; i < config.pipeline.stages; i++) await swarm.addMiner();
+    const isBack = () => recordsOf(swarm, "mergeRetaken").length > 0;
+    await swarm.runUntil(isBack, { stepMs: 20, atMostMs: 600_000 }); // those of before are waited for
+    await swarm.run();
+    journal.close();
+    assertWhole(swarm, 9);
+    const back = recordsOf(swarm, "mergeRetaken").map(({ because, step, round }) => [because, step, round]);
+    // Round 3 is round 2 begun anew, as nobody has the steps that the dead process had counted in it.
+    assertEquals([back, recordsOf(swarm, "stageRestored")], [[["parametersLost", 3, 4]], []]);
+    const kept = recordsOf(swarm, "roundMerged")[0]!.stages.map(({ parameters }) => parameters);
+    const begun = recordsOf(swarm, "nodeReady").filter(({ round }) => round === 4);
+    assertEquals(begun.map(({ stage, parameters }) => [stage as number, parameters]).sort(), [...kept.entries()]);
+    assertReached(swarm.orchestrator.state, "restore: the run goes back to an earlier checkpoint");
+    const said = recordsOf(swarm, "warning").filter(({ text }) =>
+      text.includes("going back to the checkpoint of step 3")
+    );
+    assertEquals(said.length, 1);
+  }));
 
 Deno.test("Blob loss: a disk that keeps nothing halts the run; it says which stages have no payload, and blames nobody", () =>
   withScratchFolder(async (folder) => {

@@ -71,7 +71,7 @@ const makers: Makers = {
   stageRestored: (pick) => ({ ...about(pick), from: "replica" }),
   rewound: (pick) => ({ step: count(pick), toStep: count(pick), tokens: count(pick) }),
   mergeRetaken: (pick) => ({
-    because: flag(pick) ? "lossJumped" : flag(pick) ? "madeUpWires" : "payloadMissing",
+    because: flag(pick) ? "lossJumped" : flag(pick) ? "parametersLost" : flag(pick) ? "madeUpWires" : "payloadMissing",
     round: count(pick),
     step: count(pick),
     tokens: count(pick),

@@ -2,16 +2,19 @@
 
 import { type CheckpointState, writeCheckpoint } from "../../cli/checkpoint/checkpoint.ts";
 import { formatTokenizer } from "../../cli/data/tokenizer_file.ts";
+import { sha256Hex } from "../../cli/data/sha256.ts";
 import { Tokenizer } from "../../core/tokenizer/bpe.ts";
 import { parameterTable } from "../../core/model/spec.ts";
 import { parametersOf, specsOf, tinyConfig } from "./tiny_model.ts";
 
 const config = tinyConfig({ model: { vocabSize: 320, contextLength: 64 } });
 
+const tokenizer = formatTokenizer(new Tokenizer({ merges: [] }));
+
 export async function writeSampledRun(folder: string, { round }: { round: number }): Promise<void> {
   const state: CheckpointState = {
     ...{ runId: "toy-1", round, step: 2 * round, microbatch: 8 * round, config },
-    ...{ tokenizerHash: "a1".repeat(32), datasetHash: "b2".repeat(32) },
+    ...{ tokenizerHash: sha256Hex(tokenizer), datasetHash: "b2".repeat(32) },
   };
   const stages = specsOf(config).map((spec) => ({
     table: parameterTable(spec),
@@ -19,5 +22,5 @@ export async function writeSampledRun(folder: string, { round }: { round: number
   }));
   await writeCheckpoint({ folder: `${folder}/checkpoints`, state, stages });
   await Deno.mkdir(`${folder}/dataset`, { recursive: true });
-  await Deno.writeTextFile(`${folder}/dataset/tokenizer.json`, formatTokenizer(new Tokenizer({ merges: [] })));
+  await Deno.writeTextFile(`${folder}/dataset/tokenizer.json`, tokenizer);
 }

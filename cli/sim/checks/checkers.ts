@@ -124,7 +124,7 @@ export class Checkers implements HubWatch, NodeWatch {
         return this.#credit.rewound(record.toStep);
       case "mergeRetaken":
         this.tokens -= record.tokens;
-        this.#merges.roundRetaken(record);
+        this.#merges.roundRetaken(record, state);
         return this.#credit.rewound(record.step);
       case "nodeJoined":
         this.nodesJoined += 1;

@@ -99,10 +99,12 @@ export class MergeCheck {
     this.#forgetMerge(round);
   }
 
-  /** The open round begins anew under the next number, with the parameters it began with. */
-  roundRetaken({ round }: Extract<RunRecord, { type: "mergeRetaken" }>): void {
+  /** The next round begins with the parameters of the open one, or of an earlier checkpoint. */
+  roundRetaken({ round, because }: Extract<RunRecord, { type: "mergeRetaken" }>, state: OrchestratorState): void {
     must(round === this.#round + 1, "a retaken round has the next number", () => `${round} after ${this.#round}`);
-    const agreed = this.#agreed.get(this.#round);
+    const agreed = because === "parametersLost"
+      ? state.upload?.stages.map((stage) => stage.merged)
+      : this.#agreed.get(this.#round);
     if (agreed !== undefined) this.#agreed.set(round, agreed);
     const known = this.#uncertain.get(this.#round) ?? new Set();
     this.#uncertain.set(round, new Set([...known, ...this.#asked.keys()])); // stragglers apply the dropped merge, then load

@@ -8,9 +8,9 @@
 import { assert, present, unreachable } from "../../../core/assert.ts";
 import { type BlobRef, stageIndex } from "../../../core/ids.ts";
 import type { OrchestratorEvent } from "../../../core/orchestrator/event.ts";
-import type { Restored } from "../../../core/orchestrator/merge/restoring.ts";
 import type { ParameterSource } from "../../../core/protocol/message.ts";
 import type { OwnWork } from "../../hub/hub_runtime.ts";
+import type { BroughtBack } from "../../hub/restore_stage.ts";
 import { digest } from "../digest.ts";
 import type { SwarmShape } from "../swarm_shape.ts";
 import type { BlobSet } from "./blob_set.ts";
@@ -21,8 +21,11 @@ import { blobsOfSource, mergedVectors, vectorsOf } from "./symbolic_stage.ts";
 
 interface StoredCheckpoint {
   readonly round: number;
+  readonly step: number;
   readonly sources: readonly ParameterSource[];
 }
+
+const keptCheckpoints = 3; // as iota orchestrate keeps
 
 interface SymbolicWorkplace {
   readonly shape: SwarmShape;
@@ -32,7 +35,7 @@ interface SymbolicWorkplace {
 
 export class SymbolicHubWork {
   readonly #options: SymbolicWorkplace;
-  #checkpoint: StoredCheckpoint | null = null; // the newest, on disk
+  #checkpoints: readonly StoredCheckpoint[] = []; // on disk, the newest first
   disk: "fine" | "slow" | "full" = "fine";
 
   constructor(options: SymbolicWorkplace) {
@@ -76,7 +79,7 @@ export class SymbolicHubWork {
       case "refereeMerge":
         return this.#refereeMerge(work);
       case "restoreStage":
-        return { type: "stageRestored", round, stage: work.stage, ...this.#restored(work) };
+        return { round, stage: work.stage, ...this.#restored(work) };
       case "checkBlobs": {
         const { stage, phase, refs } = work;
         const lost = refs.filter((ref) => !blobs.has(ref));
@@ -116,27 +119,31 @@ export class SymbolicHubWork {
 
   #restored(
     { round, stage, sources }: Extract<OwnWork, { type: "restoreStage" }>,
-  ): { source: ParameterSource; from: Restored } {
+  ): BroughtBack {
     const { blobs, shape } = this.#options;
     const source = present(sources[stage], "every stage has a source");
     if (!this.#lacks(blobsOfSource(source), { purpose: `stage ${stage} of round ${round}` })) {
-      return { source, from: "stored" };
+      return { type: "stageRestored", source, from: "stored" };
     }
-    if (this.#checkpoint?.round === round) {
-      blobs.put(this.#checkpoint.sources.flatMap(blobsOfSource));
-      if (blobs.missing(blobsOfSource(source)) === null) return { source, from: "checkpoint" };
+    const checkpoint = this.#checkpoints.find((each) => each.round <= round);
+    if (checkpoint !== undefined) {
+      blobs.put(checkpoint.sources.flatMap(blobsOfSource));
+      const isThere = checkpoint.round === round && blobs.missing(blobsOfSource(source)) === null;
+      if (isThere) return { type: "stageRestored", source, from: "checkpoint" };
+      const { step, sources: stages } = checkpoint;
+      return { type: "earlierRoundFound", earlier: { step, sources: { round: checkpoint.round, stages } } };
     }
     const neighbours = [sources[stage - 1], sources[stage + 1]].flatMap((each, index) => {
       if (each === undefined || blobs.missing(blobsOfSource(each)) !== null) return [];
       return [vectorsOf(each, { shape, stage: stage - 1 + 2 * index }).parameters];
     });
-    if (neighbours.length === 0) return { source: { type: "initial" }, from: "initial" };
+    if (neighbours.length === 0) return { type: "stageRestored", source: { type: "initial" }, from: "initial" };
     const parameters = symbolicVector(shape, { hash: digest("restored", stage, ...neighbours), stage });
     blobs.put([parameters]);
-    return { source: { type: "blobs", parameters, momentum: null }, from: "neighbours" };
+    return { type: "stageRestored", source: { type: "blobs", parameters, momentum: null }, from: "neighbours" };
   }
 
-  #writeCheckpoint({ round, sources }: Extract<OwnWork, { type: "writeCheckpoint" }>): OrchestratorEvent {
+  #writeCheckpoint({ round, step, sources }: Extract<OwnWork, { type: "writeCheckpoint" }>): OrchestratorEvent {
     const detail = "no space left on the device";
     if (this.disk === "full") return { type: "checkpointFailed", round, detail, missing: null };
     const purpose = `the checkpoint of round ${round}`;
@@ -145,7 +152,7 @@ export class SymbolicHubWork {
       const lost = { detail: "a blob is gone", missing: stageIndex(missing) };
       return { type: "checkpointFailed", round, ...lost };
     }
-    this.#checkpoint = { round, sources };
+    this.#checkpoints = [{ round, step, sources }, ...this.#checkpoints].slice(0, keptCheckpoints);
     return { type: "checkpointWritten", round, folder: `round-${round}` };
   }
 
@@ -162,6 +169,6 @@ export class SymbolicHubWork {
 
   /** The newest checkpoint folder is torn; the next one written will be intact. */
   loseCheckpoint(): void {
-    this.#checkpoint = null;
+    this.#checkpoints = this.#checkpoints.slice(1);
   }
 }

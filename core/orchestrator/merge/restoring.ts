@@ -1,6 +1,7 @@
 /**
  * A stage that a miner could not load: is its blob still in the store? If not, the shell restores the stage from the checkpoint
- * of the same round, from its neighbours, or from the seed, and the run reports it.
+ * of the same round, or the run goes back to an earlier one. A run without any has the stage made from its neighbours, or from
+ * the seed. The run reports each of these.
  *
  * Meanwhile no miner is sent to the stage. Replicas that hold the stage are worth more than anything restored: one uploads it
  * again; if that fails, newcomers wait for the next round's upload. Replacing a stage makes earlier work unfit for audits.
@@ -20,8 +21,10 @@ import { isSameStage, type StageMerge } from "./merge_state.ts";
 import { abandonPaths } from "../members/catching_up.ts";
 import { rosterOf } from "../members/replicas.ts";
 import { benchMember } from "../members/roster_changes.ts";
-import type { Member, OrchestratorState } from "../state.ts";
+import type { Member, OrchestratorState, RoundSources } from "../state.ts";
+import { blobsOf, deleteUnused } from "../stored_blobs.ts";
 import { onTooLarge } from "../members/unfit.ts";
+import { goBackToEarlier } from "./retake.ts";
 import { onParametersUploaded, repeatMerge } from "./uploads.ts";
 
 /** Where a stage's parameters were found, or what they were made from. */
@@ -83,9 +86,40 @@ export function onStageRestored(
     const restored = from === "stored" ? [] : [record({ type: "stageRestored", round, stage, from })];
     return [...restored, ...hubMergesAgain(state, { round, stage, isReplaced: false })];
   }
+  const left = leftToReplicas(state, { round, stage });
+  if (left !== null) return left;
+  state.restoring.delete(stage);
+  replaceSource(state, { stage, source });
+  return [
+    record({ type: "stageRestored", round, stage, from }),
+    ...hubMergesAgain(state, { round, stage, isReplaced: true }),
+  ];
+}
+
+/** Going back is worth more than a stage that is made up. What nobody uses of the checkpoint leaves the store again. */
+export function onEarlierRoundFound(
+  state: OrchestratorState,
+  { round, stage, earlier }: {
+    round: number;
+    stage: StageIndex;
+    earlier: { readonly step: number; readonly sources: RoundSources };
+  },
+): OrchestratorEffect[] {
+  const isWanted = round === state.sources.round && state.restoring.has(stage);
+  const left = isWanted ? leftToReplicas(state, { round, stage }) : [];
+  if (left !== null) return [...left, ...deleteUnused(state, blobsOf(earlier.sources.stages).map(({ hash }) => hash))];
+  reach(state, "restore: the run goes back to an earlier checkpoint");
+  return goBackToEarlier(state, { earlier, why: `No node has stage ${stage} of round ${round}, nor has the store` });
+}
+
+/** Replicas have what the store lost, or a result of it: nothing takes its place. Null: there are none. */
+function leftToReplicas(
+  state: OrchestratorState,
+  { round, stage }: { round: number; stage: StageIndex },
+): OrchestratorEffect[] | null {
   const merge = mergeOfHub(state, { round, stage });
   if (merge?.isCentral && merge.participants.size > 0) {
-    leaveToReplicas(state, merge); // they have what the store lost: nothing takes its place
+    leaveToReplicas(state, merge);
     return askHolder(state, stage);
   }
   if (merge?.applied.size === 1) {
@@ -93,13 +127,7 @@ export function onStageRestored(
     return believeOne(state, { merge, lost: { round, stage, lost: "start" } });
   }
   const isHubWaiting = merge !== null || uploadOfHub(state, { round, stage }) !== null;
-  if (!isHubWaiting && rosterOf(state, stage).members.length > 0) return askHolder(state, stage);
-  state.restoring.delete(stage);
-  replaceSource(state, { stage, source });
-  return [
-    record({ type: "stageRestored", round, stage, from }),
-    ...hubMergesAgain(state, { round, stage, isReplaced: true }),
-  ];
+  return !isHubWaiting && rosterOf(state, stage).members.length > 0 ? askHolder(state, stage) : null;
 }
 
 /** Replicas of the round have what the store lost. They upload the next round's parameters anyway. */

@@ -112,6 +112,32 @@ function dropOpenRound(state: OrchestratorState): OrchestratorEffect[] {
   return effects;
 }
 
+/** Goes back to an earlier checkpoint, as nobody has the parameters of the newest round. */
+export function goBackToEarlier(
+  state: OrchestratorState,
+  { earlier, why }: { earlier: Start; why: string },
+): OrchestratorEffect[] {
+  const from = state.step;
+  const effects = dropOpenRound(state);
+  const microbatches = goBack(state, earlier);
+  state.closeUntilMs = null; // a run that was closing has steps to do again
+  const { good, round, sources } = state;
+  if (good !== null) state.good = good.step > earlier.step ? null : { ...good, sources, step: earlier.step };
+  const lost = `${from - earlier.step} step${from - earlier.step === 1 ? "" : "s"}`;
+  return [
+    ...effects,
+    record({ type: "warning", text: `${why}; going back to the checkpoint of step ${earlier.step}: ${lost} are lost` }),
+    record({
+      type: "mergeRetaken",
+      because: "parametersLost",
+      round,
+      step: earlier.step,
+      tokens: microbatches * tokensPerMicrobatch(state.config),
+      suspects: [],
+    }),
+  ];
+}
+
 type Start = Pick<GoodRound, "sources" | "step">;
 
 /** The good round's parameters become the newest checkpoint; those the run began with need none. */

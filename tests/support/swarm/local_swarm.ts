@@ -24,7 +24,7 @@ import type { Finished } from "../../../cli/node/node_runtime.ts";
 import type { VectorArithmetic } from "../../../cli/hub/arithmetic/vector_calls.ts";
 import { startOrchestrator } from "../../../cli/hub/orchestrator_role.ts";
 import type { RunningOrchestrator } from "../../../cli/hub/running_orchestrator.ts";
-import type { RoundState } from "../../../cli/hub/checkpoint_writer.ts";
+import type { EarlierRound, RoundState } from "../../../cli/hub/checkpoint_writer.ts";
 import { type PauseGate, PausingRole } from "../../../cli/node/pausing_role.ts";
 import { startValidator, type ValidatorRoleOptions } from "../../../cli/node/validator_role.ts";
 import { createReferenceStage } from "../../../gpu/reference/stage.ts";
@@ -112,6 +112,7 @@ export interface LocalDisk {
   readonly blobs: HubBlobs;
   readonly storeRound: (round: RoundState) => Promise<string>;
   readonly putBackRound: (round: number) => Promise<boolean>;
+  readonly putBackEarlier?: (round: number) => Promise<EarlierRound | null>; // default: there is none
   readonly memberBlobs?: (signer: Signer) => BlobAccess; // default: as the hub's own
   readonly probeRoom?: (bytes: number) => Promise<void>;
 }
@@ -197,6 +198,7 @@ export class LocalSwarm {
       openReferee: () => Promise.resolve(this.#options.host?.() ?? referenceHost()),
       ...(arithmetic === undefined ? {} : { arithmetic }),
       ...(disk === undefined ? {} : { putBackRound: disk.putBackRound }),
+      ...(disk?.putBackEarlier === undefined ? {} : { putBackEarlier: disk.putBackEarlier }),
       ...(disk?.probeRoom === undefined ? {} : { probeRoom: disk.probeRoom }),
       onRecord: (record) => {
         this.records.push(record);

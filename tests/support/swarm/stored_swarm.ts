@@ -14,7 +14,13 @@ import { splitLayers } from "../../../core/model/stages.ts";
 import { parameterTable, stageSpecs } from "../../../core/model/spec.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
 import { blobAccess, type HubBlobs } from "../../../cli/roles/blob_access.ts";
-import { type CheckpointPlace, putBackRound, type RoundState, storeRound } from "../../../cli/hub/checkpoint_writer.ts";
+import {
+  type CheckpointPlace,
+  putBackEarlier,
+  putBackRound,
+  type RoundState,
+  storeRound,
+} from "../../../cli/hub/checkpoint_writer.ts";
 import type { StateJournal } from "../../../cli/hub/journal/hub_journal.ts";
 import type { Finished } from "../../../cli/node/node_runtime.ts";
 import { HubStore } from "../../../cli/hub/hub_store.ts";
@@ -92,6 +98,7 @@ export class StoredSwarm {
             return storeRound(place, round, blobs);
           }),
         putBackRound: (round) => this.#busy.during(() => putBackRound(place, { round, blobs })),
+        putBackEarlier: (round) => this.#busy.during(() => putBackEarlier(place, { round, blobs })),
         memberBlobs: (signer) => blobAccess(this.client(signer)),
         probeRoom: () => this.isFull ? Promise.reject(noRoom()) : Promise.resolve(),
       },

@@ -121,6 +121,23 @@ Deno.test("latestCheckpoint: damage of any file is noticed, and the one before i
   });
 });
 
+Deno.test("latestCheckpoint: a folder copied to another number is none, and the newest one of its own name is used", async () => {
+  await withScratchFolder(async (root) => {
+    const copyAs = async (from: string, name: string) => {
+      await Deno.mkdir(`${root}/${name}`);
+      for await (const file of Deno.readDir(from)) {
+        await Deno.copyFile(`${from}/${file.name}`, `${root}/${name}/${file.name}`);
+      }
+    };
+    const folder = await write(root, 1);
+    await write(root, 2);
+    await copyAs(folder, "round-000009");
+    const warnings: string[] = [];
+    assertEquals(await latestRound(root, warnings), 2);
+    assert(warnings[0]?.includes("named for round 9, and its manifest.json is of round 1"), warnings[0]);
+  });
+});
+
 Deno.test("readStage: values that do not have the manifest's hash are refused", async () => {
   await withScratchFolder(async (root) => {
     const folder = await write(root, 1);

@@ -97,6 +97,15 @@ Deno.test("Recovery: an empty journal of a run that had begun is put aside with 
   }
 });
 
+Deno.test("Recovery: a folder without any journal whose checkpoints are all damaged does not begin at step 0", async () => {
+  await withMemoryFolder(async (folder) => {
+    await Deno.mkdir(`${folder}/checkpoints/round-000004`, { recursive: true });
+    const error = await assertRejects(() => open(folder, true, null), UserError);
+    assertStringIncludes(error.message, "there is no whole checkpoint to resume from");
+    assertStringIncludes(error.next!, "nothing was changed");
+  });
+});
+
 Deno.test("Recovery: a damaged epoch costs nothing, as the journal's file keeps the number too", async () => {
   for (const text of ["", "banana", "-3", "99999999999999999999", "\0".repeat(4096)]) {
     await withMemoryFolder(async (folder) => {

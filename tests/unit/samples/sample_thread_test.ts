@@ -1,11 +1,15 @@
 /** One sample of a run's text, by its thread: the text, its limits, and what cannot be sampled. */
 
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { type Sample, sampleRun } from "../../../cli/generate/run_generate.ts";
+import { formatTokenizer } from "../../../cli/data/tokenizer_file.ts";
+import { UserError } from "../../../cli/output/errors.ts";
 import type { ComputeHost } from "../../../cli/roles/compute_host.ts";
 import { type SampleAnswer, type SampleQuestion, startSample } from "../../../cli/samples/sample_thread.ts";
 import type { StageSpec } from "../../../core/model/spec.ts";
+import { Tokenizer } from "../../../core/tokenizer/bpe.ts";
 import { cpuAdapter, createCpuStage } from "../../../gpu/cpu/cpu_stage.ts";
+import { referenceHost } from "../../support/swarm/local_swarm.ts";
 import { writeSampledRun } from "../../support/sampled_run.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 
@@ -39,6 +43,21 @@ Deno.test("Sample thread: the newest checkpoint's text, as iota generate makes i
     assertEquals(contexts, [24, 24, 24]); // 10 tokens of the prompt and 12 new ones
     assertEquals(inWide, answer);
     assert(answer.text.length > 0);
+  });
+});
+
+Deno.test("Sample: the tokenizer of another run is refused by its hash", async () => {
+  await withScratchFolder(async (run) => {
+    await writeSampledRun(run, { round: 1 });
+    const path = `${run}/dataset/tokenizer.json`;
+    const other = formatTokenizer(new Tokenizer({ merges: [[104, 101]] }));
+    await Deno.writeTextFile(path, other);
+    const { message, next } = await assertRejects(
+      () => sampleRun(referenceHost(), { run, ...sampling }, () => {}),
+      UserError,
+    );
+    assertMatch(message, /must be the one that the run was trained with, of hash [0-9a-f]{64}: it has the hash/);
+    assertMatch(next ?? "", /dataset folder/);
   });
 });
 
