@@ -40,8 +40,8 @@ help: ## list these commands
 setup: ## fetch Deno, packages and a Vulkan driver, write ./iota (quick when done)
 	@.ci/setup
 
-demo: setup ## train a small model on this machine: orchestrator, miners, validator; ends with a sample of its text
-	@./iota swarm --data runs/demo --fresh --steps 640
+demo: setup ## train a small model on this machine: orchestrator, miners, validator; resumes if it was stopped before its end
+	@if grep -qs '"finished": true' runs/demo/summary.json; then fresh=--fresh; else fresh=; fi; ./iota swarm --data runs/demo $$fresh --steps 640
 
 test: setup static tidy unit scenarios attack conformance ## format, lint, types and all quick suites
 

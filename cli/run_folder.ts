@@ -10,14 +10,16 @@
  *   records.jsonl  the run's history, one JSON line per record; records.jsonl.1 and so on: older records
  *   ledger.jsonl  the signed log (cli/ledger); ledger.jsonl.1 and so on: older lines; ledger.jsonl.head: its newest signed head
  *   put-aside-1-journal.db, checkpoints/put-aside-1-round-000012/  what a run could not go on from, or was newer than its start
+ *   put-aside-1-run/  an earlier run, whole: a folder of the same kind
+ *   run.lock  held by the process that writes here (orchestrate/folder_lock.ts)
  *
  * In a folder that holds a run, the run is resumed; in any other, one begins. --resume refuses to begin one, and
- * --fresh deletes the run first. Finding the folder and preparing it are separate calls, so nothing is written before
+ * --fresh puts the run aside first. Finding the folder and preparing it are separate calls, so nothing is written before
  * the caller asks for it.
  */
 
 import type { CommandContext } from "./command.ts";
-import { isPutAside } from "./data/put_aside.ts";
+import { isPutAside, nextNumber } from "./data/put_aside.ts";
 import { attempting, UsageError, UserError } from "./output/errors.ts";
 import { ledgerFileNames } from "./ledger/ledger_files.ts";
 import { recordFileNames } from "./projection/record_files.ts";
@@ -38,15 +40,14 @@ export const wiresFile = "wires.bin"; // hub/saved_wires.ts
 const probeName = "room.probe"; // left over if a check for disk space was interrupted
 const files = [
   wiresFile,
-  "run.toml",
-  "run.json",
   "summary.json",
   probeName,
   ...journal,
   ...recordFileNames,
   ...ledgerFileNames,
 ];
-const parts = ["checkpoints", "blobs", "chain", "miners", "logs", ...files];
+const parts = ["run.json", "run.toml", "checkpoints", "blobs", "uploads", "chain", "miners", "logs", ...files];
+const shared = ["dataset", "wallets"]; // the next run uses them too
 
 /** Only reads. `ownPath` is the run's folder without --data. */
 export async function findRunFolder(
@@ -55,7 +56,7 @@ export async function findRunFolder(
 ): Promise<RunPlace> {
   const isResumed = options.flag("resume");
   if (isResumed && options.flag("fresh")) {
-    throw new UsageError("Cannot use --resume and --fresh together as one keeps the run and the other deletes it", {
+    throw new UsageError("Cannot use --resume and --fresh together as one resumes the run and the other begins one", {
       next: "Leave one of them out",
     });
   }
@@ -110,12 +111,47 @@ export async function datedFolder(runs: string, { isResumed }: { isResumed: bool
 
 const dated = /^\d{8}T\d{6}-/;
 
-/** Only files of the run; the next run uses the dataset and the wallets. */
-export async function removeRun(path: string): Promise<void> {
-  for (const part of parts) {
-    if (await exists(`${path}/${part}`)) await Deno.remove(`${path}/${part}`, { recursive: true });
+/**
+ * What identifies the run in the folder, and how often it was opened: the same text twice means that nobody has begun or resumed a
+ * run in between.
+ */
+export async function folderMark(path: string): Promise<string> {
+  const names = ["run.json", "journal.db.epoch"];
+  const texts = await Promise.all(names.map((name) => Deno.readTextFile(`${path}/${name}`).catch(() => null)));
+  return JSON.stringify([await exists(`${path}/run.toml`), ...texts]);
+}
+
+/**
+ * Keeps the folder's run in a folder of its own below, where it can be resumed, and returns that. What names the run goes first, so
+ * a kill in between leaves nothing that counts as a run without its parts. The next run uses the same tokens and keys.
+ */
+export async function putRunAside(path: string): Promise<string> {
+  const aside = `${path}/put-aside-${await nextNumber(path)}-${asideName}`;
+  await attempting({ action: "write to the folder", value: path }, async () => {
+    await Deno.mkdir(aside);
+    for (const name of shared) if (await exists(`${path}/${name}`)) await share(`${path}/${name}`, `${aside}/${name}`);
+    const others = (await Array.fromAsync(Deno.readDir(path))).map(({ name }) => name)
+      .filter((name) => isPutAside(name) && !isRunPutAside(name));
+    for (const name of [...parts, ...others]) {
+      if (await exists(`${path}/${name}`)) await Deno.rename(`${path}/${name}`, `${aside}/${name}`);
+    }
+  });
+  return aside;
+}
+
+const asideName = "run";
+
+/** Whether a run's folder keeps an earlier run under this name. */
+export const isRunPutAside = (name: string): boolean => isPutAside(name) && name.endsWith(`-${asideName}`);
+
+/** Files that are replaced, never changed: a link will do, or a copy where the disk has no links. */
+async function share(from: string, to: string): Promise<void> {
+  await Deno.mkdir(to);
+  for await (const { name, isDirectory, isFile } of Deno.readDir(from)) {
+    const [source, target] = [`${from}/${name}`, `${to}/${name}`];
+    if (isDirectory) await share(source, target);
+    else if (isFile) await Deno.link(source, target).catch(() => Deno.copyFile(source, target));
   }
-  for await (const { name } of Deno.readDir(path)) if (isPutAside(name)) await Deno.remove(`${path}/${name}`);
 }
 
 export async function exists(path: string): Promise<boolean> {

@@ -1,7 +1,7 @@
 /**
  * Puts aside files that are in the way but may be valuable: they are renamed to `put-aside-1-NAME` and never touched again.
  *
- * Invariant: no earlier file is overwritten. Files put aside together share a number. Only a person or --fresh deletes them.
+ * Invariant: no earlier file is overwritten. Files put aside together share a number. Only a person deletes them.
  */
 
 import { type Disk, isFolder, realDisk } from "./disk.ts";
@@ -18,7 +18,7 @@ export async function putAside(
   { folder, names, disk = realDisk }: { folder: string; names: readonly string[]; disk?: Disk },
 ): Promise<string[]> {
   if (names.length === 0) return [];
-  const number = await lastNumber(folder) + 1;
+  const number = await nextNumber(folder);
   const paths: string[] = [];
   for (const name of names) {
     const path = `${folder}/put-aside-${number}-${name}`;
@@ -29,9 +29,10 @@ export async function putAside(
   return paths;
 }
 
-async function lastNumber(folder: string): Promise<number> {
-  if (!(await isFolder(folder))) return 0;
+/** Of what is put aside there next. */
+export async function nextNumber(folder: string): Promise<number> {
+  if (!(await isFolder(folder))) return 1;
   let last = 0;
   for await (const { name } of Deno.readDir(folder)) last = Math.max(last, Number(pattern.exec(name)?.[1] ?? 0));
-  return last;
+  return last + 1;
 }

@@ -52,7 +52,7 @@ export function tooShort({ split, tokens, contextLength, sequences = 1, isResume
       `it has ${tokens}`,
     {
       next: isResumed
-        ? "The run keeps its settings: start it over with more text and --fresh, which deletes the existing run"
+        ? "The run keeps its settings: start it over with more text and --fresh, which puts the existing run aside"
         : adviceFor(split, Math.floor((tokens - 1) / sequences)),
     },
   );

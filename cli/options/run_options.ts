@@ -112,7 +112,7 @@ export const runOptions: readonly OptionSpec[] = [
     doc: "set any other setting, e.g. train.learningRate=1e-3; iota config show lists all",
   },
   { name: "resume", kind: "boolean", doc: "only resume the run in the data folder; refuse to begin one" },
-  { name: "fresh", kind: "boolean", doc: "delete the run in the data folder and start over" },
+  { name: "fresh", kind: "boolean", doc: "put the run in the data folder aside and start over" },
 ];
 
 type Table = Readonly<Record<string, unknown>>;

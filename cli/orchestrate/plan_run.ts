@@ -16,7 +16,7 @@ import { type FoundCheckpoint, latestCheckpoint } from "../checkpoint/checkpoint
 import type { CommandContext } from "../command.ts";
 import type { ConfigFile } from "../options/config_file.ts";
 import { UserError } from "../output/errors.ts";
-import { exists, findRunFolder, type RunFolder, type RunPlace } from "../run_folder.ts";
+import { exists, findRunFolder, folderMark, type RunFolder, type RunPlace } from "../run_folder.ts";
 import { givenRun, resolveRun, settingsError } from "../options/run_options.ts";
 import { plural } from "../screen/format.ts";
 import { shellWords } from "../shell_words.ts";
@@ -27,7 +27,8 @@ import { readSavedRun, type SavedRun } from "./saved_run.ts";
 
 export interface RunPlan {
   readonly folder: RunFolder;
-  readonly deletes: boolean; // the existing run
+  readonly mark: string; // of the folder when it was read
+  readonly putsAside: boolean; // the existing run
   readonly config: RunConfig;
   readonly origins: Origins;
   readonly changes: readonly SettingChange[]; // of a resumed run
@@ -55,13 +56,15 @@ export async function planRun(
   const name = given.values.get("name") ?? knobAt("name").default;
   const found = await findRunFolder(context, () => ownPath(String(name)));
   const place = { ...found, path: resolve(found.path) }; // so that printed commands work in any folder
+  const mark = await folderMark(place.path);
   const isFresh = context.options.flag("fresh");
   if (!isFresh || (run.file !== null && resolve(run.file.path) === `${place.path}/run.toml`)) await mustBeOurs(place);
-  if (place.holdsRun && !isFresh) return await planToGoOn(context, { path: place.path, given, file: run.file });
+  if (place.holdsRun && !isFresh) return await planToGoOn(context, { path: place.path, mark, given, file: run.file });
   const { config, origins } = await resolveRun(context, run);
   return {
     folder: { path: place.path, isResumed: false },
-    deletes: isFresh && place.holdsRun,
+    mark,
+    putsAside: isFresh && place.holdsRun,
     ...{ config, origins, changes: [], saved: null, found: null, isOver: false },
     advice: adviceOf(context, run.file),
     runId: `${config.name}-${crypto.randomUUID().slice(0, 8)}`,
@@ -80,7 +83,7 @@ async function mustBeOurs({ path, holdsRun }: RunPlace): Promise<void> {
 
 async function planToGoOn(
   context: CommandContext,
-  { path, given, file }: { path: string; given: GivenSettings; file: ConfigFile | null },
+  { path, mark, given, file }: { path: string; mark: string; given: GivenSettings; file: ConfigFile | null },
 ): Promise<RunPlan> {
   const { saved, found, ...before } = await findRun(context, path);
   const { folder: advice } = adviceOf(context, file);
@@ -93,7 +96,7 @@ async function planToGoOn(
   }
   return {
     folder: { path, isResumed: true },
-    deletes: false,
+    ...{ mark, putsAside: false },
     ...{ config, origins: given.origins, changes: changesBetween(before.config, config) },
     ...{ runId: before.runId, saved, found, isOver },
     advice: adviceOf(context, file),
@@ -117,7 +120,7 @@ async function settingsToGoOn(
       }`,
     }));
     const next = `Undo that change, or begin another run, not in ${advice}; ` +
-      "or use --fresh, which deletes the existing run";
+      "or use --fresh, which puts the existing run aside";
     throw await settingsError(problems, { file, next });
   }
   const checked = checkRules({ config, origins: given.origins });
@@ -204,7 +207,7 @@ export async function sayOver(
         ? ""
         : ` (and set steps in ${plan.advice.steps}, or the next start with it undoes that)`
     }`,
-    `Another run: ${plan.advice.folder}, or here with --fresh, which deletes this one`,
+    `Another run: ${plan.advice.folder}, or here with --fresh, which puts this one aside`,
   ].join("\n");
   const now = { finished: true, isOver: true, steps: step, checkpoint: found?.folder ?? null, run: path };
   output.answer({ ...await savedSummary(path), ...now }, text);

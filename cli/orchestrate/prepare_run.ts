@@ -1,17 +1,21 @@
 /**
  * Prepares what a planned run needs once its port is open: folder, files, text, the orchestrator's hotkey.
  *
- * Owns: the order of the first writes. The text is read and checked before any of them. A folder with run.toml counts as
- * a run, so that file is written last; if it is lost later, a start writes it again.
+ * Owns: the order of the first writes. The text is read and checked before any of them, and all of them are made behind the
+ * folder's lock, by a process that has seen the folder as it is. A folder with run.toml counts as a run, so that file is written
+ * last; if it is lost later, a start writes it again.
  */
 
 import { openProgress } from "../output/progress.ts";
 import type { CommandContext } from "../command.ts";
 import type { Dataset } from "../data/dataset.ts";
 import { type DatasetPlan, planDataset } from "../data/prepare_dataset.ts";
-import { openRunFolder, removeRun } from "../run_folder.ts";
+import { mustBeTokenizerOf } from "../data/tokenizer_file.ts";
+import { UserError } from "../output/errors.ts";
+import { folderMark, openRunFolder, putRunAside } from "../run_folder.ts";
 import { type HubKey, openHubKey } from "./hub_key.ts";
 import { optionsToKeep } from "./kept_options.ts";
+import { type FolderLock, lockFolder, type LockHolder } from "./folder_lock.ts";
 import { describeText, sayRun, type TextFacts } from "./describe_run.ts";
 import { type RunPlan, sayChanges } from "./plan_run.ts";
 import { refuseWhileHeld } from "./recover_run.ts";
@@ -21,6 +25,7 @@ import { writeSavedRun } from "./saved_run.ts";
 export interface PreparedRun extends RunPlan {
   readonly dataset: Dataset;
   readonly key: HubKey;
+  readonly lock: FolderLock;
 }
 
 /** Where the run is served from. */
@@ -29,8 +34,10 @@ export interface ServedAt {
   readonly port: number;
 }
 
+type TextPlan = Pick<RunPlan, "folder" | "config"> & Partial<Pick<RunPlan, "saved" | "found">>;
+
 /** Refuses a text that the run could not use; only reads. */
-export async function mustHaveText(plan: Pick<RunPlan, "folder" | "config" | "origins">): Promise<void> {
+export async function mustHaveText(plan: TextPlan & Pick<RunPlan, "origins">): Promise<void> {
   if (!plan.folder.isResumed && suitsBySize(plan)) return;
   await planText(plan);
 }
@@ -42,23 +49,56 @@ const suitsBySize = ({ config, origins }: Pick<RunPlan, "config" | "origins">): 
 
 const textSettings = ["model.vocabSize", "model.contextLength", "data.heldOutFraction", "data.maxBytes"] as const;
 
-/** The plan's folder, emptied if planned. */
-export async function makeRunFolder({ folder: { path }, deletes }: RunPlan): Promise<void> {
-  if (deletes) {
-    refuseWhileHeld(path);
-    await removeRun(path);
-  }
+/** Makes the plan's folder and holds it from here on; a run that is there is put aside if planned. */
+export async function takeRunFolder(
+  { output }: CommandContext,
+  { folder: { path }, mark, putsAside }: RunPlan,
+  holder: Omit<LockHolder, "pid">,
+): Promise<FolderLock> {
   await openRunFolder(path);
+  const lock = lockFolder(path, holder);
+  try {
+    if (await folderMark(path) !== mark) throw changedMeanwhile(path);
+    if (!putsAside) return lock;
+    refuseWhileHeld(path);
+    const aside = await putRunAside(path);
+    output.event({ type: "runPutAside", run: aside });
+    output.line(`The run that was here is kept in ${aside}`);
+    return lock;
+  } catch (error) {
+    lock.close();
+    throw error;
+  }
+}
+
+function changedMeanwhile(path: string): UserError {
+  return new UserError(`Cannot use '${path}' as another process has begun or resumed a run there in this moment`, {
+    next: "Start again to resume that run, or choose another folder with --data DIR",
+  });
 }
 
 export async function prepareRun(context: CommandContext, plan: RunPlan, at: ServedAt): Promise<PreparedRun> {
   const { output } = context;
-  const { folder: { path, isResumed }, config, origins, runId, changes, found } = plan;
+  const { config, found } = plan;
   output.event({ type: "config", config, step: found?.manifest.step ?? 0 });
   sayRun(output, config);
-  const { corpus } = config.data;
   const text = await planText(plan); // refuses a text that the run could not use
-  await makeRunFolder(plan);
+  const lock = await takeRunFolder(context, plan, { command: "orchestrate", port: at.port });
+  try {
+    return { ...plan, ...await writeRun(context, { plan, text, at }), lock };
+  } catch (error) {
+    lock.close();
+    throw error;
+  }
+}
+
+async function writeRun(
+  context: CommandContext,
+  { plan, text, at }: { plan: RunPlan; text: DatasetPlan; at: ServedAt },
+): Promise<Pick<PreparedRun, "key" | "dataset">> {
+  const { output } = context;
+  const { folder: { path, isResumed }, config, origins, runId, changes } = plan;
+  const { corpus } = config.data;
   const key = await openHubKey(context, plan);
   if (changes.length > 0) refuseWhileHeld(path); // before it says that a running orchestrator's settings changed
   sayChanges(context, changes);
@@ -68,10 +108,10 @@ export async function prepareRun(context: CommandContext, plan: RunPlan, at: Ser
   output.event({ type: "text", ...facts });
   for (const line of describeText(facts)) output.line(line);
   if (!isResumed) {
-    await writeSavedRun(path, { runId, config, ...at, ...keptOf(context, key) });
+    await writeSavedRun(path, { runId, config, ...at, ...keptOf(context, { key, dataset }) });
     await writeRunText(path, runText(config, origins));
   }
-  return { ...plan, dataset, key };
+  return { dataset, key };
 }
 
 function textFacts({ manifest }: Dataset, corpus: string): TextFacts {
@@ -86,26 +126,35 @@ function textFacts({ manifest }: Dataset, corpus: string): TextFacts {
 }
 
 /** Only reads. */
-function planText({ folder: { path, isResumed }, config }: Pick<RunPlan, "folder" | "config">): Promise<DatasetPlan> {
+async function planText({ folder: { path, isResumed }, config, saved, found }: TextPlan): Promise<DatasetPlan> {
   const { data: { corpus, heldOutFraction, maxBytes }, model: { vocabSize, contextLength }, seed } = config;
   const folder = `${path}/dataset`;
-  return planDataset({ folder, corpus, vocabSize, contextLength, heldOutFraction, maxBytes, seed, isResumed });
+  const plan = await planDataset({
+    ...{ folder, corpus, vocabSize, contextLength, heldOutFraction, maxBytes, seed, isResumed },
+  });
+  const wanted = found?.manifest.tokenizerHash ?? saved?.tokenizerHash ?? plan.tokenizerHash;
+  mustBeTokenizerOf(`${folder}/tokenizer.json`, { wanted, found: plan.tokenizerHash });
+  return plan;
 }
 
 /** Saves a resumed run's new settings once its state is open, so that the next restart knows them. */
 export async function saveResumedRun(
   context: CommandContext,
-  { folder: { path, isResumed }, config, runId, changes, key }: PreparedRun,
+  { folder: { path, isResumed }, config, runId, changes, key, dataset }: PreparedRun,
   { at, step }: { at: ServedAt; step: number },
 ): Promise<void> {
   if (!isResumed) return;
-  await writeSavedRun(path, { runId, config, ...at, ...keptOf(context, key) });
+  await writeSavedRun(path, { runId, config, ...at, ...keptOf(context, { key, dataset }) });
   const text = await readRunText(path);
   if (changes.length === 0 && text !== "") return;
   await writeRunText(path, changedRunText(text === "" ? restoredRunText(config) : text, { config, changes, step }));
 }
 
-const keptOf = ({ options }: CommandContext, { signer, wallet }: HubKey) => ({
+const keptOf = (
+  { options }: CommandContext,
+  { key: { signer, wallet }, dataset }: Pick<PreparedRun, "key" | "dataset">,
+) => ({
   hub: signer.address,
+  tokenizerHash: dataset.manifest.tokenizer.sha256,
   options: optionsToKeep(options, wallet),
 });

@@ -17,6 +17,7 @@ export interface SavedRun {
   readonly host: string | null; // where nodes look for a restarted orchestrator
   readonly port: number | null;
   readonly hub: string | null; // the key that signs; null: in files written before it was kept
+  readonly tokenizerHash: string | null; // that the run is trained with; null: as above
   readonly options: KeptOptions;
 }
 
@@ -26,9 +27,9 @@ export type KeptOptions = Readonly<Record<string, string | number>>;
 const fileName = "run.json";
 
 export async function writeSavedRun(folder: string, run: SavedRun): Promise<void> {
-  const { runId, config, host, port, hub, options } = run;
+  const { runId, config, host, port, hub, tokenizerHash, options } = run;
   const check = checkOf({ runId, config });
-  const text = `${JSON.stringify({ runId, host, port, hub, options, check, config }, null, 2)}\n`;
+  const text = `${JSON.stringify({ runId, host, port, hub, tokenizerHash, options, check, config }, null, 2)}\n`;
   await writeAtomically(`${folder}/${fileName}`, { disk: realDisk, chunks: [new TextEncoder().encode(text)] });
 }
 
@@ -58,8 +59,11 @@ function parseSavedRun(text: string): SavedRun | null {
   const port = "port" in value && typeof value.port === "number" ? value.port : null;
   const host = "host" in value && typeof value.host === "string" ? value.host : null;
   const hub = "hub" in value && typeof value.hub === "string" ? value.hub : null;
+  const tokenizerHash = "tokenizerHash" in value && typeof value.tokenizerHash === "string"
+    ? value.tokenizerHash
+    : null;
   const options = "options" in value ? parseOptions(value.options) : {};
-  return { runId, config: parsed.value, host, port, hub, options };
+  return { runId, config: parsed.value, host, port, hub, tokenizerHash, options };
 }
 
 /** Values other than text and numbers are dropped; the command-line parser checks the rest. */

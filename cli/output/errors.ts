@@ -124,7 +124,7 @@ export async function attempting<T>(attempt: Attempt, body: () => T | Promise<T>
 }
 
 /** The POSIX code of a system error. Deno sets `code` on most; some have only their class. */
-function systemCode(error: unknown): string {
+export function systemCode(error: unknown): string {
   if (!(error instanceof Error)) return "";
   const code = (error as Error & { code?: unknown }).code;
   if (typeof code === "string") return code;

@@ -86,9 +86,12 @@ async function mustStart(context: CommandContext, command: Command): Promise<voi
     return;
   }
   if (context.options.flag("fresh")) {
-    throw new UsageError("Cannot install a service with --fresh as every start would delete the run", {
-      next: "Leave it out: the service begins the run and resumes it at every later start",
-    });
+    throw new UsageError(
+      "Cannot install a service with --fresh as every start would put the run aside and begin another",
+      {
+        next: "Leave it out: the service begins the run and resumes it at every later start",
+      },
+    );
   }
   const [{ planRun }, { mustHaveText }, { mustHaveSoundHub }, { hubPlace }] = await Promise.all([
     import("../orchestrate/plan_run.ts"),

@@ -22,7 +22,8 @@ import { shortAddress } from "../screen/format.ts";
 import { tryPort } from "../hub/hub_port.ts";
 import { type Memory, mustFit } from "../roles/model_fit.ts";
 import { planRun, type RunPlan, sayChanges, sayOver } from "../orchestrate/plan_run.ts";
-import { makeRunFolder, mustHaveText } from "../orchestrate/prepare_run.ts";
+import type { FolderLock } from "../orchestrate/folder_lock.ts";
+import { mustHaveText, takeRunFolder } from "../orchestrate/prepare_run.ts";
 import { sampleRun } from "../generate/run_generate.ts";
 import { deviceSentence, deviceText, openDevice, sameDevice, threadsOf } from "../roles/open_device.ts";
 import { readTuning, shareTuning } from "../roles/tuning_file.ts";
@@ -49,11 +50,12 @@ export async function runSwarm(context: CommandContext, unkept: readonly OptionS
     return 0;
   }
   const worker = await preflight(context, runPlan); // so that mistakes fail before anything starts
-  if (runPlan.deletes) await mustHaveText(runPlan); // nothing is deleted for a run that cannot begin
+  if (runPlan.putsAside) await mustHaveText(runPlan); // nothing is put aside for a run that cannot begin
   else if (!runPlan.folder.isResumed) await mustBeCorpus(runPlan.config.data.corpus); // nor is a folder made
   await tryPort(context.options.number("port") ?? 0);
-  if (!interruption.aborted) { // otherwise nothing is deleted or made
-    await makeRunFolder(runPlan);
+  let lock: FolderLock | null = null;
+  if (!interruption.aborted) { // otherwise nothing is put aside or made
+    lock = await takeRunFolder(context, runPlan, { command: "swarm", port: null });
     await shareTuning(usersFolder(context), folder);
     sayChanges(context, runPlan.changes);
   }
@@ -81,6 +83,7 @@ export async function runSwarm(context: CommandContext, unkept: readonly OptionS
   const paid = { emission: emission as Emission[] | null, burnedRao: BigInt(burnedRao as string | null ?? "0") };
   for (const line of payLines(paid, context.output.paint)) context.output.line(line);
   await saveSummary(summary, { folder, warn: (text) => context.output.log.warn(text) });
+  lock?.close(); // the page only reads
   interruption.removeEventListener("abort", onAbort);
   const { output, environment } = context;
   const isDone = exitCode === 0 && !interruption.aborted;

@@ -137,10 +137,13 @@ Deno.test("Failures: another run never takes the place of an earlier one without
   await withScratchFolder(async (folder) => {
     const first = new IotaProcess(["orchestrate", "--size", "toy", "--port", "0", "--json", "--data", folder]);
     await first.lines.next("listening");
-    await check(["orchestrate", "--data", folder], { code: 1, says: /the run's orchestrator seems to be running/ });
+    await check(["orchestrate", "--data", folder], {
+      code: 1,
+      says: /held by iota orchestrate, process \d+, which listens at port \d+/,
+    });
     await check(["orchestrate", "--data", folder, "--fresh", "--port", "0"], {
       code: 1,
-      says: /one process at a time may hold it[\s\S]*Stop the other orchestrator first/,
+      says: /one process at a time may hold a run's folder[\s\S]*Stop the other one first/,
     });
     first.kill("SIGTERM");
     assertEquals((await first.ended).code, 0);
@@ -171,7 +174,7 @@ Deno.test("Failures: an orchestrator on a used port changes nothing on disk", as
   }
 });
 
-Deno.test("Failures: --fresh deletes nothing if the new text cannot be used, and no driver crashes at the end", async () => {
+Deno.test("Failures: --fresh puts nothing aside if the new text cannot be used, and no driver crashes at the end", async () => {
   await withScratchFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/short.txt`, "too short");
     await Deno.mkdir(`${folder}/old`);

@@ -37,3 +37,34 @@ Deno.test("Same port: the next run takes the same miner command, which warns; a 
     assertEquals((await second.hub.ended).code, 0);
   });
 });
+
+Deno.test("Same folder: of two starts at once one leads the run and can be resumed; the other names it; --fresh keeps the run", async () => {
+  await withScratchFolder(async (folder) => {
+    const corpus = await writeSmallCorpus(folder);
+    const data = ["--data", `${folder}/run`, "--port", "0", "--json"];
+    const begin = () => new IotaProcess(["orchestrate", "--size", "toy", "--corpus", corpus, ...data]);
+    const starts = [begin(), begin()];
+    const refused = await Promise.race(starts.map(async (start) => ({ start, ...await start.ended })));
+    const survivor = starts.find((start) => start !== refused.start)!;
+    await survivor.lines.next("listening");
+    assertEquals(refused.code, 1, refused.stderr);
+    const wording = new RegExp(`held by iota orchestrate, process ${survivor.pid}|has begun or resumed a run there`);
+    assertMatch(refused.stderr, wording);
+    survivor.kill("SIGTERM");
+    assertEquals((await survivor.ended).code, 0);
+    const run = survivor.lines.all.find((line) => line.type === "listening")?.["run"];
+    const resumed = new IotaProcess(["orchestrate", ...data]);
+    assertEquals((await resumed.lines.next("listening"))["run"], run);
+    resumed.kill("SIGTERM");
+    await resumed.ended;
+    const fresh = new IotaProcess(["orchestrate", "--size", "toy", "--corpus", corpus, "--fresh", ...data]);
+    const { run: aside } = await fresh.lines.next("runPutAside") as { run?: string };
+    assert((await fresh.lines.next("listening"))["run"] !== run);
+    fresh.kill("SIGTERM");
+    await fresh.ended;
+    const again = new IotaProcess(["orchestrate", "--data", `${aside}`, "--port", "0", "--json"]);
+    assertEquals((await again.lines.next("listening"))["run"], run);
+    again.kill("SIGTERM");
+    await again.ended;
+  });
+});

@@ -203,7 +203,7 @@ Deno.test("Service: an orchestrator's unit has no relative path, and begins or r
       );
       assertMatch(named.stdout, /^ReadWritePaths=-\/ann\/\.local\/share\/iota$/m);
       const refused: [string[], RegExp][] = [
-        [["--config", "run.toml", "--fresh"], /with --fresh as every start would delete the run/],
+        [["--config", "run.toml", "--fresh"], /with --fresh as every start would put the run aside/],
         [["--config", "other.toml"], /Cannot read the configuration as it must exist/],
         [["--set", "train.stepz=3"], /train\.stepz.*did you mean train\.steps/],
       ];

@@ -41,7 +41,15 @@ Deno.test("Port: until the orchestrator has started, nodes and programs are aske
 Deno.test("Port: the typed one is used, else the run's previous one, else the default", () => {
   const config = resolveConfig({ size: "toy" });
   if (!config.ok) throw new Error("the toy is right");
-  const saved = { runId: "r", config: config.config, host: "10.0.0.5", port: 4711, hub: null, options: {} };
+  const saved = {
+    runId: "r",
+    config: config.config,
+    host: "10.0.0.5",
+    port: 4711,
+    hub: null,
+    tokenizerHash: null,
+    options: {},
+  };
   const typed = (values: { host?: string; port?: number }): OptionValues => ({
     text: () => values.host ?? "127.0.0.1",
     number: () => values.port ?? 9009,

@@ -38,16 +38,26 @@ Deno.test("Kept options: run.json holds them and the key; a file of an older pro
   const config = resolveConfig({ size: "toy" });
   if (!config.ok) throw new Error("the toy is right");
   await withScratchFolder(async (folder) => {
-    const run = { runId: "r", config: config.config, host: "::1", port: 7, hub: "5Hub", options: { wallet: "hub" } };
+    const run = {
+      runId: "r",
+      config: config.config,
+      host: "::1",
+      port: 7,
+      hub: "5Hub",
+      tokenizerHash: "a1",
+      options: { wallet: "hub" },
+    };
     await writeSavedRun(folder, run);
     assertEquals(await readSavedRun(folder), run);
-    const { hub: _, options: __, ...old } = JSON.parse(await Deno.readTextFile(`${folder}/run.json`));
+    const { hub: _, options: __, tokenizerHash: ___, ...old } = JSON.parse(
+      await Deno.readTextFile(`${folder}/run.json`),
+    );
     await Deno.writeTextFile(`${folder}/run.json`, JSON.stringify(old));
-    assertEquals(await readSavedRun(folder), { ...run, hub: null, options: {} });
+    assertEquals(await readSavedRun(folder), { ...run, hub: null, tokenizerHash: null, options: {} });
     await Deno.writeTextFile(
       `${folder}/run.json`,
       JSON.stringify({ ...old, hub: 5, options: { wallet: {}, hotkey: 1 } }),
     );
-    assertEquals(await readSavedRun(folder), { ...run, hub: null, options: { hotkey: 1 } });
+    assertEquals(await readSavedRun(folder), { ...run, hub: null, tokenizerHash: null, options: { hotkey: 1 } });
   });
 });

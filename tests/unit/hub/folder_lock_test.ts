@@ -1,0 +1,92 @@
+/** The lock of a run's folder: everything is written behind it, by a process that has seen the folder as it is. */
+
+import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
+import type { CommandContext } from "../../../cli/command.ts";
+import { lockFolder, refuseHeldFolder } from "../../../cli/orchestrate/folder_lock.ts";
+import type { RunPlan } from "../../../cli/orchestrate/plan_run.ts";
+import { takeRunFolder } from "../../../cli/orchestrate/prepare_run.ts";
+import { UserError } from "../../../cli/output/errors.ts";
+import { exists, folderMark } from "../../../cli/run_folder.ts";
+import { withScratchFolder } from "../../support/scratch_folder.ts";
+
+const silent = { output: { event: () => {}, line: () => {} } } as unknown as CommandContext;
+
+/** As a start plans that has read the folder and written nothing. */
+async function planOf(path: string, putsAside = false): Promise<RunPlan> {
+  return { folder: { path, isResumed: false }, mark: await folderMark(path), putsAside } as RunPlan;
+}
+
+const take = (plan: RunPlan, port: number | null = 9009) =>
+  takeRunFolder(silent, plan, { command: port === null ? "swarm" : "orchestrate", port });
+
+Deno.test("Folder lock: the second of two starts on a new folder writes nothing, and names the first", async () => {
+  await withScratchFolder(async (root) => {
+    const folder = `${root}/new`;
+    const [first, second] = [await planOf(folder), await planOf(folder)];
+    const lock = await take(first);
+    const names = Array.from(Deno.readDirSync(folder), ({ name }) => name);
+    const { message, next } = await assertRejects(() => take(second), UserError);
+    assertMatch(message, new RegExp(`held by iota orchestrate, process ${Deno.pid}, which listens at port 9009`));
+    assertMatch(next ?? "", /--data DIR/);
+    assertEquals([names, Array.from(Deno.readDirSync(folder), ({ name }) => name)], [["run.lock"], ["run.lock"]]);
+    assertThrows(() => refuseHeldFolder(folder), UserError, `process ${Deno.pid}`);
+    lock.close();
+    refuseHeldFolder(folder);
+    refuseHeldFolder(`${root}/missing`);
+  });
+});
+
+Deno.test("Folder lock: a start whose view of the folder is out of date is refused, also once the folder is free again", async () => {
+  await withScratchFolder(async (folder) => {
+    const [first, second] = [await planOf(folder), await planOf(folder)];
+    const lock = await take(first, null);
+    await Deno.writeTextFile(`${folder}/run.json`, "{}");
+    lock.close();
+    await assertRejects(() => take(second), UserError, "another process has begun or resumed a run there");
+    (await take(await planOf(folder))).close(); // which the refused one does not hold
+  });
+});
+
+Deno.test("Folder lock: what a parent holds its child may use, and the child's port is named from then on", async () => {
+  await withScratchFolder(async (folder) => {
+    const path = `${folder}/run.lock`;
+    await Deno.writeTextFile(path, JSON.stringify({ command: "swarm", pid: Deno.ppid, port: null }));
+    const parent = await Deno.open(path, { read: true, write: true });
+    await parent.lock(true);
+    lockFolder(folder, { command: "orchestrate", port: 4711 }).close();
+    const { command, pid, port } = JSON.parse(await Deno.readTextFile(path));
+    assertEquals([command, pid, port], ["swarm", Deno.ppid, 4711]);
+    await Deno.writeTextFile(path, "{");
+    assertThrows(() => lockFolder(folder, { command: "orchestrate", port: 1 }), UserError, "another process");
+    parent.close();
+  });
+});
+
+Deno.test("Folder lock: a run is put aside whole, with the tokens and keys that the next run uses as well", async () => {
+  await withScratchFolder(async (folder) => {
+    for (const part of ["dataset", "wallets/orchestrator/hotkeys", "checkpoints/round-000003", "uploads"]) {
+      await Deno.mkdir(`${folder}/${part}`, { recursive: true });
+    }
+    const files = ["run.toml", "run.json", "summary.json", "journal.db", "records.jsonl.1", "put-aside-1-journal.db"];
+    for (const name of [...files, "dataset/tokenizer.json", "wallets/orchestrator/hotkeys/default", "mine.txt"]) {
+      await Deno.writeTextFile(`${folder}/${name}`, name);
+    }
+    (await take(await planOf(folder, true))).close();
+    const aside = `${folder}/put-aside-2-run`;
+    const whole = [
+      ...files,
+      "dataset/tokenizer.json",
+      "wallets/orchestrator/hotkeys/default",
+      "checkpoints/round-000003",
+    ];
+    for (const name of whole) assert(await exists(`${aside}/${name}`), name);
+    for (const name of files) assertEquals(await exists(`${folder}/${name}`), false, name);
+    for (const name of ["dataset/tokenizer.json", "wallets/orchestrator/hotkeys/default", "mine.txt"]) {
+      assert(await exists(`${folder}/${name}`), name);
+    }
+    await Deno.writeTextFile(`${folder}/run.toml`, "the next");
+    (await take(await planOf(folder, true))).close();
+    assertEquals(await Deno.readTextFile(`${folder}/put-aside-3-run/run.toml`), "the next");
+    assertEquals(await Deno.readTextFile(`${aside}/run.toml`), "run.toml", "the earlier one stays where it is");
+  });
+});
