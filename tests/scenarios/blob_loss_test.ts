@@ -18,7 +18,7 @@ import { heldUp } from "../support/swarm/held_host.ts";
 import { LocalSwarm } from "../support/swarm/local_swarm.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 import { assertReached } from "../support/swarm/reached.ts";
-import { assertWhole, configOf, patience, recordsOf } from "../support/swarm/whole_run.ts";
+import { assertWhole, configOf, recordsOf } from "../support/swarm/whole_run.ts";
 
 const config = configOf({ outer: { learningRate: 0.7, momentum: 0.9 } });
 
