@@ -2,8 +2,8 @@
  * Parses the words of a command line into typed options.
  *
  * Owns: finding the command among the words, parsing by the command's declaration, and the message for every mistake.
- * Rejects (UsageError): unknown options, missing or extra values, values of the wrong kind or outside their limits. If
- * an option is given twice, the last value wins.
+ * Rejects (UsageError): unknown options, missing or extra values, values of the wrong kind or outside their limits, an
+ * option that is given twice with different values.
  */
 
 import { parseArgs } from "@std/cli";
@@ -36,6 +36,8 @@ export function splitCommand(words: readonly string[], common: readonly OptionSp
 
 export interface ParseRequest {
   readonly words: readonly string[];
+  /** What files and the run set, the strongest last; each of the words overrides it. @default nothing */
+  readonly below?: readonly string[];
   readonly options: readonly OptionSpec[];
   readonly maxPositionals: number;
   readonly helpCommand: string; // "iota swarm --help", for the next step
@@ -43,31 +45,26 @@ export interface ParseRequest {
 }
 
 export function parseOptions(request: ParseRequest): ParsedArguments {
-  const { words, options, maxPositionals, helpCommand, expandPath = (path) => path } = request;
+  const { words, below = [], options, maxPositionals, helpCommand, expandPath = (path) => path } = request;
   const next = `See ${helpCommand}`;
   const specs = new Map(options.map((spec) => [spec.name, spec]));
-  const args = parseArgs(joinNegativeValues(words, specs), {
-    boolean: options.filter((spec) => spec.kind === "boolean").map((spec) => spec.name),
-    string: ["_", ...options.filter((spec) => spec.kind !== "boolean").map((spec) => spec.name)],
-    collect: options.filter(isList).map((spec) => spec.name),
-    alias: { help: ["h"] },
-    unknown: (word, key) => {
-      if (key === undefined || word === "-") return true;
-      throw unknownOption(word.replace(/=.*$/s, ""), { specs, next });
-    },
-  });
+  const typed = parseWords(words, { specs, next });
+  const lower = parseWords(below, { specs, next });
   const values = new Map<string, OptionValue>();
   for (const spec of options) {
-    const given: unknown = args[spec.name];
-    const value = Array.isArray(given) && given.length > 0 ? given.join(",") : given;
     if (spec.kind === "boolean") {
-      if (value === true) values.set(spec.name, true);
-    } else if (typeof value === "string") {
-      const read = readValue(spec, value, next);
-      values.set(spec.name, isPathOption(spec) && typeof read === "string" ? expandPath(read) : read);
+      if (typed[spec.name] === true || lower[spec.name] === true) values.set(spec.name, true);
+      continue;
     }
+    const given = textsOf(typed[spec.name]);
+    const before = textsOf(lower[spec.name]);
+    if (!isList(spec) && new Set(given).size > 1) throw givenTwice(spec, { given, next });
+    const value = isList(spec) ? [...before, ...given].join(",") : given.at(-1) ?? before.at(-1);
+    if (value === undefined || before.length + given.length === 0) continue;
+    const read = readValue(spec, value, next);
+    values.set(spec.name, isPathOption(spec) && typeof read === "string" ? expandPath(read) : read);
   }
-  const positionals = args._.map(String);
+  const positionals = typed._.map(String);
   if (positionals.length > maxPositionals) {
     const extra = positionals[maxPositionals]!;
     throw new UsageError(`Cannot use '${extra}' as this command takes ${counted(maxPositionals)} besides its options`, {
@@ -77,7 +74,36 @@ export function parseOptions(request: ParseRequest): ParsedArguments {
   return { options: optionValues(specs, values), positionals };
 }
 
-/** Given several times, its entries add up; of any other option the last value counts. */
+interface Words extends Readonly<Record<string, unknown>> {
+  readonly _: readonly (string | number)[];
+}
+
+const textsOf = (given: unknown): string[] => Array.isArray(given) ? given.map(String) : [];
+
+/** Every value of every option, in order. */
+function parseWords(
+  words: readonly string[],
+  { specs, next }: { specs: Map<string, OptionSpec>; next: string },
+): Words {
+  const valued = [...specs.values()].filter((spec) => spec.kind !== "boolean").map((spec) => spec.name);
+  return parseArgs(joinNegativeValues(words, specs), {
+    boolean: [...specs.values()].filter((spec) => spec.kind === "boolean").map((spec) => spec.name),
+    string: ["_", ...valued],
+    collect: valued,
+    alias: { help: ["h"] },
+    unknown: (word, key) => {
+      if (key === undefined || word === "-") return true;
+      throw unknownOption(word.replace(/=.*$/s, ""), { specs, next });
+    },
+  });
+}
+
+function givenTwice({ name }: OptionSpec, { given, next }: { given: readonly string[]; next: string }): UsageError {
+  const values = [...new Set(given)].map((value) => `'${value}'`).join(" and ");
+  return new UsageError(`Cannot use --${name} as it is given twice with different values: ${values}`, { next });
+}
+
+/** Given several times, its entries add up. */
 const isList = (spec: OptionSpec) => spec.kind === "string" && spec.placeholder.endsWith(",…");
 
 const pathPlaceholders: ReadonlySet<string> = new Set(["FILE", "DIR", "PATH"]);

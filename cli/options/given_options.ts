@@ -35,21 +35,21 @@ export async function readOptions(command: Command, typed: Typed): Promise<Given
  * that the run keeps.
  */
 async function mergeFile(command: Command, { words, environment }: Typed): Promise<GivenOptions> {
-  const parse = (all: readonly string[]) =>
+  const parse = (below: readonly string[] = []) =>
     parseOptions({
-      words: all,
+      ...{ words, below },
       options: [...command.options, ...commonOptions],
       maxPositionals: command.positionals?.max ?? 0,
       helpCommand: `iota help ${command.name}`,
       expandPath: (path) => expandHome(path, environment),
     });
-  const typed = parse(words);
+  const typed = parse();
   const path = typed.options.text("config");
   if (command.takesHubTable) {
     const { readRunFile, wordsOfHub } = await import("./run_file.ts");
     const { keptWords } = await import("../orchestrate/kept_options.ts");
     const runFile = await readRunFile(path);
-    const given = runFile === null ? [...words] : [...wordsOfHub(runFile), ...words];
+    const given = runFile === null ? [] : wordsOfHub(runFile);
     const kept = await keptWords({ options: parse(given).options, runFile, environment });
     return { ...parse([...kept, ...given]), typed: typed.options, runFile };
   }
@@ -60,7 +60,7 @@ async function mergeFile(command: Command, { words, environment }: Typed): Promi
   }
   const { wordsOfFile } = await import("./option_file.ts");
   const fromFile = await wordsOfFile(path, { command: command.name, options: command.options });
-  return { ...parse([...fromFile, ...words]), typed: typed.options, runFile: null };
+  return { ...parse(fromFile), typed: typed.options, runFile: null };
 }
 
 function mustNotContradict(options: OptionValues): void {

@@ -29,15 +29,20 @@ function checkRefused(line: string, message: string): void {
   assertEquals(error.next, "See iota help swarm");
 }
 
-Deno.test("Arguments: entries of a list add up, of any other option the last value counts", () => {
+Deno.test("Arguments: entries of a list add up; of any other option, what is typed counts before what a file says", () => {
   const text = (name: string, placeholder: string) => ({ name, kind: "string", placeholder, doc: "" }) as const;
   const { options } = parseOptions({
-    words: ["--set", "a=1", "--name", "first", "--set=b=2", "--name", "second"],
+    words: ["--set=b=2", "--name", "second", "--set", "c=3"],
+    below: ["--set", "a=1", "--name", "kept", "--name", "of the file"],
     options: [text("set", "PATH=VALUE,…"), text("name", "NAME"), text("unset", "PATH=VALUE,…")],
     maxPositionals: 0,
     helpCommand: "iota help",
   });
-  assertEquals([options.text("set"), options.text("name"), options.text("unset")], ["a=1,b=2", "second", undefined]);
+  assertEquals([options.text("set"), options.text("name"), options.text("unset")], [
+    "a=1,b=2,c=3",
+    "second",
+    undefined,
+  ]);
 });
 
 Deno.test("Arguments: values are typed, defaults apply, and given options are known", () => {
@@ -50,8 +55,13 @@ Deno.test("Arguments: values are typed, defaults apply, and given options are kn
   assertEquals(options.text("codec"), undefined);
 });
 
-Deno.test("Arguments: the last value wins", () => {
-  assertEquals(parse("--steps 40 --steps 50").options.number("steps"), 50);
+Deno.test("Arguments: an option given twice is refused unless it says the same", () => {
+  checkRefused("--steps 40 --steps=50", "Cannot use --steps as it is given twice with different values: '40' and '50'");
+  checkRefused(
+    "--size a --fast --size b --size a",
+    "Cannot use --size as it is given twice with different values: 'a' and 'b'",
+  );
+  assertEquals(parse("--steps 40 --steps 40 --fast --fast").options.number("steps"), 40);
 });
 
 Deno.test("Arguments: a negative number is a value, not an option", () => {

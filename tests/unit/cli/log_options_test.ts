@@ -36,7 +36,6 @@ Deno.test("Log options: a level holds on stderr and in a log file, wherever it i
       ["log", ["info", "warn", "error"]],
       ["log --log-level error", ["error"]],
       ["--log-level=debug log --quiet", ["debug", "info", "warn", "error"]],
-      ["log --log-level debug --log-level warn", ["warn", "error"]],
     ] as const
   ) {
     const { stderr, file } = await logged(words);
