@@ -69,7 +69,6 @@ const makers: Makers = {
     ...{ gradientNorm: number(pick), clipFactor: number(pick), tokens: count(pick), stepMs: count(pick) },
   }),
   stageRestored: (pick) => ({ ...about(pick), from: "replica" }),
-  roundEndsEarly: (pick) => ({ round: count(pick), stage: stage(pick), node: node(pick), step: count(pick) }),
   rewound: (pick) => ({ step: count(pick), toStep: count(pick), tokens: count(pick) }),
   mergeRetaken: (pick) => ({
     because: flag(pick) ? "lossJumped" : flag(pick) ? "parametersLost" : flag(pick) ? "madeUpWires" : "payloadMissing",
