@@ -11,7 +11,7 @@
  *   ledger.jsonl  the signed log (cli/ledger); ledger.jsonl.1 and so on: older lines; ledger.jsonl.head: its newest signed head
  *   put-aside-1-journal.db, checkpoints/put-aside-1-round-000012/  what a run could not go on from, or was newer than its start
  *   put-aside-1-run/  an earlier run, whole: a folder of the same kind
- *   run.lock  held by the process that writes here (orchestrate/folder_lock.ts)
+ *   run.lock  held by the process that writes here (folder_lock.ts)
  *
  * In a folder that holds a run, the run is resumed; in any other, one begins. --resume refuses to begin one, and
  * --fresh puts the run aside first. Finding the folder and preparing it are separate calls, so nothing is written before

@@ -15,7 +15,7 @@ import { UserError } from "../output/errors.ts";
 import { folderMark, openRunFolder, putRunAside } from "../run_folder.ts";
 import { type HubKey, openHubKey } from "./hub_key.ts";
 import { optionsToKeep } from "./kept_options.ts";
-import { type FolderLock, lockFolder, type LockHolder } from "./folder_lock.ts";
+import { type FolderLock, lockFolder, type LockHolder } from "../folder_lock.ts";
 import { describeText, sayRun, type TextFacts } from "./describe_run.ts";
 import { type RunPlan, sayChanges } from "./plan_run.ts";
 import { refuseWhileHeld } from "./recover_run.ts";

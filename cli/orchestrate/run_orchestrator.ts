@@ -41,7 +41,7 @@ import { hubTickets } from "../hub/hub_tickets.ts";
 import { type OpenRunOptions, type OpenRunState, openRunState } from "./open_run_state.ts";
 import { openProjection } from "./open_projection.ts";
 import { planRun, sayOver } from "./plan_run.ts";
-import { refuseHeldFolder } from "./folder_lock.ts";
+import { refuseHeldFolder } from "../folder_lock.ts";
 import { type PreparedRun, prepareRun, saveResumedRun, type ServedAt } from "./prepare_run.ts";
 import { ArithmeticThreads } from "../hub/arithmetic/arithmetic_thread.ts";
 import { SignatureThread } from "../hub/signatures/signature_thread.ts";

@@ -22,7 +22,7 @@ import { shortAddress } from "../screen/format.ts";
 import { tryPort } from "../hub/hub_port.ts";
 import { type Memory, mustFit } from "../roles/model_fit.ts";
 import { planRun, type RunPlan, sayChanges, sayOver } from "../orchestrate/plan_run.ts";
-import type { FolderLock } from "../orchestrate/folder_lock.ts";
+import type { FolderLock } from "../folder_lock.ts";
 import { mustHaveText, takeRunFolder } from "../orchestrate/prepare_run.ts";
 import { sampleRun } from "../generate/run_generate.ts";
 import { deviceSentence, deviceText, openDevice, sameDevice, threadsOf } from "../roles/open_device.ts";

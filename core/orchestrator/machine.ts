@@ -44,14 +44,7 @@ import { onUploadChecked } from "./merge/believed_upload.ts";
 import { onPayloadChecked } from "./merge/payloads/payload_check.ts";
 import { coverStages } from "./members/rebalance.ts";
 import { changeSettings, onRestarted } from "./restart.ts";
-import {
-  onEarlierRoundFound,
-  onLoadFailed,
-  onMergeUnavailable,
-  onStageRestored,
-  onUploaded,
-  restoreAbandoned,
-} from "./merge/restoring.ts";
+import { onBroughtBack, onLoadFailed, onMergeUnavailable, onUploaded, restoreAbandoned } from "./merge/restoring.ts";
 import { restartRound, retakeRound } from "./merge/retake.ts";
 import { continueHalted, endHalt, onUploadsProbed, repeatLostRound } from "./merge/losses/lost_rounds.ts";
 import { rewindWhenLost } from "./merge/rewind.ts";
@@ -134,15 +127,13 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
     case "mergeUnavailable":
       return onMergeUnavailable(state, event);
     case "mergeRefereed": {
-      const { round, stage, slices, parameters, momentum } = event;
-      const merged = { parameters, momentum };
-      const repeated = onMergeRepeated(state, { round, stage, merged });
-      return [...repeated, ...onMergeRefereed(state, { round, stage, slices, merged })];
+      const { parameters, momentum, ...made } = event;
+      const refereed = { ...made, merged: { parameters, momentum } };
+      return [...onMergeRepeated(state, refereed), ...onMergeRefereed(state, refereed)];
     }
     case "stageRestored":
-      return onStageRestored(state, event);
     case "earlierRoundFound":
-      return onEarlierRoundFound(state, event);
+      return onBroughtBack(state, event);
     case "checkpointWritten":
       return onCheckpointWritten(state, { ...event, nowMs });
     case "checkpointFailed":

@@ -14,14 +14,14 @@ import type { StageIndex } from "../../ids.ts";
 import type { LoadFailed, ParameterSource } from "../../protocol/message.ts";
 import type { ParametersUploaded } from "../../protocol/merge_messages.ts";
 import { dropReplays } from "../audit/auditing.ts";
-import { type OrchestratorEffect, record, send } from "../event.ts";
+import { type OrchestratorEffect, type OrchestratorEvent, record, send } from "../event.ts";
 import { hubMergesAgain, mergeOfHub, uploadOfHub } from "./hub_merge.ts";
 import { reach } from "../marks.ts";
 import { isSameStage, type StageMerge } from "./merge_state.ts";
 import { abandonPaths } from "../members/catching_up.ts";
 import { rosterOf } from "../members/replicas.ts";
 import { benchMember } from "../members/roster_changes.ts";
-import type { Member, OrchestratorState, RoundSources } from "../state.ts";
+import type { Member, OrchestratorState } from "../state.ts";
 import { blobsOf, deleteUnused } from "../stored_blobs.ts";
 import { onTooLarge } from "../members/unfit.ts";
 import { goBackToEarlier } from "./retake.ts";
@@ -75,9 +75,19 @@ export function restoreAbandoned(state: OrchestratorState): OrchestratorEffect[]
   return effects;
 }
 
-export function onStageRestored(
+type Found<Type extends OrchestratorEvent["type"]> = Extract<OrchestratorEvent, { type: Type }>;
+
+/** What the shell found for a stage. */
+export function onBroughtBack(
   state: OrchestratorState,
-  options: { round: number; stage: StageIndex; source: ParameterSource; from: Restored },
+  event: Found<"stageRestored"> | Found<"earlierRoundFound">,
+): OrchestratorEffect[] {
+  return event.type === "stageRestored" ? onStageRestored(state, event) : onEarlierRoundFound(state, event);
+}
+
+function onStageRestored(
+  state: OrchestratorState,
+  options: Found<"stageRestored">,
 ): OrchestratorEffect[] {
   const { round, stage, source, from } = options;
   if (round !== state.sources.round || !state.restoring.has(stage)) return [];
@@ -97,13 +107,9 @@ export function onStageRestored(
 }
 
 /** Going back is worth more than a stage that is made up. What nobody uses of the checkpoint leaves the store again. */
-export function onEarlierRoundFound(
+function onEarlierRoundFound(
   state: OrchestratorState,
-  { round, stage, earlier }: {
-    round: number;
-    stage: StageIndex;
-    earlier: { readonly step: number; readonly sources: RoundSources };
-  },
+  { round, stage, earlier }: Found<"earlierRoundFound">,
 ): OrchestratorEffect[] {
   const isWanted = round === state.sources.round && state.restoring.has(stage);
   const left = isWanted ? leftToReplicas(state, { round, stage }) : [];

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import type { CommandContext } from "../../../cli/command.ts";
-import { lockFolder, refuseHeldFolder } from "../../../cli/orchestrate/folder_lock.ts";
+import { lockFolder, refuseHeldFolder } from "../../../cli/folder_lock.ts";
 import type { RunPlan } from "../../../cli/orchestrate/plan_run.ts";
 import { takeRunFolder } from "../../../cli/orchestrate/prepare_run.ts";
 import { UserError } from "../../../cli/output/errors.ts";

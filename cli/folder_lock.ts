@@ -6,7 +6,7 @@
  * locks, as some network disks do not, only the journal's own protect the run (journal_epoch.ts).
  */
 
-import { systemCode, UserError } from "../output/errors.ts";
+import { systemCode, UserError } from "./output/errors.ts";
 
 export interface LockHolder {
   readonly command: string;
