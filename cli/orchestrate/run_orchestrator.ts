@@ -211,9 +211,7 @@ async function startRun(
     ...{ arithmetic: new ArithmeticThreads({ config, stages, warn }), batches: batchesOf(prepared) },
     ...{ limits, timers: systemTimers, random: systemRandom },
     blobs: members.blobs,
-    storeRound: (round) => storeRound(checkpoints, round, members.blobs),
-    putBackRound: (round) => putBackRound(checkpoints, { round, blobs: members.blobs }),
-    putBackEarlier: (round) => putBackEarlier(checkpoints, { round, blobs: members.blobs }),
+    ...roundsOnDisk(checkpoints, members),
     openReferee: () => openDevice("cpu", { threads: 1 }),
     probeRoom: (bytes) => probeRoom(folder.path, bytes),
     probeUpload: (bytes) => probeUpload(probe, bytes),
@@ -250,6 +248,15 @@ function sayWhere(
   sayListening(output, { place, at, saved, invite, chain: config.chain, miners });
   return invite;
 }
+
+const roundsOnDisk = (
+  place: CheckpointPlace,
+  { blobs }: Pick<HubStore, "blobs">,
+): Pick<OrchestratorRoleOptions, "storeRound" | "putBackRound" | "putBackEarlier"> => ({
+  storeRound: (round) => storeRound(place, round, blobs),
+  putBackRound: (round) => putBackRound(place, { round, blobs }),
+  putBackEarlier: (round) => putBackEarlier(place, { round, blobs }),
+});
 
 function batchesOf({ config, dataset }: PreparedRun): BatchSource {
   const { seed, train: { sequencesPerMicrobatch: sequences }, model: { contextLength } } = config;
