@@ -101,7 +101,7 @@ export function openDashboard(
   ]);
   return {
     pages: {
-      "/": served("text/html", () => document),
+      "/": (request) => served("text/html", () => withPreview(document, request))(),
       "/dashboard.css": served("text/css", () => pageStyle),
       ...Object.fromEntries(modules),
     },
@@ -115,6 +115,13 @@ export const withoutParts = (document: string, names: readonly string[]): string
     document,
   );
 
+/** Networks ask for a whole address; a proxy in front says whether its own is https. */
+function withPreview(document: string, request: Request): string {
+  const url = new URL("/preview.png", request.url);
+  if (request.headers.get("x-forwarded-proto") === "https") url.protocol = "https:";
+  return document.replace('content="/preview.png"', () => `content="${url.href}"`);
+}
+
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -126,7 +133,7 @@ const policy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-function served(type: string, text: () => string): HubPage {
+function served(type: string, text: () => string): () => Response {
   const headers = {
     "content-type": `${type}; charset=utf-8`,
     "content-security-policy": policy,

@@ -1,5 +1,5 @@
 /**
- * `/api/v1/run`, its OpenAPI document and `/events` at the hub's port: the public part of a run's view, once as JSON, or followed as it changes.
+ * `/api/v1/run`, its OpenAPI document, `/events` and the picture for links at the hub's port: the public part of a run's view, once as JSON, or followed as it changes.
  *
  * Owns: when the public part is computed: at most every `everyMs`, and only when somebody asks or follows, so neither the rate
  * of records nor that of requests matters. Large changes wait longer, so that a viewer of a swarm of any size costs the hub's
@@ -11,10 +11,12 @@ import type { Cancel } from "../../net/timers.ts";
 import type { ConsumerContext, ProjectionConsumer } from "../projection/consumer.ts";
 import { EventStream } from "./event_stream.ts";
 import { openApi } from "./open_api.ts";
+import { previewPng } from "./preview.ts";
 import { runSnapshot } from "./public_run.ts";
 import { changesJson, partsOf, snapshotJson, type SnapshotParts } from "./run_changes.ts";
 
 const everyMs = 500;
+const previewMs = 30_000; // a drawing takes some 15 ms of the hub's loop
 const mostViewers = 64;
 const viewerBytesPerSecond = 64 * 1024;
 const streamMs = defaultNetLimits.helloMs - 2_000; // the port gives a stranger's request `helloMs`
@@ -26,6 +28,7 @@ export function openRunApi(context: ConsumerContext): ProjectionConsumer {
     pages: {
       "/api/v1/run": () => new Response(feed.json(), { headers }),
       "/api/v1/openapi.json": () => new Response(openApi(), { headers }),
+      "/preview.png": () => new Response(feed.preview(), { headers: { ...headers, "content-type": "image/png" } }),
       "/events": (request, origin) => feed.follow(request, origin),
     },
     close: () => feed.close(),
@@ -39,6 +42,7 @@ class RunFeed {
   #takenAtMs: number; // steady
   #json: string | null = null; // of the parts
   #cancel: Cancel | null = null;
+  #preview: { readonly atMs: number; readonly png: Uint8Array<ArrayBuffer> } | null = null;
   #waitMs = everyMs; // until the next changes are sent
 
   constructor(context: ConsumerContext) {
@@ -55,6 +59,17 @@ class RunFeed {
   /** The view has changed. */
   changed(): void {
     if (this.#stream.viewers > 0) this.#updateSoon();
+  }
+
+  /** The link's picture, drawn at most every `previewMs`. */
+  preview(): Uint8Array<ArrayBuffer> {
+    const nowMs = this.#context.timers.steadyMs();
+    if (this.#preview === null || nowMs - this.#preview.atMs >= previewMs) {
+      const { view, nowMs: wallMs } = this.#context;
+      const { run } = runSnapshot(view, { sequence: 0, atMs: wallMs() });
+      this.#preview = { atMs: nowMs, png: previewPng(run) };
+    }
+    return this.#preview.png;
   }
 
   json(): string {

@@ -56,7 +56,7 @@ testWhere(noChromium, "Browser: speed, bytes and miners have curves, whose value
     assertEquals(await page.locator("#bytes rect.part").count(), 3);
     assertMatch(await label("#miners") ?? "", /^6 miners at step 21; between 6 and 6$/);
     assertMatch(await label("#speed") ?? "", /^[\d,.]+ tokens\/s at step 21/);
-    await page.locator("#loss").hover({ position: { x: 300, y: 60 } });
+    await page.locator("#loss").hover({ position: { x: 800, y: 60 } });
     assertMatch(
       await page.locator("#loss-at").innerText(),
       /^step \d+: training \d\.\d{4}, held-out text \d\.\d{4} at step 10$/,

@@ -37,7 +37,10 @@ function draw(): void {
   if (state === null) return;
   showSummary(state);
   beside?.show(state.run);
-  showSamples(state.run); // before the curves, whose width they change
+  showSamples(state.run);
+  earned?.show(state);
+  const isAlone = [byId("sampling"), byId("earned")].every(({ hidden }) => hidden === true);
+  byId("first").classList.toggle("alone", isAlone); // before the curves, which are as wide as it leaves
   curves.show(state.run, { other: beside?.other ?? null, last: newestStep });
   showPipeline(byId("stages"), state);
   showFlight(state.run);
@@ -47,7 +50,6 @@ function draw(): void {
   owner?.show(state.run);
   account?.show(state);
   showValidators(state);
-  earned?.show(state);
   showMembers(byId("members"), byId("more"), state);
 }
 

@@ -2,10 +2,11 @@
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { gzipSync } from "node:zlib";
-import { pageDocument, pageModules } from "../../../cli/dashboard/dashboard.ts";
+import { openDashboard, pageDocument, pageModules } from "../../../cli/dashboard/dashboard.ts";
 import { placeOn, rangeOf, ticksOf } from "../../../cli/dashboard/page/axis.ts";
-import { pathOf, trainPoints } from "../../../cli/dashboard/page/curves/loss_chart.ts";
+import { pathOf, smoothed, trainPoints } from "../../../cli/dashboard/page/curves/loss_chart.ts";
 import { progressFacts, qualityFacts } from "../../../cli/dashboard/page/summary.ts";
+import { previewPng } from "../../../cli/dashboard/preview.ts";
 import { runSnapshot } from "../../../cli/dashboard/public_run.ts";
 import { anyRecord } from "../../support/any_record.ts";
 import { foldAt, openedView, sampleRun } from "../../support/sample_run.ts";
@@ -27,7 +28,10 @@ Deno.test("Dashboard: every file is small, complete and may run nothing else", a
     const policy = response.headers.get("content-security-policy")!;
     assertMatch(policy, /^default-src 'none'; script-src 'self'; style-src 'self'; /);
     assert(!policy.includes("unsafe"), policy);
-    assert(!/https?:\/\/(?!www\.w3\.org\/2000\/svg)/.test(text), `${path} names another place`);
+    assert(
+      !/https?:\/\/(?!www\.w3\.org\/2000\/svg)/.test(text.replace(/"[^"]*\/preview\.png"/, "")),
+      `${path} names another place`,
+    );
   }
   assert(compressed < 150_000, `${compressed} bytes`);
 });
@@ -115,4 +119,31 @@ Deno.test("Dashboard: numbers have units, and none that is unknown is shown as o
     foldAt(view, anyRecord(pick), i);
     for (const fact of shown()) assert(!/NaN|undefined|null|Infinity/.test(fact), fact);
   }
+});
+
+Deno.test("Dashboard: a link to it has a picture, at a whole address, also behind a proxy that speaks TLS", async () => {
+  const page = openDashboard().pages!["/"]!;
+  const imageFor = async (headers: Record<string, string>) => {
+    const text = await (await page(new Request("http://run.example:9009/", { headers }), "")).text();
+    return /property="og:image" content="([^"]*)"/.exec(text)?.[1];
+  };
+  assertEquals(await imageFor({}), "http://run.example:9009/preview.png");
+  assertEquals(await imageFor({ "x-forwarded-proto": "https" }), "https://run.example:9009/preview.png");
+  const run = { step: 2, steps: 4, size: "toy", heldOut: [{ round: 0, step: 0, loss: 6 }] };
+  for (const values of [[], [6, null, 5]]) {
+    const losses = { values, stride: 1, pending: 0, first: 6, last: 5 };
+    const png = previewPng({ ...run, losses });
+    assertEquals([...png.subarray(0, 8)], [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+    assertEquals([new DataView(png.buffer).getUint32(16), new DataView(png.buffer).getUint32(20)], [1_200, 630]);
+    assert(png.length < 30_000);
+  }
+});
+
+Deno.test("Curves: a smoothed curve begins at its first loss, a gap stays one, and 0 changes nothing", () => {
+  const points = [4, 2, null, 2].map((loss, step) => ({ step, loss }));
+  const by = (smoothing: number) => smoothed(points, smoothing).map(({ loss }) => loss);
+  assertEquals(by(0), [4, 2, null, 2]);
+  const [first, second, gap, last] = by(0.5);
+  assertEquals([first, gap], [4, null]);
+  assert(second! > 2 && second! < 4 && last! < second! && last! > 2);
 });
