@@ -40,6 +40,22 @@ function run(program: string, args: string[]): string {
   return new TextDecoder().decode(stdout);
 }
 
+let listener: ((bytes: Uint8Array) => void) | null = null; // a process has one keyboard
+let isReading = false;
+
+/** A read that a closed screen left pending serves the next one, which would otherwise miss its first key. */
+async function readKeys(): Promise<void> {
+  if (isReading) return;
+  isReading = true;
+  const buffer = new Uint8Array(64);
+  while (listener !== null) {
+    const count = await Deno.stdin.read(buffer).catch(() => null); // the terminal may be gone
+    if (count === null) break;
+    listener?.(buffer.slice(0, count));
+  }
+  isReading = false;
+}
+
 export function openKeyboard({ onBytes, onResize, onContinue }: KeyboardListener): () => void {
   let isOpen = true;
   const take = () => Deno.stdin.setRaw(true, { cbreak: true });
@@ -50,18 +66,12 @@ export function openKeyboard({ onBytes, onResize, onContinue }: KeyboardListener
   take();
   Deno.addSignalListener("SIGCONT", goOn);
   Deno.addSignalListener("SIGWINCH", onResize);
-  const read = async () => {
-    const buffer = new Uint8Array(64);
-    while (isOpen) {
-      const count = await Deno.stdin.read(buffer).catch(() => null); // the terminal may be gone
-      if (count === null) return;
-      if (isOpen) onBytes(buffer.slice(0, count));
-    }
-  };
-  void read();
+  listener = onBytes;
+  void readKeys();
   return () => {
     if (!isOpen) return;
     isOpen = false;
+    listener = null;
     Deno.removeSignalListener("SIGCONT", goOn);
     Deno.removeSignalListener("SIGWINCH", onResize);
     try {
