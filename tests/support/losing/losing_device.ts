@@ -1,8 +1,16 @@
-/** Makes this thread's WebGPU devices end as the query of the thread's address says (losing_worker.ts). */
+/**
+ * Makes this thread's WebGPU devices end as the query of the thread's address says (losing_worker.ts). Submits count from the first
+ * stage on: how many the comparison with the processor takes before it depends on the stage's shapes.
+ */
 
 const wanted = new URLSearchParams(self.location.search);
 const loseAt = Number(wanted.get("lose") ?? NaN);
 const crashAt = Number(wanted.get("crash") ?? NaN);
+
+let isStageOpened = false;
+self.addEventListener("message", ({ data }: MessageEvent<{ type?: string }>) => {
+  if (data.type === "openStage") isStageOpened = true;
+});
 
 const open = GPUAdapter.prototype.requestDevice;
 GPUAdapter.prototype.requestDevice = async function (descriptor) {
@@ -10,7 +18,7 @@ GPUAdapter.prototype.requestDevice = async function (descriptor) {
   const submit = device.queue.submit.bind(device.queue);
   let submits = 0;
   device.queue.submit = (buffers) => {
-    submits += 1;
+    if (isStageOpened) submits += 1;
     if (submits === crashAt) throwLater();
     submit(buffers);
     if (submits === loseAt) device.destroy();
