@@ -137,9 +137,8 @@ const beforeWelcome: ReadonlySet<HubMessage["type"]> = new Set(["welcome", "reje
 
 function onMessage(
   state: MinerState,
-  options: { message: HubMessage; segments: readonly BlobRef[]; nowMs: number },
+  { message, segments, nowMs }: { message: HubMessage; segments: readonly BlobRef[]; nowMs: number },
 ): MinerEffect[] {
-  const { message, segments, nowMs } = options;
   if (message.type === "leaveAnswered") return [...release(segments), ...onLeaveAnswered(state, { message, nowMs })];
   if (state.phase === "joining" && !beforeWelcome.has(message.type)) return release(segments);
   if (message.type === "runTask") return onRunTask(state, { message, segments });
