@@ -66,6 +66,7 @@ export interface RunSummary {
   readonly parametersPerMiner: number; // of a stage, on average
   readonly microbatchesLost: number;
   readonly roundsLost: number; // a stage had no payload: their steps were repeated, or are missing where the run has ended
+  readonly gradientsLost: number; // accepted gradient tasks that no merge contained: their miner was lost or late
   readonly lostStages: readonly { stage: number; reason: string }[]; // of the last round, where it was lost
   readonly reLeases: number;
   readonly speculations: number; // tasks given to a second miner while the first was still working
@@ -114,6 +115,7 @@ export function runSummary(input: RunSummaryInput): RunSummary {
     mergeBytesPerMiner: counters.mergeMiners === 0 ? null : counters.mergeBytes / counters.mergeMiners,
     microbatchesLost: counters.microbatchesIssued - counters.microbatchesCredited - open,
     roundsLost: counters.roundsLost,
+    gradientsLost: counters.gradientsLost,
     lostStages: view.lostRounds.stages,
     reLeases: counters.reLeases,
     speculations: counters.speculations,

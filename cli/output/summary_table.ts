@@ -55,6 +55,7 @@ const words: Readonly<Record<string, string>> = {
   earnedRao: "earned",
   emissionRao: "emission of the last epoch",
   firstLossMs: "time to the first loss",
+  gradientsLost: "accepted gradients in no merge",
   mergeBytes: "merge bytes",
   parameterBytes: "parameter bytes",
   reLeases: "tasks handed out again",

@@ -65,7 +65,7 @@ const fields: Fields = {
     from: v.picklist(["stored", "replica", "checkpoint", "neighbours", "initial"]),
   },
   roundEndsEarly: { round: whole, stage: whole, node: text, step: whole },
-  rewound: { step: whole, toStep: whole, tokens: whole },
+  rewound: { step: whole, toStep: whole, tokens: whole, stages: optional(v.array(whole)) },
   mergeRetaken: {
     because: v.picklist(["lossJumped", "madeUpWires", "payloadMissing", "parametersLost"]),
     ...{ round: whole, step: whole, tokens: whole, suspects: v.array(text) },
@@ -75,6 +75,7 @@ const fields: Fields = {
   mergeLate: { round: whole, stage: whole, node: text, phase: v.picklist([...phase.options, "uploading"]) },
   sliceDisputed: { round: whole, stage: whole, slice: whole, liar: v.nullable(text) },
   roundMerged: {
+    tasksLost: optional(whole),
     ...{ round: whole, bytesPerMiner: measured, mergeMs: measured, waitedMs: optional(measured) },
     stages: v.array(v.object({ stage: whole, parameters: text, replicas: whole, agree: v.boolean() })),
     ...{ nextSteps: optional(whole), draws: optional(text) }, // draws are left out by early versions

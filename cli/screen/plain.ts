@@ -21,6 +21,7 @@ import {
   reissuedClause,
   restoredText,
   retakenText,
+  rewoundText,
   servedText,
   unservedText,
 } from "./record_words.ts";
@@ -140,7 +141,7 @@ function sentence(record: SpokenRecord, view: RunView): string {
     case "roundEndsEarly":
       return `merge    ${endsEarlyText(record)}`;
     case "rewound":
-      return `rewind   from step ${record.step} to ${record.toStep}: no miner still has the parameters of that step`;
+      return `rewind   from step ${record.step} to ${record.toStep}: ${rewoundText(record)}`;
     case "mergeRetaken":
       return `retake   round ${record.round} begins again at step ${record.step} as ${retakenText(record)}`;
     case "mergeLate":
@@ -214,7 +215,9 @@ function mergeSentence(record: Of<"roundMerged">): string {
   const compared = record.stages.filter((stage) => stage.replicas > 1).length; // one replica has no other to differ from
   const equal = compared === 0 ? "" : `hashes equal on ${plural(compared, "stage")}, `;
   const hashes = split.length === 0 ? equal : `hashes UNEQUAL on stage ${split.join(", ")}, `;
-  const bytes = `${byteSize(record.bytesPerMiner)} sent by a miner`;
+  const { tasksLost = 0 } = record;
+  const lost = tasksLost === 0 ? "" : `, without the gradients of ${plural(tasksLost, "accepted task")}`;
+  const bytes = `${byteSize(record.bytesPerMiner)} sent by a miner${lost}`;
   const next = record.nextSteps === undefined ? "" : `; the next after ${plural(record.nextSteps, "step")}`;
   const wait = record.waitedMs === undefined ? "" : `, ${duration(record.waitedMs)} of it for audits`;
   return `merge    round ${record.round - 1} merged, ${hashes}${bytes}, ${duration(record.mergeMs)}${wait}${next}`;

@@ -18,6 +18,14 @@ export function restoredText({ stage, round, from }: Of<"stageRestored">): strin
   return `stage ${stage} of round ${round} was missing and ${restoredFrom[from]}`;
 }
 
+/** Why steps are done again. */
+export function rewoundText({ stages }: Of<"rewound">): string {
+  if (stages === undefined) return "the miners that trained in these steps are gone";
+  return `the miners that trained ${stages.length === 1 ? "stage" : "stages"} ${
+    stages.join(", ")
+  } in these steps are gone`;
+}
+
 /** `stage 1 has no miner`, `stages 0, 1 and 2 have no miner`. */
 export function unservedText(stages: readonly number[]): string {
   const last = stages.at(-1);

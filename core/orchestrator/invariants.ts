@@ -35,9 +35,6 @@ export function assertInvariants(state: OrchestratorState): void {
     (state.phase === "merging") === (state.merge !== null),
     `A merge must exist exactly while merging: phase is ${state.phase}`,
   );
-  let progress = 0;
-  for (const member of state.members.values()) progress += member.roundTasks;
-  assert(progress === state.progress, `Progress must be ${progress}: current value is ${state.progress}`);
   assert(state.sources.round <= state.round, "Sources must not be newer than the round");
   assert(state.notices.length === 0, "Members must be told of their conduct at once");
   for (const member of state.members.values()) assertMember(state, member);

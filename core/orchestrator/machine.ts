@@ -47,6 +47,7 @@ import { changeSettings, onRestarted } from "./restart.ts";
 import { onBroughtBack, onLoadFailed, onMergeUnavailable, onUploaded, restoreAbandoned } from "./merge/restoring.ts";
 import { restartRound, retakeRound } from "./merge/retake.ts";
 import { continueHalted, endHalt, onUploadsProbed, repeatLostRound } from "./merge/losses/lost_rounds.ts";
+import { repeatLostProgress } from "./merge/losses/lost_progress.ts";
 import { rewindWhenLost } from "./merge/rewind.ts";
 import {
   assignWaiting,
@@ -307,6 +308,7 @@ function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] 
     ...restartRound(state),
     ...continueHalted(state, nowMs),
     ...rewindWhenLost(state),
+    ...repeatLostProgress(state),
     ...endWhenDone(state, nowMs),
     ...coverStages(state, nowMs),
     ...restoreAbandoned(state),

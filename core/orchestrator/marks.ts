@@ -19,6 +19,8 @@ export const marks = [
   "mend: others have applied lost slices",
   // members/departing.ts
   "leaving: the round ends early",
+  // merge/losses/lost_progress.ts
+  "lost progress: the round goes on without it",
   // merge/restoring.ts
   "restore: could not load too often",
   "restore: a replica is asked for its stage",

@@ -20,6 +20,7 @@ export interface Counters {
   restarts: number; // of the orchestrator
   rewinds: number; // rounds that were begun anew or gone back to, whatever the reason
   roundsLost: number; // of these: a stage had no payload
+  gradientsLost: number; // accepted gradient tasks of merged rounds that no payload contained: their miner was lost or late
 }
 
 /** The summary of the whole run, across restarts. Losses in nats per token. */
@@ -51,6 +52,7 @@ export function newCounters(): Counters {
     restarts: 0,
     rewinds: 0,
     roundsLost: 0,
+    gradientsLost: 0,
   };
 }
 

@@ -91,6 +91,7 @@ export interface StageRoster {
   readonly ready: ReadyPlace[]; // heap by busyMs: connected, with a free place; stale entries are skipped
   readonly due: Set<Member>; // ready members whose own queue may hold work
   readonly backlog: Set<Member>; // members whose own queue is not empty
+  progress: number; // gradient tasks of the round's closed steps that its active members hold: the sum of their roundTasks
   present: number; // connected ones
   assigned: number; // members whose stage it is, loading ones included
   clockMs: number; // busyMs of the member that got work last
@@ -175,7 +176,7 @@ export interface OrchestratorState {
   roundFirstStep: number;
   step: number; // closed steps
   readonly interval: Interval; // steps of the open round, where they are measured
-  progress: number; // gradient tasks of the round's closed steps that active members hold: the sum of their roundTasks
+  readonly lostProgress: Set<StageIndex>; // stages that have lost all of the open round's progress: merge/losses/lost_progress.ts
   sources: RoundSources; // newest round whose parameters can be fetched
   /** Stages whose parameters could not be loaded: the shell is looking for them, or only replicas hold them. */
   readonly restoring: Map<StageIndex, "looking" | "held">;
@@ -253,7 +254,7 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     roundFirstStep: step,
     step,
     interval: openInterval(),
-    progress: 0,
+    lostProgress: new Set(),
     sources,
     restoring: new Map(),
     replaced: new Set(),
@@ -296,6 +297,7 @@ const newRoster = (): StageRoster => ({
   ready: [],
   due: new Set(),
   backlog: new Set(),
+  progress: 0,
   present: 0,
   assigned: 0,
   clockMs: 0,

@@ -63,7 +63,13 @@ export type RunRecord =
     from: "stored" | "replica" | "checkpoint" | "neighbours" | "initial";
   }
   | { type: "roundEndsEarly"; round: number; stage: StageIndex; node: NodeId; step: number } // after this step: the miner leaves, and holds most of its stage's work of the round
-  | { type: "rewound"; step: number; toStep: number; tokens: number } // no node has the round's parameters any more
+  | {
+    type: "rewound"; // no node has the parameters of this step any more: the round is done again
+    step: number;
+    toStep: number;
+    tokens: number; // that do not count any more
+    stages?: readonly StageIndex[]; // of which that is so; left out: all
+  }
   | {
     type: "mergeRetaken"; // back to the first step of the last good round, of the open one, or of an earlier checkpoint
     because: "lossJumped" | "madeUpWires" | "payloadMissing" | "parametersLost";
@@ -86,6 +92,7 @@ export type RunRecord =
     type: "roundMerged";
     round: number; // the round that begins with these hashes
     stages: { stage: StageIndex; parameters: string; replicas: number; agree: boolean }[];
+    tasksLost?: number; // accepted gradient tasks of the round that no payload contained; left out: none
     bytesPerMiner: number; // uploaded: payload and reduced slices, mean over the miners
     mergeMs: number;
     waitedMs?: number; // of these: for audits of the round

@@ -69,7 +69,11 @@ const makers: Makers = {
     ...{ gradientNorm: number(pick), clipFactor: number(pick), tokens: count(pick), stepMs: count(pick) },
   }),
   stageRestored: (pick) => ({ ...about(pick), from: "replica" }),
-  rewound: (pick) => ({ step: count(pick), toStep: count(pick), tokens: count(pick) }),
+  roundEndsEarly: (pick) => ({ ...about(pick), node: node(pick), step: count(pick) }),
+  rewound: (pick) => ({
+    ...{ step: count(pick), toStep: count(pick), tokens: count(pick) },
+    ...(flag(pick) ? {} : { stages: [stage(pick)] }),
+  }),
   mergeRetaken: (pick) => ({
     because: flag(pick) ? "lossJumped" : flag(pick) ? "parametersLost" : flag(pick) ? "madeUpWires" : "payloadMissing",
     round: count(pick),
@@ -85,6 +89,7 @@ const makers: Makers = {
   roundMerged: (pick) => ({
     round: count(pick),
     stages: [{ stage: stage(pick), parameters: hash, replicas: pick(3), agree: flag(pick) }],
+    ...(flag(pick) ? {} : { tasksLost: count(pick) }),
     bytesPerMiner: number(pick),
     mergeMs: count(pick),
     draws: "",

@@ -5,7 +5,7 @@
  */
 
 import { dropAwaitedOf } from "../audit/shown_states.ts";
-import { awaitAssign, deactivate, setStage } from "./replicas.ts";
+import { awaitAssign, deactivate, rosterOf, setStage } from "./replicas.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 import { rewire } from "../step/wiring.ts";
 
@@ -33,7 +33,11 @@ export function forgetMember(state: OrchestratorState, member: Member): void {
 
 function dropProgress(state: OrchestratorState, member: Member): void {
   state.departing.delete(member.node);
-  state.progress -= member.roundTasks;
+  const { roundTasks, stage } = member;
   member.roundTasks = 0;
   member.roundSteps = 0;
+  if (roundTasks === 0 || stage === null) return;
+  const roster = rosterOf(state, stage);
+  roster.progress -= roundTasks;
+  if (roster.progress === 0) state.lostProgress.add(stage);
 }

@@ -100,6 +100,7 @@ export interface StageMerge {
   readonly hadWork: boolean; // some of them had trained in the round
   readonly participants: Set<NodeId>; // in slot order
   readonly weights: Map<NodeId, number>; // of nodes whose payload counts, in slot order
+  readonly tasks: ReadonlyMap<NodeId, number>; // gradient tasks that each contributor was credited for in the round
   readonly whole: ReadonlySet<NodeId>; // those of them that had work in nearly all of the round's steps
   isCentral: boolean; // the hub reduces it and takes the outer step itself: reducing.ts
   readonly layout: readonly Slice[];

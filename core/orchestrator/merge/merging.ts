@@ -32,7 +32,7 @@ import { askForPayload, noteLengths } from "./payloads/payload_check.ts";
 import { keepTrails } from "./payloads/payload_trails.ts";
 import { owe } from "./owing.ts";
 import { judgeSlices, reduce, reducesAlone } from "./reducing.ts";
-import { replicasOf } from "../members/replicas.ts";
+import { replicasOf, rosterOf } from "../members/replicas.ts";
 import { benchMember } from "../members/roster_changes.ts";
 import type { OrchestratorState } from "../state.ts";
 
@@ -56,11 +56,12 @@ function openStage(state: OrchestratorState, options: { stage: StageIndex; nowMs
   const replicas = replicasOf(state, options.stage);
   const workers = replicas.filter((member) => member.roundTasks > 0);
   const counted = contributionWeights(workers.map((member) => member.roundTasks));
+  const tasks = new Map(workers.map(({ node, roundTasks }) => [node, roundTasks]));
   const leastSteps = wholeShare * (state.step - state.roundFirstStep);
   const whole = new Set(workers.filter((member) => member.roundSteps >= leastSteps).map(({ node }) => node));
   const weights = new Map(workers.map((member, i) => [member.node, present(counted[i], "every worker has a weight")]));
   for (const member of replicas) {
-    state.progress -= member.roundTasks;
+    rosterOf(state, options.stage).progress -= member.roundTasks;
     member.roundTasks = 0;
     member.roundSteps = 0;
   }
@@ -73,6 +74,7 @@ function openStage(state: OrchestratorState, options: { stage: StageIndex; nowMs
     hadWork: workers.length > 0,
     participants: new Set(replicas.map((member) => member.node)),
     weights,
+    tasks,
     whole,
     isCentral,
     layout: sliceLayout({ length, contributors: isCentral ? 1 : Math.max(replicas.length, 1) }),

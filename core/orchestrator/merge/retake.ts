@@ -69,7 +69,7 @@ function mayGetNewer(state: OrchestratorState): boolean {
   return awaitedEvaluations(state).some((each) => each < round && isLikeGood(state, each));
 }
 
-const mostRestarts = 3; // between two merges: who can pay for ever more places must not keep a run from merging
+export const mostRestarts = 3; // between two merges: who can pay for ever more places must not keep a run from merging
 
 /** Begins the open round anew if wires in it were made up. What else the round learned is unharmed, so nobody is a suspect. */
 export function restartRound(state: OrchestratorState): OrchestratorEffect[] {

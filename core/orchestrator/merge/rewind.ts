@@ -2,8 +2,7 @@
  * When every miner that trained in this round is gone (a power cut, a killed swarm), no parameters hold its progress: the run
  * goes back to the round's first step, so that lost work does not count as trained.
  *
- * If one of them is left, the run goes on: stages that lost all their replicas begin the round anew, the others keep what they
- * have. Attempt numbers continue, so that a late result of the abandoned step is not mistaken for one of the new step.
+ * Out of scope: a single stage of which that is so (losses/lost_progress.ts). Attempt numbers continue, so that a late result of the abandoned step is not mistaken for one of the new step.
  */
 
 import { dropAwaited } from "../audit/shown_states.ts";
@@ -17,7 +16,8 @@ import { releaseEffect } from "../step/steps.ts";
 
 export function rewindWhenLost(state: OrchestratorState): OrchestratorEffect[] {
   const { counters, config, step, roundFirstStep: toStep } = state;
-  if (state.phase !== "training" || step === toStep || state.progress > 0) return [];
+  const isHeld = state.rosters.some(({ progress }) => progress > 0);
+  if (state.phase !== "training" || step === toStep || isHeld) return [];
   const abandoned = abandonStep(state);
   const microbatches = (step - toStep) * config.train.microbatchesPerStep;
   const tokens = microbatches * tokensPerMicrobatch(config);
@@ -26,6 +26,7 @@ export function rewindWhenLost(state: OrchestratorState): OrchestratorEffect[] {
   counters.tokens -= tokens;
   counters.rewinds += 1;
   state.step = toStep;
+  state.lostProgress.clear();
   state.roundRates = 0;
   forgetTimes(state);
   forgetWork(state, toStep);
@@ -33,14 +34,13 @@ export function rewindWhenLost(state: OrchestratorState): OrchestratorEffect[] {
 }
 
 /**
- * Whether the round's progress is held by nobody but members without a link, which may come back or not. Newcomers that trained
- * meanwhile would begin with the round's parameters, and what the others lost would still count as trained.
+ * Whether a stage's progress of the round is held by nobody but members without a link, which may come back or not. Newcomers that
+ * trained meanwhile would begin with the round's parameters, and what the others lost would still count as trained.
  */
-export function waitsForProgress({ progress, rosters }: OrchestratorState): boolean {
-  return progress > 0 &&
-    !rosters.some(({ members }) =>
-      members.some(({ graceUntilMs, roundTasks }) => graceUntilMs === null && roundTasks > 0)
-    );
+export function waitsForProgress({ rosters }: OrchestratorState): boolean {
+  return rosters.some(({ members, progress }) =>
+    progress > 0 && !members.some(({ graceUntilMs, roundTasks }) => graceUntilMs === null && roundTasks > 0)
+  );
 }
 
 /** Work of the open round since the step `toStep` is neither counted nor paid, so nobody shows it. States of rounds before are. */

@@ -43,6 +43,7 @@ export function openRound(state: OrchestratorState, { mergedMs }: { mergedMs: nu
   state.claims.clear();
   forgetReturns(state);
   state.departing.clear();
+  state.lostProgress.clear();
   state.hearing.putOffs = 0;
   state.audit.drawn.clear();
   state.audit.leaves.clear();
@@ -58,6 +59,8 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
   if (merge === null || merge.stages.some((stage) => stage.phase !== "agreed")) return [];
   const miners = merge.stages.reduce((sum, stage) => sum + Math.max(stage.payloads.size, 1), 0);
   const bytes = merge.stages.reduce((sum, stage) => sum + stage.uploadedBytes, 0);
+  const tasksLost = merge.stages.reduce((sum, stage) => sum + unmergedTasks(state, stage), 0);
+  counters.gradientsLost += tasksLost;
   counters.mergeBytes += bytes;
   counters.mergeMiners += miners;
   const draws = hexOfKey(state.stream.key);
@@ -98,6 +101,7 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
         replicas: stage.applied.size,
         agree: holdersOf(stage).length === stage.applied.size,
       })),
+      ...(tasksLost > 0 ? { tasksLost } : {}),
       bytesPerMiner: bytes / miners,
       mergeMs: nowMs - merge.startedMs,
       ...(merge.waitedMs > 0 ? { waitedMs: merge.waitedMs } : {}),
@@ -115,6 +119,13 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
 
 function holdersOf(stage: StageMerge): NodeId[] {
   return [...stage.participants].filter((node) => holdsAgreed(stage, node));
+}
+
+/** Gradient tasks of the round's steps that no payload contains: their miner was lost or late. */
+function unmergedTasks({ config, step, roundFirstStep }: OrchestratorState, { tasks, payloads }: StageMerge): number {
+  let merged = 0;
+  for (const [node, count] of tasks) if (payloads.has(node)) merged += count;
+  return (step - roundFirstStep) * config.train.microbatchesPerStep - merged;
 }
 
 /** Every payload and reduced slice of the merge. */

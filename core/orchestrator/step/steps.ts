@@ -19,6 +19,7 @@ import { noteFirstLoss } from "../audit/held_out/evaluated_rounds.ts";
 import { evaluateIfWorse } from "../audit/held_out/evaluation_pace.ts";
 import { blame, noteFulfilled } from "../members/blame.ts";
 import { noteTrip } from "../members/places.ts";
+import { rosterOf } from "../members/replicas.ts";
 import { type OrchestratorEffect, record, reject, send } from "../event.ts";
 import { reach } from "../marks.ts";
 import { gradientNorm } from "./gradient_norm.ts";
@@ -233,7 +234,7 @@ function sendHeaders(
     }
     member.roundTasks += tasks;
     if (tasks > 0) member.roundSteps += 1;
-    state.progress += tasks;
+    rosterOf(state, present(member.stage, "an active member has a stage")).progress += tasks;
     effects.push(send(node, { type: "applyStep", step, tasks, learningRate, clipFactor, shows }));
   }
   return effects;

@@ -50,6 +50,7 @@ function countedSteps(swarm: LocalSwarm): number[] {
   let closed: number[] = [];
   for (const record of swarm.records.all) {
     if (record.type === "stepClosed") closed.push(record.step);
+    if (record.type === "rewound") closed = closed.filter((step) => step <= record.toStep);
     if (record.type === "mergeRetaken") closed = closed.filter((step) => step <= record.step);
   }
   return closed;

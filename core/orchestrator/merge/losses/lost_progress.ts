@@ -1,0 +1,37 @@
+/**
+ * When all miners of a stage that trained in the open round are gone, no parameters hold what the stage learned in its steps. A
+ * successor begins with the round's parameters, so no merge would ever contain these steps: the run goes back to the round's first
+ * step and does them again, with what the other stages learned in them dropped as well.
+ *
+ * A miner that keeps leaving must not keep a run from merging, so between two merges this happens a few times only. After that
+ * the round goes on without these steps of the stage, which `tasksLost` of its record `roundMerged` counts.
+ *
+ * Out of scope: a round that all miners have left (../rewind.ts), and a stage that is lost in the merge (lost_rounds.ts).
+ */
+
+import type { StageIndex } from "../../../ids.ts";
+import { type OrchestratorEffect, record } from "../../event.ts";
+import { reach } from "../../marks.ts";
+import type { OrchestratorState } from "../../state.ts";
+import { beginAnew, mostRestarts } from "../retake.ts";
+
+export function repeatLostProgress(state: OrchestratorState): OrchestratorEffect[] {
+  const { lostProgress, phase, sources, round, step } = state;
+  if (lostProgress.size === 0 || phase !== "training" || sources.round !== round) return []; // the round's parameters are being stored
+  const stages = [...lostProgress].sort((a, b) => a - b);
+  lostProgress.clear();
+  if (state.restarts >= mostRestarts) return [giveUp(state, stages)];
+  state.restarts += 1;
+  const { effects, tokens, step: toStep } = beginAnew(state);
+  return [...effects, record({ type: "rewound", step, toStep, tokens, stages })];
+}
+
+function giveUp(state: OrchestratorState, stages: readonly StageIndex[]): OrchestratorEffect {
+  reach(state, "lost progress: the round goes on without it");
+  const { roundFirstStep, step, round } = state;
+  const steps = step - roundFirstStep;
+  const text =
+    `Stage ${stages.join(", ")} of round ${round} has lost its miners and what they learned in ${steps} steps; ` +
+    `the round has begun anew ${mostRestarts} times for that and now goes on without it`;
+  return record({ type: "warning", text });
+}
