@@ -63,9 +63,9 @@ Deno.test("Faults: a stage that nobody has and no store holds is made from its n
   await swarm.runThrough(patience);
   assertWhole(swarm);
   const restored = recordsOf(swarm, "stageRestored");
-  assertEquals(restored.map(({ round, stage, from }) => [round, stage as number, from]), [[1, 1, "neighbours"]]);
+  assertEquals(restored.map(({ round, stage, from }) => [round, stage as number, from]), [[2, 1, "neighbours"]]);
   const ready = recordsOf(swarm, "nodeReady").find((record) => record.node === newcomer.address);
-  assertEquals([ready?.stage as number, ready?.round], [1, 1]);
+  assertEquals([ready?.stage as number, ready?.round], [1, 2]);
 });
 
 Deno.test("Faults: a miner whose own store fails is sent away, and nobody else is bothered", async () => {

@@ -21,7 +21,7 @@ Deno.test("Waiting: a stage that loses its last miner is recorded at once, and a
   await swarm.addMiner();
   await swarm.runThrough(patience);
   assertWhole(swarm);
-  assertEquals(waits(), [[stageIndex(1)], []]);
+  assertEquals(waits().slice(-2), [[stageIndex(1)], []], "the other stages load again before");
 });
 
 Deno.test("Waiting: a stage with another miner does not wait, and every stage does after a restart", () => {
