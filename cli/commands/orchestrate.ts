@@ -11,7 +11,7 @@ export const command: Command = {
   summary: "lead a run: hand out tasks, merge the miners' work, keep checkpoints",
   usage: "orchestrate [--config run.toml] [options]",
   about:
-    "The orchestrator computes nothing of the model: it hands out tasks, closes steps and rounds, and keeps every wire until its step is closed, so that no work is lost when a miner dies. Miners and validators dial in. Ctrl-C stops the orchestrator, not the run: the nodes wait, and the same command resumes at the same step. In a terminal, ? lists its screen's keys, and the page of a finished run stays up until Enter, or 10 minutes without a viewer. Ctrl-C exits with 1, SIGTERM with 0. " +
+    "The orchestrator computes nothing of the model: it hands out tasks, closes steps and rounds, and keeps every wire until its step is closed, so that others go on when a miner dies. A round whose work a stage has lost is done again. Miners and validators dial in. Ctrl-C stops the orchestrator, not the run: the nodes wait, and the same command resumes at the same step. In a terminal, ? lists its screen's keys, and the page of a finished run stays up until Enter, or 10 minutes without a viewer. Ctrl-C exits with 1, SIGTERM with 0. " +
     "In a folder that holds a run it resumes that run; in any other it begins one. Without --data the folder has the run's name. Rates, steps and limits may change between starts; any other change is refused by name.",
   examples: [
     "iota orchestrate --config run.toml",

@@ -65,9 +65,9 @@ const fields: Fields = {
     from: v.picklist(["stored", "replica", "checkpoint", "neighbours", "initial"]),
   },
   roundEndsEarly: { round: whole, stage: whole, node: text, step: whole },
-  rewound: { step: whole, toStep: whole, tokens: whole, stages: optional(v.array(whole)) },
+  rewound: { step: whole, toStep: whole, tokens: whole },
   mergeRetaken: {
-    because: v.picklist(["lossJumped", "madeUpWires", "payloadMissing", "parametersLost"]),
+    because: v.picklist(["lossJumped", "madeUpWires", "payloadMissing", "parametersLost", "minersLost"]),
     ...{ round: whole, step: whole, tokens: whole, suspects: v.array(text) },
     stages: optional(v.array(v.object({ stage: whole, reason: text }))),
   },

@@ -13,7 +13,6 @@ import {
   reissuedClause,
   restoredText,
   retakenText,
-  rewoundText,
   servedText,
   unservedText,
 } from "./record_words.ts";
@@ -75,7 +74,7 @@ function sentence(record: NewsRecord): string {
     case "roundEndsEarly":
       return endsEarlyText(record);
     case "rewound":
-      return `${rewoundText(record)}: back from step ${record.step} to step ${record.toStep}`;
+      return `no miner still has the parameters of step ${record.step}: back to step ${record.toStep}`;
     case "mergeRetaken":
       return `${retakenText(record)}: back to step ${record.step}`;
     case "mergeLate":

@@ -21,7 +21,6 @@ import {
   reissuedClause,
   restoredText,
   retakenText,
-  rewoundText,
   servedText,
   unservedText,
 } from "./record_words.ts";
@@ -141,7 +140,7 @@ function sentence(record: SpokenRecord, view: RunView): string {
     case "roundEndsEarly":
       return `merge    ${endsEarlyText(record)}`;
     case "rewound":
-      return `rewind   from step ${record.step} to ${record.toStep}: ${rewoundText(record)}`;
+      return `rewind   from step ${record.step} to ${record.toStep}: no miner still has the parameters of that step`;
     case "mergeRetaken":
       return `retake   round ${record.round} begins again at step ${record.step} as ${retakenText(record)}`;
     case "mergeLate":

@@ -18,14 +18,6 @@ export function restoredText({ stage, round, from }: Of<"stageRestored">): strin
   return `stage ${stage} of round ${round} was missing and ${restoredFrom[from]}`;
 }
 
-/** Why steps are done again. */
-export function rewoundText({ stages }: Of<"rewound">): string {
-  if (stages === undefined) return "the miners that trained in these steps are gone";
-  return `the miners that trained ${stages.length === 1 ? "stage" : "stages"} ${
-    stages.join(", ")
-  } in these steps are gone`;
-}
-
 /** `stage 1 has no miner`, `stages 0, 1 and 2 have no miner`. */
 export function unservedText(stages: readonly number[]): string {
   const last = stages.at(-1);
@@ -43,6 +35,8 @@ export function retakenText({ because, stages = [] }: Of<"mergeRetaken">): strin
       return "wires in it were made up";
     case "lossJumped":
       return "the held-out loss jumped";
+    case "minersLost":
+      return stages.map(({ stage, reason }) => `stage ${stage}: ${reason}`).join(", ");
     case "payloadMissing":
       return stages.map(({ stage, reason }) => `stage ${stage} has no payload (${reason})`).join(", ");
     case "parametersLost":

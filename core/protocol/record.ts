@@ -63,21 +63,15 @@ export type RunRecord =
     from: "stored" | "replica" | "checkpoint" | "neighbours" | "initial";
   }
   | { type: "roundEndsEarly"; round: number; stage: StageIndex; node: NodeId; step: number } // after this step: the miner leaves, and holds most of its stage's work of the round
-  | {
-    type: "rewound"; // no node has the parameters of this step any more: the round is done again
-    step: number;
-    toStep: number;
-    tokens: number; // that do not count any more
-    stages?: readonly StageIndex[]; // of which that is so; left out: all
-  }
+  | { type: "rewound"; step: number; toStep: number; tokens: number } // no node has the round's parameters any more
   | {
     type: "mergeRetaken"; // back to the first step of the last good round, of the open one, or of an earlier checkpoint
-    because: "lossJumped" | "madeUpWires" | "payloadMissing" | "parametersLost";
+    because: "lossJumped" | "madeUpWires" | "payloadMissing" | "parametersLost" | "minersLost";
     round: number; // that begins with its parameters
     step: number;
     tokens: number; // that do not count any more
     suspects: readonly NodeId[]; // excluded from it
-    stages?: readonly { stage: StageIndex; reason: string }[]; // without a payload, where that is why
+    stages?: readonly { stage: StageIndex; reason: string }[]; // that are the cause, with payloadMissing and minersLost
   }
   | { type: "mergePhase"; round: number; stage: StageIndex; phase: "committing" | "reducing" | "applying" | "agreed" }
   | {

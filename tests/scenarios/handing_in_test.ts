@@ -38,7 +38,7 @@ Deno.test("Handing in: a stage's only miner leaves after a merge of the round so
   const [first] = recordsOf(swarm, "roundMerged");
   const ready = recordsOf(swarm, "nodeReady").find(({ node }) => node === newcomer.address)!;
   assertEquals([ready.stage as number, ready.round, ready.parameters], [1, 1, first!.stages[1]!.parameters]);
-  assertEquals([swarm.records.count("rewound"), swarm.records.count("roundMerged")], [0, 3]);
+  assertEquals([swarm.records.count("mergeRetaken"), swarm.records.count("roundMerged")], [0, 3]);
   const [early] = recordsOf(swarm, "roundEndsEarly");
   const mergedAt = swarm.records.all.findIndex(({ type }) => type === "roundMerged");
   const steps = swarm.records.all.slice(0, mergedAt).filter(({ type }) => type === "stepClosed").length;

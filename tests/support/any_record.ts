@@ -69,11 +69,7 @@ const makers: Makers = {
     ...{ gradientNorm: number(pick), clipFactor: number(pick), tokens: count(pick), stepMs: count(pick) },
   }),
   stageRestored: (pick) => ({ ...about(pick), from: "replica" }),
-  roundEndsEarly: (pick) => ({ ...about(pick), node: node(pick), step: count(pick) }),
-  rewound: (pick) => ({
-    ...{ step: count(pick), toStep: count(pick), tokens: count(pick) },
-    ...(flag(pick) ? {} : { stages: [stage(pick)] }),
-  }),
+  rewound: (pick) => ({ step: count(pick), toStep: count(pick), tokens: count(pick) }),
   mergeRetaken: (pick) => ({
     because: flag(pick) ? "lossJumped" : flag(pick) ? "parametersLost" : flag(pick) ? "madeUpWires" : "payloadMissing",
     round: count(pick),

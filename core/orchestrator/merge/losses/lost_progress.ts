@@ -16,14 +16,19 @@ import type { OrchestratorState } from "../../state.ts";
 import { beginAnew, mostRestarts } from "../retake.ts";
 
 export function repeatLostProgress(state: OrchestratorState): OrchestratorEffect[] {
-  const { lostProgress, phase, sources, round, step } = state;
+  const { lostProgress, phase, sources, round } = state;
   if (lostProgress.size === 0 || phase !== "training" || sources.round !== round) return []; // the round's parameters are being stored
   const stages = [...lostProgress].sort((a, b) => a - b);
   lostProgress.clear();
   if (state.restarts >= mostRestarts) return [giveUp(state, stages)];
   state.restarts += 1;
-  const { effects, tokens, step: toStep } = beginAnew(state);
-  return [...effects, record({ type: "rewound", step, toStep, tokens, stages })];
+  const { effects, tokens, step } = beginAnew(state);
+  const lost = stages.map((stage) => ({ stage, reason: "the miners that trained it in the round are gone" }));
+  const because = "minersLost";
+  return [
+    ...effects,
+    record({ type: "mergeRetaken", because, round: state.round, step, tokens, suspects: [], stages: lost }),
+  ];
 }
 
 function giveUp(state: OrchestratorState, stages: readonly StageIndex[]): OrchestratorEffect {
