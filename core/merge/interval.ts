@@ -14,10 +14,18 @@ export interface Interval {
   closed: number; // steps measured in it
   stepsMs: number; // what they took
   firstMs: number; // of that, the first
+  isInterrupted: boolean; // by a restart: the members are still coming back, so what follows says nothing either
   closedMs: number | null; // when the newest of them closed; null: a restart has come in between
 }
 
-export const openInterval = (): Interval => ({ steps: 1, closed: 0, stepsMs: 0, firstMs: 0, closedMs: null });
+export const openInterval = (): Interval => ({
+  steps: 1,
+  closed: 0,
+  stepsMs: 0,
+  firstMs: 0,
+  isInterrupted: false,
+  closedMs: null,
+});
 
 interface Times {
   readonly stepMs: number; // above 0

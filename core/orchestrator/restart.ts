@@ -15,7 +15,7 @@ import { refereeAgain } from "./audit/referee.ts";
 import { type OrchestratorEffect, record } from "./event.ts";
 import { returnLeases } from "./step/leases.ts";
 import { forgetWires } from "./step/taking_back.ts";
-import { forgetTimes } from "./merge/round_length.ts";
+import { noteInterruption } from "./merge/round_length.ts";
 import { resumeProbe } from "./merge/losses/failed_uploads.ts";
 import { resumeHalt } from "./merge/losses/lost_rounds.ts";
 import { lookEffect, openRequests } from "./merge/mending.ts";
@@ -40,7 +40,7 @@ export function onRestarted(
   state.counters.restarts += 1;
   forgetReturns(state); // nobody's fault
   forgetAbsences(state);
-  forgetTimes(state);
+  noteInterruption(state);
   for (const member of state.members.values()) {
     setAway(state, member, backMs);
     member.isCutByHub = true;

@@ -126,3 +126,17 @@ Deno.test("Round length: a merge that a restart interrupted measures nothing", (
   renewInterval(hub.state, 1e9);
   assertEquals(stepsOfRound(hub.state), 4);
 });
+
+Deno.test("Round length: nor do the steps after the restart, while members come back; the round after it is measured", () => {
+  const { hub, nodes } = merging(2, measured);
+  mergeIn(hub, nodes, 2_000);
+  hub.state.interval.steps = 4;
+  hub.step({ type: "restarted", changes: [], lost: [] });
+  const measure = () => Object.assign(hub.state.interval, { closed: 4, stepsMs: 4_000, firstMs: 1_000, closedMs: 0 });
+  measure();
+  renewInterval(hub.state, 60_000);
+  assertEquals(stepsOfRound(hub.state), 4);
+  measure();
+  renewInterval(hub.state, 60_000);
+  assertEquals(stepsOfRound(hub.state), 8);
+});

@@ -50,13 +50,20 @@ export function forgetTimes({ interval }: OrchestratorState): void {
   interval.closedMs = null;
 }
 
+/** A restart: the next round is as long as this one. */
+export function noteInterruption(state: OrchestratorState): void {
+  forgetTimes(state);
+  state.interval.isInterrupted = true;
+}
+
 /** Ends the measured round; the next one gets its length. `mergedMs` null: it ends without a merge. */
 export function renewInterval(state: OrchestratorState, mergedMs: number | null): void {
   const { interval, config } = state;
-  const { closed, stepsMs, closedMs } = interval;
-  if (mergedMs !== null && closedMs !== null && closed > 0 && stepsMs > 0) {
+  const { closed, stepsMs, closedMs, isInterrupted } = interval;
+  if (!isInterrupted && mergedMs !== null && closedMs !== null && closed > 0 && stepsMs > 0) {
     const times = timesOf(interval, Math.max(0, mergedMs - closedMs));
     if (times.stepMs > 0) interval.steps = stepsFor(times, { before: interval.steps, train: config.train });
   }
   forgetTimes(state);
+  interval.isInterrupted = false;
 }
