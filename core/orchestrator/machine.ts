@@ -48,7 +48,6 @@ import { onBroughtBack, onLoadFailed, onMergeUnavailable, onUploaded, restoreAba
 import { restartRound, retakeRound } from "./merge/retake.ts";
 import { continueHalted, endHalt, onUploadsProbed, repeatLostRound } from "./merge/losses/lost_rounds.ts";
 import { repeatLostProgress } from "./merge/losses/lost_progress.ts";
-import { rewindWhenLost } from "./merge/rewind.ts";
 import {
   assignWaiting,
   beginWhenGathered,
@@ -307,7 +306,6 @@ function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] 
     ...retakeRound(state),
     ...restartRound(state),
     ...continueHalted(state, nowMs),
-    ...rewindWhenLost(state),
     ...repeatLostProgress(state),
     ...endWhenDone(state, nowMs),
     ...coverStages(state, nowMs),

@@ -14,8 +14,14 @@ import { type OrchestratorEffect, record } from "../../event.ts";
 import { reach } from "../../marks.ts";
 import type { OrchestratorState } from "../../state.ts";
 import { beginAnew, mostRestarts } from "../retake.ts";
+import { rewindWhenLost } from "../rewind.ts";
 
-export function repeatLostProgress(state: OrchestratorState): OrchestratorEffect[] {
+export const repeatLostProgress = (state: OrchestratorState): OrchestratorEffect[] => [
+  ...rewindWhenLost(state),
+  ...repeatLostStages(state),
+];
+
+function repeatLostStages(state: OrchestratorState): OrchestratorEffect[] {
   const { lostProgress, phase, sources, round } = state;
   if (lostProgress.size === 0 || phase !== "training" || sources.round !== round) return []; // the round's parameters are being stored
   const stages = [...lostProgress].sort((a, b) => a - b);
