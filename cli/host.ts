@@ -40,11 +40,13 @@ export interface Host {
   readonly readSensors: (() => Promise<string | null>) | null;
 }
 
-export function denoHost(): Host {
+/** `taken`: variables that are in the environment no more. */
+export function denoHost(taken: Readonly<Record<string, string>> = {}): Host {
   const encoder = new TextEncoder();
   let hasKeyboard = false; // asked while programs may be started
+  const get = (name: string) => taken[name] ?? Deno.env.get(name);
   return {
-    environment: { system: systemOf(Deno.build.os), get: (name) => Deno.env.get(name) },
+    environment: { system: systemOf(Deno.build.os), get },
     isTerminal: (stream) => Deno[stream].isTerminal(),
     terminalSize: () => {
       const size = Deno.stdout.isTerminal() ? Deno.consoleSize() : null;
@@ -77,7 +79,7 @@ export function denoHost(): Host {
     exit: (code) => Deno.exit(code),
     confine(held, words) {
       const values = handedOver.flatMap((name) => {
-        const value = Deno.env.get(name);
+        const value = get(name);
         return value === undefined ? [] : [[name, value] as const];
       });
       hasKeyboard = askKeyboard();

@@ -46,6 +46,7 @@ export interface SubtensorOptions {
   readonly keepaliveMs?: number; // default 25,000
   readonly patienceMs?: number; // default 60,000: for a node to come back
   readonly inclusionWaitMs?: number; // default 180,000: 15 blocks
+  readonly socketOptions?: ConnectionOptions["socketOptions"]; // default: a direct connection
 }
 
 export class SubtensorChain implements Chain {
@@ -69,8 +70,9 @@ export class SubtensorChain implements Chain {
   /** Rejects with a `ChainError` when no endpoint answers. */
   static async connect(options: SubtensorOptions): Promise<SubtensorChain> {
     const { callDeadlineMs = 15_000, headSilenceMs = 75_000, keepaliveMs = 25_000, patienceMs = 60_000 } = options;
-    const { endpoints: { urls, isPublic }, timers, dice } = options;
-    const connecting = { urls, isPublic, timers, dice, callDeadlineMs, headSilenceMs, keepaliveMs, patienceMs };
+    const { endpoints: { urls, isPublic }, timers, dice, socketOptions } = options;
+    const limits = { callDeadlineMs, headSilenceMs, keepaliveMs, patienceMs };
+    const connecting = { urls, isPublic, timers, dice, socketOptions, ...limits };
     return new SubtensorChain(await Connection.open(connecting), { ...options, connecting });
   }
 

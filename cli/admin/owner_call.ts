@@ -6,6 +6,9 @@ import type { HotkeyPair } from "../../chain/wallet/hotkey.ts";
 import { type NodeId, nodeId } from "../../core/ids.ts";
 import { createAuthorize } from "../../net/auth/request_auth.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
+import { ProxyError } from "../../net/proxy/tunnel.ts";
+import { reachProblem } from "../find/reach_problem.ts";
+import { outboundFetch } from "../outbound.ts";
 import { UserError } from "../output/errors.ts";
 import { adminPath } from "./admin_page.ts";
 import type { OwnerCall, OwnerRequest } from "./owner_request.ts";
@@ -15,7 +18,7 @@ const identityShape = v.object({ runId: v.string(), hub: v.string() });
 
 /** What the port says it is; the signature is for this hub and run alone. */
 export async function identityAt(url: string): Promise<{ runId: string; hub: NodeId }> {
-  const response = await reach(url, () => fetch(`${url}/status`, { signal: AbortSignal.timeout(answerMs) }));
+  const response = await reach(url, () => outboundFetch(`${url}/status`, { signal: AbortSignal.timeout(answerMs) }));
   const { success, output } = v.safeParse(identityShape, await response.json().catch(() => null));
   if (success) return { runId: output.runId, hub: nodeId(output.hub) };
   throw new UserError(`Cannot act on the run as ${url} must be its orchestrator: it answers as something else`, {
@@ -39,7 +42,10 @@ export async function sendToHub({ url, pair, run }: OwnedRun, request: OwnerRequ
   const bodyHash = createHash("sha256").update(body).digest("hex");
   const headers = { ...authorize({ method: "POST", target: adminPath, bodyHash }), "content-type": "application/json" };
   const signal = AbortSignal.timeout(answerMs);
-  const response = await reach(url, () => fetch(`${url}${adminPath}`, { method: "POST", headers, body, signal }));
+  const response = await reach(
+    url,
+    () => outboundFetch(`${url}${adminPath}`, { method: "POST", headers, body, signal }),
+  );
   const answer = await response.json().catch(() => null) as { text?: unknown; detail?: unknown } | null;
   if (response.ok && typeof answer?.text === "string") return answer.text;
   const detail = typeof answer?.detail === "string" ? answer.detail : `the orchestrator answered ${response.status}`;
@@ -53,6 +59,9 @@ async function reach(url: string, ask: () => Promise<Response>): Promise<Respons
   try {
     return await ask();
   } catch (cause) {
+    if (cause instanceof ProxyError) {
+      throw new UserError(`Cannot reach ${url}: ${cause.message}`, { next: reachProblem(cause).fix, cause });
+    }
     throw new UserError(`Cannot act on the run as its orchestrator must answer at ${url}: it does not`, {
       next: "Start it, or pass the address that it printed: --orchestrator URL",
       cause,

@@ -8,6 +8,7 @@
 
 import { createHash, timingSafeEqual } from "node:crypto";
 import { fault, type Parsed, refused } from "../../core/fault.ts";
+import { outboundFetch } from "../outbound.ts";
 import { openDashboard } from "../dashboard/dashboard.ts";
 import { answerOf, headers, readBody, refusal } from "./owner_answer.ts";
 import { type OwnerRequest, readOwnerRequest } from "./owner_request.ts";
@@ -60,7 +61,7 @@ function isSame(a: string, b: string): boolean {
 
 async function passOn(url: string, { signal }: Request): Promise<Response> {
   try {
-    const { status, body, headers: its } = await fetch(url, { signal });
+    const { status, body, headers: its } = await outboundFetch(url, { signal });
     const kept = ["content-type", "cache-control", "retry-after"].flatMap((name): [string, string][] => {
       const value = its.get(name);
       return value === null ? [] : [[name, value]];

@@ -103,6 +103,7 @@ function connect(hub: Hub<unknown, unknown>, caller: Caller): number {
     resume: null,
     ticket: caller.ticket,
     random: systemRandom,
+    nowMs: systemTimers.nowMs(),
   });
   assert(greeting.ok, "The challenge can be answered");
   const frame = encodeFrame({ header: greeting.value.hello });

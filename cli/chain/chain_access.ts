@@ -15,6 +15,7 @@ import { defaultNetuid } from "../options/chain_options.ts";
 import type { CommandContext } from "../command.ts";
 import { UsageError, UserError } from "../output/errors.ts";
 import { type CommandTo, nextCommand, withWholeCommands } from "./text/next_command.ts";
+import { chainSocketOptions } from "../outbound.ts";
 
 const leastCallMs = 3_000; // when several endpoints share the time
 const waitReserveMs = 60_000; // on top of twice the time its blocks should take
@@ -42,7 +43,7 @@ export async function withChain<T>(context: CommandContext, body: (access: Chain
     const startMs = performance.now();
     const chain = await reading(SubtensorChain.connect({
       ...{ endpoints, netuid, timers: systemTimers, dice: systemRandom.unit },
-      ...{ callDeadlineMs, patienceMs: timeoutMs },
+      ...{ callDeadlineMs, patienceMs: timeoutMs, socketOptions: chainSocketOptions },
     }));
     try {
       const commandTo: CommandTo = (words) => nextCommand(context.options, words);

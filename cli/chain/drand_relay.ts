@@ -6,6 +6,7 @@
  * is not trusted: the ledger checks each pulse.
  */
 
+import { outboundFetch } from "../outbound.ts";
 import type { LocalBlock } from "../../chain/local/ledger.ts";
 import type { LocalLedger } from "../../chain/local/local_ledger.ts";
 import { type SealedCommit, sealedCommits, sealOf } from "../../chain/local/reads/sealed_commits.ts";
@@ -127,7 +128,7 @@ const answerBytesMax = 4_096; // a pulse has about 300
 
 /** `fetchText` for the real network. */
 export async function fetchSmallText(url: string): Promise<string> {
-  const response = await fetch(url, { signal: AbortSignal.timeout(fetchMs), redirect: "error" });
+  const response = await outboundFetch(url, { signal: AbortSignal.timeout(fetchMs), redirect: "error" });
   const decoder = new TextDecoder();
   let text = "";
   for await (const chunk of response.body ?? []) {

@@ -9,6 +9,7 @@ import { ChainError } from "../../chain/chain.ts";
 import { parseEndpoints } from "../../chain/subtensor/connection/endpoints.ts";
 import type { SubtensorChain } from "../../chain/subtensor/subtensor_chain.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
+import { chainSocketOptions, outboundFetch } from "../outbound.ts";
 import { nodeCommand } from "../chain/text/next_command.ts";
 import type { NamedChain } from "../duty/chain_options.ts";
 import { duration, roughly } from "../screen/format.ts";
@@ -40,7 +41,14 @@ export async function probeChain(target: ChainTarget): Promise<ChainProbe> {
     const startMs = performance.now();
     const limits = { callDeadlineMs: deadlineMs, patienceMs: deadlineMs };
     const chain = await SubtensorChain.connect({
-      ...{ endpoints, netuid, timers: systemTimers, dice: systemRandom.unit, ...limits },
+      ...{
+        endpoints,
+        netuid,
+        timers: systemTimers,
+        dice: systemRandom.unit,
+        ...limits,
+        socketOptions: chainSocketOptions,
+      },
     });
     const connectMs = performance.now() - startMs;
     try {
@@ -104,7 +112,7 @@ export function judgeChain(facts: ChainFactsSeen): Verdict {
 async function dateOf(url: string, deadlineMs: number): Promise<ClockSample | null> {
   const sentMs = Date.now();
   try {
-    const response = await fetch(url.replace(/^ws/, "http"), { signal: AbortSignal.timeout(deadlineMs) });
+    const response = await outboundFetch(url.replace(/^ws/, "http"), { signal: AbortSignal.timeout(deadlineMs) });
     await response.body?.cancel();
     return sampleOfDate(response.headers.get("date"), { by: "the chain's endpoint", sentMs, receivedMs: Date.now() });
   } catch {

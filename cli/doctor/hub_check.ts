@@ -8,6 +8,7 @@
 
 import { reachProblem } from "../find/reach_problem.ts";
 import { boundedText, readStatus, type RunStatus } from "../find/run_status.ts";
+import { outbound } from "../outbound.ts";
 import { hubAddress } from "../roles/addresses.ts";
 import type { HubTrust } from "../node/hub_trust.ts";
 import { decimal, duration, plural, printable } from "../screen/format.ts";
@@ -55,15 +56,14 @@ export async function probeHub({ url, isNamed, deadlineMs, trust: opening }: Hub
     };
   }
   const latencyMs = Math.max(1, Math.round(travelMs));
-  if (!await opensSocket(address.socket, { signal, trust })) {
-    const text = `${url} answers over HTTP, but opens no WebSocket`;
+  const refusal = await refusalOfSocket(address.socket, { signal, trust });
+  if (refusal !== null) {
+    const text = `${url} answers over HTTP, but opens no WebSocket: ${refusal}`;
     const fix = "Let the proxy in front of it pass WebSocket upgrades, or use the orchestrator's own port";
     return { verdict: wrong(text, fix, { url, latencyMs, ...run }), clock };
   }
-  return {
-    verdict: good(`${runText(run)}; ${url} answers in ${duration(latencyMs)}`, { url, latencyMs, ...run }),
-    clock,
-  };
+  const text = `${runText(run)}; ${url} answers in ${duration(latencyMs)}${wayText(address.socket)}`;
+  return { verdict: good(text, { url, latencyMs, ...run }), clock };
 }
 
 interface Answer {
@@ -94,7 +94,7 @@ async function askBest(url: string, way: Way): Promise<Answer> {
 async function ask(url: string, { signal, trust }: Way): Promise<Answer> {
   const sentMs = Date.now();
   const startMs = performance.now();
-  const response = await (trust.http.fetch ?? fetch)(url, { signal, redirect: "manual" });
+  const response = await trust.http.fetch(url, { signal, redirect: "manual" });
   const latencyMs = performance.now() - startMs;
   const { status, headers } = response;
   return { status, text: await boundedText(response), date: headers.get("date"), sentMs, latencyMs };
@@ -108,22 +108,43 @@ function runText({ run, size, phase, step, steps, nodes }: RunStatus): string {
 function unreachable(url: string, { error, deadlineMs }: { error: unknown; deadlineMs: number }): Verdict {
   const isLate = error instanceof DOMException && error.name === "TimeoutError";
   if (isLate) {
-    const fix = "Check the address, and that firewalls on the way let the port through";
+    const fix = `Check the address, and that firewalls on the way let the port through${
+      unusedProxyText(hubAddress(url).socket)
+    }`;
     return wrong(`${url} does not answer within ${deadlineMs / 1000} s`, fix, { url });
   }
   const { text, fix } = reachProblem(error);
-  return wrong(`${url} cannot be reached${text === "" ? "" : `: ${text}`}`, fix, { url });
+  return wrong(
+    `${url} cannot be reached${text === "" ? "" : `: ${text}`}`,
+    `${fix}${unusedProxyText(hubAddress(url).socket)}`,
+    { url },
+  );
 }
 
-async function opensSocket(url: string, { signal, trust }: Way): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
+/** Null: it opens. */
+async function refusalOfSocket(url: string, { signal, trust }: Way): Promise<string | null> {
+  const { promise, resolve } = Promise.withResolvers<string | null>();
   const socket = trust.dial(url, {
-    opened: () => resolve(true),
+    opened: () => resolve(null),
     frame: () => {}, // a hub's challenge, which stays unanswered
-    closed: () => resolve(false),
+    closed: (reason) => resolve(reason),
   });
-  signal.addEventListener("abort", () => resolve(false), { once: true });
-  const isOpen = await promise;
+  signal.addEventListener("abort", () => resolve("no answer in time"), { once: true });
+  const refusal = await promise;
   socket.close("only a probe");
-  return isOpen;
+  return refusal;
+}
+
+/** Through which proxy. */
+function wayText(url: string): string {
+  const choice = outbound().choose(url);
+  return choice.type === "proxy" ? ` through the proxy ${choice.proxy.shown} (${choice.proxy.variable})` : "";
+}
+
+/** A connection that needs a proxy fails in this way too, when the variable that names it is for other addresses. */
+function unusedProxyText(url: string): string {
+  const unused = outbound().unusedFor(url);
+  if (unused.length === 0) return "";
+  const name = url.startsWith("wss:") ? "HTTPS_PROXY" : "HTTP_PROXY";
+  return `; it was dialled without a proxy (${unused.join(" ")}): set ${name} or ALL_PROXY if one is needed`;
 }

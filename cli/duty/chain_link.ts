@@ -9,6 +9,7 @@ import { callLifeBlocks, type Chain, ChainError, type ChainFacts } from "../../c
 import { reconnectDelayMs } from "../../chain/subtensor/connection/backoff.ts";
 import { parseEndpoints } from "../../chain/subtensor/connection/endpoints.ts";
 import type { Random, Timers } from "../../net/timers.ts";
+import { chainSocketOptions } from "../outbound.ts";
 
 // A call whose answer was lost is tracked, and resent, for as long as it may still land.
 const inclusionWaitMs = callLifeBlocks * 15_000; // blocks of 12 s, and some that are late
@@ -45,7 +46,14 @@ async function tryUntil<T>(options: ChainLinkOptions, greet: (chain: Chain) => P
     let chain: Chain | null = null;
     try {
       const dice = () => random.unit();
-      chain = await SubtensorChain.connect({ endpoints, netuid, timers, dice, inclusionWaitMs });
+      chain = await SubtensorChain.connect({
+        endpoints,
+        netuid,
+        timers,
+        dice,
+        inclusionWaitMs,
+        socketOptions: chainSocketOptions,
+      });
       const greeted = await greet(chain);
       chain.onOutage?.(
         options.onOutage ?? ((problem) => problem !== null && onProblem(`${problem}; retrying`)),

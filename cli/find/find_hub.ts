@@ -29,6 +29,7 @@ import { isInvite, readInvite } from "./invite.ts";
 import { meetHub, type MeetingOptions } from "./meet_hub.ts";
 import { type FoundRun, RunSearch, type SearchWorld } from "./run_search.ts";
 import { askStatus } from "./run_status.ts";
+import { chainSocketOptions } from "../outbound.ts";
 
 export interface FoundHub {
   readonly place: DialledHub;
@@ -181,7 +182,13 @@ export const searchWorld: SearchWorld = {
     const { SubtensorChain } = await import("../../chain/subtensor/subtensor_chain.ts");
     const endpoints = parseEndpoints(network);
     const timing = { timers: systemTimers, callDeadlineMs: 8_000, patienceMs: 8_000 };
-    return await SubtensorChain.connect({ endpoints, netuid, dice: systemRandom.unit, ...timing });
+    return await SubtensorChain.connect({
+      endpoints,
+      netuid,
+      dice: systemRandom.unit,
+      ...timing,
+      socketOptions: chainSocketOptions,
+    });
   },
   isPublic: (network) => parseEndpoints(network).isPublic,
   async hasOwnChain() {

@@ -49,7 +49,7 @@ export interface MeetingOptions {
 const claimMs = 5_000; // a host that drops packets delays the search by this
 
 export async function meetHub({ socket, hub, run }: Invite, options: MeetingOptions): Promise<Meeting> {
-  const { identity, random } = options;
+  const { identity, random, timers } = options;
   const line = new HelloLine(socket, options);
   const first = await line.next(claimMs);
   const meeting = first.type === "lost" ? silent(first.why) : meetingBy(first.header);
@@ -60,7 +60,13 @@ export async function meetHub({ socket, hub, run }: Invite, options: MeetingOpti
     const refusal = readRefusal(header);
     if (refusal !== null) return missOf(refusal);
     const wanted = { ...identity, hub, run };
-    const greeting = answerChallenge(header, { identity: wanted, resume: null, ticket: null, random });
+    const greeting = answerChallenge(header, {
+      identity: wanted,
+      resume: null,
+      ticket: null,
+      random,
+      nowMs: timers.nowMs(),
+    });
     if (greeting.ok) {
       return {
         type: "claims",

@@ -4,6 +4,8 @@
  * Out of scope: answers, and deadlines (AbortSignal.timeout).
  */
 
+import { ProxyError } from "../../net/proxy/tunnel.ts";
+
 export interface ReachProblem {
   readonly text: string; // "": none known
   readonly fix: string;
@@ -11,6 +13,7 @@ export interface ReachProblem {
 }
 
 const usualFix = "Check the address, and that the orchestrator is running";
+const proxyFix = "Correct that variable, or connect without the proxy by naming the host in NO_PROXY";
 const addressFix = "Use the address exactly as the orchestrator prints it";
 
 const problems: readonly { readonly sign: RegExp; readonly text: string; readonly fix?: string }[] = [
@@ -35,6 +38,7 @@ const problems: readonly { readonly sign: RegExp; readonly text: string; readonl
 ];
 
 export function reachProblem(error: unknown): ReachProblem {
+  if (error instanceof ProxyError) return { text: error.message, fix: proxyFix, isUntrusted: false };
   const message = messageOf(error);
   const known = problems.find(({ sign }) => sign.test(message));
   if (known !== undefined) return { text: known.text, fix: known.fix ?? usualFix, isUntrusted: false };

@@ -4,7 +4,8 @@
  * Foreign answers are read up to a limit and checked field by field.
  */
 
-import type { HubTrust } from "../node/hub_trust.ts";
+import type { Fetch } from "../../net/proxy/outbound.ts";
+import { outboundFetch } from "../outbound.ts";
 import { reachProblem } from "./reach_problem.ts";
 
 export interface RunStatus {
@@ -23,7 +24,7 @@ const maxAnswerBytes = 64 * 1024;
 export interface StatusQuestion {
   readonly http: string; // the orchestrator's address
   readonly deadlineMs: number;
-  readonly fetch?: HubTrust["http"]["fetch"]; // default: the system's trust
+  readonly fetch?: Fetch; // default: the system's trust
 }
 
 /** Null: no answer in time, or another program answers. */
@@ -34,7 +35,7 @@ export async function askStatus(question: StatusQuestion): Promise<RunStatus | n
 
 /** `untrusted`: it answers with a certificate that is not trusted here. */
 export async function askAnyStatus(
-  { http, deadlineMs, fetch: ask = fetch }: StatusQuestion,
+  { http, deadlineMs, fetch: ask = outboundFetch }: StatusQuestion,
 ): Promise<RunStatus | "untrusted" | null> {
   try {
     const response = await ask(`${http}/status`, { signal: AbortSignal.timeout(deadlineMs), redirect: "manual" });

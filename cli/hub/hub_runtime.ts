@@ -204,7 +204,8 @@ export class HubRuntime<Held, Sent> {
       case "fault":
         return this.enqueue({ type: "faultReceived", node: event.peer, fault: event.fault });
       case "linkDamaged":
-        return; // its end states why
+      case "rivalRefused":
+        return; // its end states why; both processes' owners are told
       case "refusals":
         return this.#edges.onRecord({ type: "warning", text: event.text });
       default:

@@ -18,6 +18,7 @@ import { orchestrator } from "../../core/orchestrator/machine.ts";
 import { openAfter } from "../../core/orchestrator/past_rounds.ts";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import type { HubMessage, NodeMessage } from "../../core/protocol/message.ts";
+import type { RunRecord } from "../../core/protocol/record.ts";
 import { Hub } from "../../net/links/hub.ts";
 import type { Segment } from "../../net/messages/frame.ts";
 import { readNodeMessage } from "../../net/messages/schema_node.ts";
@@ -27,6 +28,7 @@ import type { Wire, WireHandler } from "../../net/links/wire.ts";
 import { ThreadLost } from "./arithmetic/arithmetic_thread.ts";
 import { plainArithmetic, type VectorArithmetic } from "./arithmetic/vector_calls.ts";
 import { withPass } from "./assign_pass.ts";
+import { MemberNews } from "./members/member_news.ts";
 import { Holds } from "./holds.ts";
 import { Attachments } from "../roles/attachments.ts";
 import { StageUnavailable } from "./checkpoint_writer.ts";
@@ -66,6 +68,7 @@ class OrchestratorRole implements RunningOrchestrator {
   #arithmetic: VectorArithmetic;
   #resolve!: (finished: Finished) => void;
   #reject!: (error: unknown) => void;
+  readonly #news: MemberNews;
   #isEnded = false;
 
   constructor(options: OrchestratorRoleOptions) {
@@ -77,6 +80,11 @@ class OrchestratorRole implements RunningOrchestrator {
       this.#reject = reject;
     });
     this.#hub = this.#openHub();
+    this.#news = new MemberNews({
+      nowMs: () => timers.nowMs(),
+      send: (node, notice) => this.#hub.send(node, notice),
+      warn: (text) => this.#publish({ type: "warning", text }),
+    });
     this.#referee = new TaskReferee(options);
     this.#checker = options.checker ?? plainChecker(options.runId, options.verify);
     this.#own = plainArithmetic(options);
@@ -89,7 +97,8 @@ class OrchestratorRole implements RunningOrchestrator {
       recovered: this.#leftBehind(),
       edges: this.#edges(),
     });
-    const { onRecord, probeRoom = () => Promise.resolve() } = options;
+    const { probeRoom = () => Promise.resolve() } = options;
+    const onRecord = (record: RunRecord) => this.#publish(record);
     this.#holds = new Holds(this.#runtime);
     const driver = { hold: () => this.#holds.hold("disk"), resume: () => this.#holds.release("disk") };
     this.#pause = new RunPause({ timers, driver, onRecord, probeRoom });
@@ -131,7 +140,7 @@ class OrchestratorRole implements RunningOrchestrator {
   }
 
   #edges(): HubEdges<Uint8Array, Segment> {
-    const { timers, gather, blobs, config, batches, onRecord, onLog = () => {}, traces } = this.#options;
+    const { timers, gather, blobs, config, batches, onLog = () => {}, traces } = this.#options;
     const { probeUpload = () => Promise.resolve(null) } = this.#options;
     const { segments } = this;
     const attachments = new Attachments({ config, batches, segments });
@@ -163,7 +172,7 @@ class OrchestratorRole implements RunningOrchestrator {
         for (const hash of hashes) this.#work(() => blobs.delete(hash));
       },
       sweepBlobs: (used) => this.#work(() => blobs.sweep(used)),
-      onRecord,
+      onRecord: (record) => this.#publish(record),
       onLog,
       onFinish: () => {
         this.#referee.close();
@@ -218,6 +227,7 @@ class OrchestratorRole implements RunningOrchestrator {
   holdForOwner(isHeld: boolean): void {
     if (isHeld) this.#holds.hold("owner");
     else this.#holds.release("owner");
+    this.#news.pausedByOwner(isHeld);
   }
 
   dismiss(node: NodeId, why: { fault: Fault; reason: string }): void {
@@ -250,7 +260,13 @@ class OrchestratorRole implements RunningOrchestrator {
 
   #onHubEvent(event: HubEvent<NodeMessage>): void {
     if (event.type === "message") this.traffic.received(event);
+    this.#news.onHubEvent(event);
     this.#runtime.take(event);
+  }
+
+  #publish(record: RunRecord): void {
+    this.#news.onRecord(record);
+    this.#options.onRecord(record);
   }
 
   #perform(work: OwnWork, done: (event: OrchestratorEvent) => void): void {

@@ -5,26 +5,24 @@
  * secret; the hub's hotkey in the hello proves its identity, whatever the certificate.
  */
 
-import { dialTrusting, dialWebSocket } from "../../net/links/client.ts";
+import { dialThrough } from "../../net/links/client.ts";
 import type { Dial } from "../../net/links/wire.ts";
-import { type Connections, ownConnections } from "../../net/blobs/session_fetch.ts";
+import type { Connections } from "../../net/blobs/session_fetch.ts";
+import type { Fetch } from "../../net/proxy/outbound.ts";
+import { outbound } from "../outbound.ts";
 import { readTlsAuthority } from "../roles/tls_files.ts";
 
 export interface HubTrust {
   readonly dial: Dial;
-  /** For requests to the hub only; none: the runtime's default. */
-  readonly http: { readonly fetch?: (url: string, init?: RequestInit) => Promise<Response> };
+  /** For requests to the hub only. */
+  readonly http: { readonly fetch: Fetch };
   /** The same, in a pool of their own that can be closed. */
   readonly connections: () => Connections;
 }
 
 export async function hubTrust(authorityFile: string | undefined): Promise<HubTrust> {
-  if (authorityFile === undefined) return { dial: dialWebSocket, http: {}, connections: () => ownConnections() };
-  const authority = await readTlsAuthority({ name: "--tls-ca", text: authorityFile });
-  const client = Deno.createHttpClient({ caCerts: [authority] });
-  return {
-    dial: dialTrusting(authority),
-    http: { fetch: (url, init) => fetch(url, { ...init, client }) },
-    connections: () => ownConnections({ caCerts: [authority] }),
-  };
+  const way = authorityFile === undefined
+    ? outbound()
+    : outbound().trusting(await readTlsAuthority({ name: "--tls-ca", text: authorityFile }));
+  return { dial: dialThrough(way), http: { fetch: way.fetch }, connections: () => way.connections() };
 }

@@ -8,7 +8,7 @@ import type { Fault } from "../../core/fault.ts";
 import type { NodeId } from "../../core/ids.ts";
 import type { Role } from "../../core/protocol/message.ts";
 import type { Challenger } from "../../net/auth/hello.ts";
-import { displacedText } from "../../net/links/hub.ts";
+import { rivalText } from "../../net/links/hub.ts";
 import { isLoopbackHost } from "../orchestrate/public_address.ts";
 import { UserError } from "../output/errors.ts";
 import { inviteText, quotedInvite } from "../find/invite.ts";
@@ -113,12 +113,16 @@ const wordsOf = (name: string, value: string | null): string[] => value === null
 function ownHotkeyText({ wallet, hotkey, walletPath }: NodeWallet): string {
   const other = hotkey === "second" ? "third" : "second";
   const at = wordsOf("--wallet-path", walletPath);
-  return `Give this node a hotkey of its own, and start it with --hotkey ${other}: ` +
+  return `give this node a hotkey of its own, and start it with --hotkey ${other}: ` +
     shellWords(["iota", "wallet", "new", "--name", wallet, "--hotkey", other, ...at]);
 }
 
-function nextOf({ fault: { code, detail }, wallet }: Refusal): string {
-  if (detail === displacedText) return ownHotkeyText(wallet);
+/** What lets a node in whose hotkey another process uses; null: that is not why it waits. */
+export function rivalCure(reason: string, wallet: NodeWallet): string | null {
+  return reason.startsWith(rivalText) ? `or ${ownHotkeyText(wallet)}` : null;
+}
+
+function nextOf({ fault: { code } }: Refusal): string {
   if (code === "versionMismatch") return "Install the version of iota that the orchestrator runs";
   if (code !== "unauthenticated") return "Ask the run's owner, or use another hotkey with --wallet NAME";
   return "If its owner confirms the change, start again with the invite that it prints: --orchestrator 'iota://…'";

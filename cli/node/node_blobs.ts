@@ -9,12 +9,13 @@ import { present } from "../../core/assert.ts";
 import { showPass } from "../../net/auth/peer_pass.ts";
 import { type Authorize, createAuthorize } from "../../net/auth/request_auth.ts";
 import type { HeldTicket } from "../../net/auth/ticket.ts";
-import { ownConnections, SessionFetch } from "../../net/blobs/session_fetch.ts";
+import { SessionFetch } from "../../net/blobs/session_fetch.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import { type BlobAccess, blobAccess } from "../roles/blob_access.ts";
 import { remoteStore } from "../roles/stores.ts";
 import type { HubTrust } from "./hub_trust.ts";
+import { outbound } from "../outbound.ts";
 
 /** For a request to another miner, because the orchestrator has the same bytes. */
 const peerAttempts = 2;
@@ -35,7 +36,7 @@ export interface NodeBlobs {
 export function openNodeBlobs({ trust, place, by, onProblem }: NodeBlobsOptions): NodeBlobs {
   let authorize: Authorize | null = null;
   const toHub = new SessionFetch(trust.connections);
-  const toPeers = new SessionFetch(() => ownConnections());
+  const toPeers = new SessionFetch(() => outbound().connections());
   const { blobBytes } = defaultNetLimits;
   const common = { blobBytes, timers: systemTimers, random: systemRandom };
   const hubStore = {

@@ -95,6 +95,8 @@ export function validatorLine(record: ValidatorRecord, passed: AuditTally): stri
         audits === null ? "" : `; ${audits}`
       }`;
     }
+    case "notice":
+      return noticeText(record);
     case "requestFailed":
     case "refused":
       return `${record.type === "refused" ? "refused" : "request failed"} (${record.code}): ${record.detail}`;

@@ -10,6 +10,8 @@ import { type Fault, type Parsed, parsed } from "../../core/fault.ts";
 import type { Machine } from "../../core/protocol/machine.ts";
 import type { HubMessage, NodeMessage, Role } from "../../core/protocol/message.ts";
 import { statementText } from "../../core/statements/statement.ts";
+import { type ClockDifference, isAlike } from "../../net/auth/clocks.ts";
+import { nodeClockText } from "../hub/members/clock_watch.ts";
 import type { Challenger, NodeIdentity, Signer, Verify } from "../../net/auth/hello.ts";
 import type { NetLimits } from "../../net/limits.ts";
 import { Node } from "../../net/links/node.ts";
@@ -36,6 +38,7 @@ import {
   type NodeWallet,
   otherRunCure,
   refusedError,
+  rivalCure,
   sessionLostText,
 } from "./link_errors.ts";
 import { byteSegments } from "../roles/segments.ts";
@@ -63,8 +66,8 @@ export interface NodeLink {
   readonly traces?: { received(message: HubMessage): void; sent(message: NodeMessage): void } | undefined;
   /** Counts the bytes of messages. @default nobody does */
   readonly meter?: { sent(bytes: number): void; received(bytes: number): void };
-  /** Gets the hub's identity and the authorization for requests to it. */
-  readonly onConnected: (ticket: HeldTicket) => void;
+  /** Gets the hub's identity, the authorization for requests to it, and its clock, in whose time they are stamped. */
+  readonly onConnected: (ticket: HeldTicket, clock: ClockDifference) => void;
 }
 
 /** The hub has begun another run: the role ends, and the next life joins that one. */
@@ -93,6 +96,7 @@ export class NodeRole<State, Event, Effect extends NodeEffect, Result> {
   readonly #wait: HubWait;
   #keepTrying: Cancel = () => {}; // ends the countdown to giving up
   #run: string | null = null; // of the first contact
+  #saidClock: ClockDifference | null = null;
 
   constructor(options: NodeRoleOptions<State, Event, Effect, Result>) {
     const { role, link, machine, state, report } = options;
@@ -180,7 +184,8 @@ export class NodeRole<State, Event, Effect extends NodeEffect, Result> {
         this.#keepTrying();
         if (this.#run !== null && this.#run !== event.run) return this.#leaveFor(event.run);
         this.#run = event.run;
-        this.#link.onConnected(event.ticket);
+        this.#link.onConnected(event.ticket, event.clock);
+        this.#sayClock(event.clock);
         return this.#runtime.take(event);
       case "disconnected":
         return this.#onDisconnected(event);
@@ -196,6 +201,14 @@ export class NodeRole<State, Event, Effect extends NodeEffect, Result> {
       case "fault":
         return this.#link.onOffline(`Rejected a message from the orchestrator: ${event.fault.detail}`);
     }
+  }
+
+  /** Once, and again only when the difference has changed. */
+  #sayClock(clock: ClockDifference): void {
+    if (this.#saidClock !== null && isAlike(this.#saidClock, clock)) return;
+    const text = nodeClockText(clock, this.#link.timers.nowMs());
+    this.#saidClock = text === null ? null : clock;
+    if (text !== null) this.#link.onOffline(text);
   }
 
   /** What this role holds belongs to the run it was in. */
@@ -229,7 +242,7 @@ export class NodeRole<State, Event, Effect extends NodeEffect, Result> {
     const { reason: said, found } = event;
     const cure = this.#isOtherRun(found)
       ? otherRunCure({ url, role: this.#role, found, wallet: this.#wallet })
-      : event.cure;
+      : event.cure ?? rivalCure(said, this.#wallet);
     const reason = inNodeWords(said, { wallet: this.#wallet, url });
     const nowMs = timers.steadyMs();
     if (this.#runtime.hasLink) {

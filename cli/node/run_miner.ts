@@ -7,7 +7,7 @@ import type { NodeId } from "../../core/ids.ts";
 import type { MinerRecord } from "../../core/miner/event.ts";
 import { verifySignature } from "../../chain/wallet/hotkey.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
-import { systemTimers } from "../../net/timers.ts";
+import { systemTimers, type Timers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
 import { isLoopbackHost } from "../orchestrate/public_address.ts";
 import { UsageError } from "../output/errors.ts";
@@ -28,6 +28,7 @@ import type { NodeLink } from "./node_role.ts";
 import { PausingRole } from "./pausing_role.ts";
 import { openPeerServer, type PeerServer } from "./peer_server.ts";
 import { type OpenNode, openNode, openSigner, runRole } from "./run_node.ts";
+import { HubTime } from "../../net/auth/clocks.ts";
 
 interface Tally {
   tasks: number;
@@ -51,8 +52,9 @@ export async function runMiner(context: CommandContext): Promise<number> {
     meter,
     toggle: async () => await pauses?.toggle(),
   });
-  const peers = await openPeers(context, signer.address);
-  const node = await openNode(context, { signer, role: "miner", meter });
+  const hubTime = new HubTime(systemTimers);
+  const peers = await openPeers(context, { self: signer.address, timers: hubTime });
+  const node = await openNode(context, { signer, role: "miner", meter, hubTime });
   const { chain: given } = node;
   const { promise: failed, reject } = Promise.withResolvers<never>();
   const chain = new MinerChain({ context, hotkey: node.signer.address, onFailure: reject });
@@ -128,9 +130,9 @@ async function restingMiner(
         get url() {
           return node.link.url;
         },
-        onConnected: (ticket) => {
+        onConnected: (ticket, clock) => {
           peers?.trust(ticket);
-          onConnected(ticket);
+          onConnected(ticket, clock);
         },
       };
       return startMiner({
@@ -191,7 +193,11 @@ function onHand(watch: PauseWatch, onFailure: (error: unknown) => void): () => v
   return () => Deno.removeSignalListener("SIGUSR2", toggle);
 }
 
-async function openPeers({ options, output }: CommandContext, self: NodeId): Promise<PeerServer | null> {
+/** `timers`: in the orchestrator's time, as other miners' requests are. */
+async function openPeers(
+  { options, output }: CommandContext,
+  { self, timers }: { self: NodeId; timers: Timers },
+): Promise<PeerServer | null> {
   const listen = options.text("listen");
   if (listen === undefined) return null;
   const peers = await openPeerServer({
@@ -200,7 +206,7 @@ async function openPeers({ options, output }: CommandContext, self: NodeId): Pro
     self,
     verify: verifySignature,
     limits: defaultNetLimits,
-    timers: systemTimers,
+    timers,
     onError: (error) => output.log.warn(`Newcomers may be unable to copy this stage from here: ${error}`),
   });
   output.line(`Newcomers may copy this miner's stage from ${peers.url}`);

@@ -6,6 +6,7 @@
 import { type HotkeyPair, verifySignature } from "../../chain/wallet/hotkey.ts";
 import type { Role } from "../../core/protocol/message.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
+import { HubTime } from "../../net/auth/clocks.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { CommandContext, OptionValues } from "../command.ts";
 import { givenChain, type NamedChain } from "../duty/chain_options.ts";
@@ -48,9 +49,17 @@ export async function openSigner(context: CommandContext): Promise<HotkeyPair> {
   return signer;
 }
 
+export interface OpenNodeOptions {
+  readonly signer: HotkeyPair;
+  readonly role: Role;
+  readonly meter: LinkMeter;
+  /** The orchestrator's time, in which requests are stamped. Default: one of its own. */
+  readonly hubTime?: HubTime;
+}
+
 export async function openNode(
   context: CommandContext,
-  { signer, role, meter }: { signer: HotkeyPair; role: Role; meter: LinkMeter },
+  { signer, role, meter, hubTime = new HubTime(systemTimers) }: OpenNodeOptions,
 ): Promise<OpenNode> {
   const { options, output } = context;
   const giveUpAfterMs = durationOption("give-up-after", options.text("give-up-after"));
@@ -58,7 +67,7 @@ export async function openNode(
   const { place, chain, pin: named } = await findRun(context, { signer, role, dial: trust.dial, giveUpAfterMs });
   const pin = await HubPin.open({ folder: context.dataFolder(), socket: place.socket }, named);
   const device = await openLastingDevice(context, signer);
-  const by = { signer, timers: systemTimers, random: systemRandom };
+  const by = { signer, timers: hubTime, random: systemRandom };
   const blobs = openNodeBlobs({ trust, place, by, onProblem: (text) => output.log.debug(text) });
   const tracer = openTracer();
   const link: NodeLink = {
@@ -79,7 +88,8 @@ export async function openNode(
     wallet: nodeWallet(options, chain),
     onOffline: (text) => output.log.warn(text),
     onWaiting: (waiting) => sayWaiting(output, place.socket, waiting),
-    onConnected: (ticket) => {
+    onConnected: (ticket, clock) => {
+      hubTime.learn(clock);
       place.connected();
       blobs.begin(ticket);
       pin.met(ticket).then((warning) => warning === null ? undefined : output.log.warn(warning)).catch((error) =>

@@ -7,7 +7,6 @@ import { mostStates } from "../../core/merge/allowance.ts";
 import { payloadCodecOf } from "../../core/merge/payload/payload_codecs.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import { parameterTable, stageSpecs } from "../../core/model/spec.ts";
-import { roomFault } from "../../core/orchestrator/members/roster.ts";
 import { nextRound, type PastRounds } from "../../core/orchestrator/past_rounds.ts";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import { verifySignature } from "../../chain/wallet/hotkey.ts";
@@ -32,6 +31,7 @@ import type { TextSamples } from "../samples/text_samples.ts";
 import { type CheckpointPlace, putBackEarlier, putBackRound, storeRound } from "../hub/checkpoint_writer.ts";
 import { probeRoom } from "../hub/disk_room.ts";
 import { openDevice } from "../roles/open_device.ts";
+import { openPlaces } from "../hub/members/places.ts";
 import { type HubPlace, hubPlace } from "./hub_place.ts";
 import type { OpenHubJournal } from "../hub/journal/hub_journal.ts";
 import { ThreadedHubJournal } from "../hub/journal/threaded_hub_journal.ts";
@@ -198,6 +198,7 @@ async function startRun(
   projection.tell(takenUp(begun, recovered?.state ?? null));
   if (lost !== null) projection.tell({ type: "warning", text: lost });
   const probe = ownAddress({ socket: place.urlAt(port.at.port), tls: place.tls, signer, blobs: members.blobs });
+  const places = await openPlaces(folder.path, { state: () => role.state, warn });
   const measures = openMeasures(projection, { config, traffic: () => role.traffic });
   const role = startOrchestrator({
     ...{ runId, config, stages, layersOfStages },
@@ -206,11 +207,10 @@ async function startRun(
     ...{ journal, recovered, savedWires: await takeWires(folder.path) },
     gather: (callback) => setImmediate(callback), // after all readable sockets have been read
     ...{ signer, verify: verifySignature },
-    admit: (node) => owner.check(node.node) ?? chain.admit(node) ?? roomFault(role.state, node),
+    admit: (node) => owner.check(node.node) ?? chain.admit(node) ?? places.admit(node),
     ...{ checker: new SignatureThread({ run: runId, verify: verifySignature, warn }), tickets },
     ...{ arithmetic: new ArithmeticThreads({ config, stages, warn }), batches: batchesOf(prepared) },
-    ...{ limits, timers: systemTimers, random: systemRandom },
-    blobs: members.blobs,
+    ...{ limits, timers: systemTimers, random: systemRandom, blobs: members.blobs },
     ...roundsOnDisk(checkpoints, members),
     openReferee: () => openDevice("cpu", { threads: 1 }),
     probeRoom: (bytes) => probeRoom(folder.path, bytes),
@@ -218,7 +218,7 @@ async function startRun(
     onLog: (entry) => ledger.log.take(entry),
     onRecord: (record) => {
       if (record.type === "stepClosed") measures.onStep(record);
-      for (const each of [seen, owner, samples, traces]) each?.onRecord(record);
+      for (const each of [seen, owner, samples, traces, places]) each?.onRecord(record);
     },
   });
   chain.onRenewed(() => role.review());

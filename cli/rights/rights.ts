@@ -6,6 +6,8 @@
  * command may load native libraries or fetch code, whatever it declares.
  */
 
+import { proxyNames } from "../outbound.ts";
+
 /**
  * A place on disk by purpose: the data folder, the signing wallet's hotkeys, the program itself, the training text
  * (wherever it was set), what was tuned on this machine, the path that an option names, or the log and its rotated files.
@@ -68,6 +70,7 @@ export const handedOver: readonly string[] = [
   "IOTA_PROGRAM",
   "IOTA_CALLED_AS",
   "CI",
+  ...proxyNames,
 ];
 
 /**

@@ -9,6 +9,7 @@ import { DiskBlobs, type DiskBlobsOptions } from "../../net/blobs/blob_disk.ts";
 import { HttpBlobs, type HttpBlobsOptions } from "../../net/blobs/blob_http.ts";
 import { MemoryBlobs } from "../../net/blobs/blob_memory.ts";
 import { DiskUploads, type DiskUploadsOptions } from "../../net/blobs/blob_uploads.ts";
+import { outboundFetch } from "../outbound.ts";
 import type { BlobCapacity, BlobStore, KeptUploads, LocalBlobStore } from "../../net/blobs/blobs.ts";
 
 /** The run's store, the hub's own. */
@@ -21,9 +22,9 @@ export function openRunUploads(options: DiskUploadsOptions): Promise<KeptUploads
   return DiskUploads.open(options);
 }
 
-/** The store of another node, usually the hub's. */
+/** The store of another node, usually the hub's. By the process's way out, unless its own `fetch` is given. */
 export function remoteStore(options: HttpBlobsOptions): BlobStore {
-  return new HttpBlobs(options);
+  return new HttpBlobs({ fetch: outboundFetch, ...options });
 }
 
 /** The store that a node serves to its peers. */

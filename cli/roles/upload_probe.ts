@@ -11,6 +11,7 @@ import type { Signer } from "../../net/auth/hello.ts";
 import { nameOf } from "../../net/blobs/blob_hash.ts";
 import { type BlobStore, uploadChunkBytes, UploadError } from "../../net/blobs/blobs.ts";
 import { type Random, systemRandom, systemTimers } from "../../net/timers.ts";
+import { outbound } from "../outbound.ts";
 import type { HubBlobs } from "./blob_access.ts";
 import { remoteStore } from "./stores.ts";
 
@@ -34,12 +35,11 @@ const nonceBytes = 32;
 
 export function ownAddress({ socket, tls, signer, blobs }: OwnAddress): UploadProbeOptions {
   const url = socket.replace(/^ws/, "http").replace(/\/$/, "");
-  const client = tls === null ? null : Deno.createHttpClient({ caCerts: [tls.certificate] });
   const by = { timers: systemTimers, random: systemRandom };
   const remote = remoteStore({
     ...{ url, attempts, blobBytes: uploadChunkBytes, ...by },
     authorize: createAuthorize({ signer, receiver: signer.address, ...by }),
-    ...(client === null ? {} : { fetch: (to: string, init: RequestInit) => fetch(to, { ...init, client }) }),
+    ...(tls === null ? {} : { fetch: outbound().trusting(tls.certificate).fetch }),
   });
   return { url, remote, forget: (hash) => blobs.delete(hash), mostBytes: uploadChunkBytes, random: systemRandom };
 }

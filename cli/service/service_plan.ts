@@ -12,6 +12,7 @@ import { readOptions } from "../options/given_options.ts";
 import { type Command, type CommandContext, commonOptions, type OptionSpec } from "../command.ts";
 import { UsageError } from "../output/errors.ts";
 import { namedFolder } from "../run_folder.ts";
+import { proxiesOfChildren } from "../outbound.ts";
 import { dataFolder, type Environment, expandHome, homeFolder } from "../paths.ts";
 import { shellWords } from "../shell_words.ts";
 import { launchCommand, unpackFolder } from "../self.ts";
@@ -28,7 +29,7 @@ export interface ServicePlan {
   /** A node that ended normally stopped for a new version, or should wait for the next run; an orchestrator's run is over. */
   readonly restarts: "always" | "onFailure";
   readonly longestWaitSeconds: number; // before a restart
-  readonly variables: Readonly<Record<string, string>>; // that decide where its data is and how it starts
+  readonly variables: Readonly<Record<string, string>>; // that decide where its data is, how it starts, and its proxies
 }
 
 export async function planService(context: CommandContext): Promise<ServicePlan> {
@@ -68,7 +69,11 @@ export async function planService(context: CommandContext): Promise<ServicePlan>
     logFile,
     restarts: isNode ? "always" : "onFailure",
     longestWaitSeconds: isNode ? 300 : 30, // all nodes wait for an orchestrator
-    variables: { ...launch.env, ...(dataHome === undefined ? {} : { XDG_DATA_HOME: dataHome }) },
+    variables: {
+      ...launch.env,
+      ...(dataHome === undefined ? {} : { XDG_DATA_HOME: dataHome }),
+      ...proxiesOfChildren(),
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 /** One role as a child process: its JSON lines become records, its log goes to a file, its end is a promise. */
 
 import { TextLineStream } from "../output/text_lines.ts";
+import { proxiesOfChildren } from "../outbound.ts";
 import { selfCommand } from "../self.ts";
 
 export interface ChildOptions {
@@ -25,7 +26,7 @@ export function startChild({ name, words, logFolder, keepsLog, onLine }: ChildOp
   const logPath = `${logFolder}/${name}.log`;
   const process = new Deno.Command(self.command, {
     args: [...self.args, ...words, "--json"],
-    env: self.env,
+    env: { ...self.env, ...proxiesOfChildren() },
     stdin: "null",
     stdout: "piped",
     stderr: "piped",

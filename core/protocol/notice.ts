@@ -15,4 +15,18 @@ export type Notice =
   /** Pay of this round and those since is lost, as far as it was not due. */
   | { readonly type: "notice"; readonly about: "forfeit"; readonly fromRound: number }
   /** Its stage took as long to load as so many merged rounds, which it now applies; with `startsAnew`, too many of them. */
-  | { readonly type: "notice"; readonly about: "behind"; readonly merges: number; readonly startsAnew: boolean };
+  | { readonly type: "notice"; readonly about: "behind"; readonly merges: number; readonly startsAnew: boolean }
+  /** Another process asked to be let in with this node's hotkey, from this address: it is not, while this one's link is alive. */
+  | { readonly type: "notice"; readonly about: "rival"; readonly from: string }
+  /** The run stands still, or goes on (`why` null). */
+  | {
+    readonly type: "notice";
+    readonly about: "standstill";
+    readonly why: Standstill | null;
+    readonly stages: readonly number[]; // that wait for a miner, for "stages"
+    readonly sinceMs: number; // wall clock of the orchestrator
+  };
+
+/** Why a run stands still: its owner paused it, its disk is full, or no miner serves some stages. */
+export const standstills = ["owner", "disk", "stages"] as const;
+export type Standstill = typeof standstills[number];

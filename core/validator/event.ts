@@ -9,6 +9,7 @@ import type { HubMessage, NodeMessage, ParameterSource, ReplaySource } from "../
 import type { Subject } from "../statements/findings.ts";
 import type { GradientSquares } from "../score/verdict.ts";
 import type { MinerScore } from "../score/work_score.ts";
+import type { Notice } from "../protocol/notice.ts";
 
 export type ValidatorWork =
   | {
@@ -66,6 +67,7 @@ export type ValidatorRecord =
   | { type: "joined"; resumed: boolean }
   | { type: "welcomed"; name: string; size: string; chain: ChainConfig; stages: number }
   | { type: "offline" }
+  | Notice
   | { type: "evaluated"; round: number; loss: number; tokens: number }
   | { type: "payloadTried"; round: number; loss: number; tokens: number } // with one stage as a payload leaves it
   | {

@@ -155,6 +155,8 @@ function onMessage(
       return [...release(segments), ...scored(state)];
     case "gradientClaimed":
       return [...release(segments), ...onClaimed(state, message)];
+    case "notice":
+      return [...release(segments), record(message)];
     case "reject":
       return [
         ...release(segments),

@@ -11,6 +11,8 @@
  * hub's, no proof), it sends its challenge again, and the node signs on the same connection. This is resumption as in
  * TLS 1.3 (RFC 8446, section 2.2).
  *
+ * Both sides say their clock's time, so that each knows how far the other's is off (clocks.ts).
+ *
  * A recorded hello is worthless: it answers a nonce that no hub will draw again. Owns: the checks of the records, as
  * pure functions. Out of scope: keys (injected as `Signer` and `Verify`), sockets, admission (injected; a ticket does
  * not grant it). Later frames on the link carry MACs from the same secret (frame_mac.ts). They are readable by
@@ -98,17 +100,27 @@ export function challengerOf(header: unknown): Challenger | null {
   return challenge.success ? { hub: challenge.output.hub, run: challenge.output.run } : null;
 }
 
+/** Tells a process from others that use its hotkey. */
+export const processOf = (random: Random): string => hex(random.bytes(32));
+
 /** The node's answer, or why it rejects this hub. A ticket for another run or hub is not shown. */
 export function answerChallenge(
   header: unknown,
-  from: { identity: NodeIdentity; resume: Hello["resume"]; ticket: HeldTicket | null; random: Random },
+  from: {
+    identity: NodeIdentity;
+    resume: Hello["resume"];
+    ticket: HeldTicket | null;
+    random: Random;
+    nowMs: number;
+    process?: string;
+  },
 ): Parsed<Greeting> {
   const version = checkProtocol(header, "orchestrator");
   if (!version.ok) return version;
   const challenge = parseWith(challengeSchema, header, "the orchestrator's challenge");
   if (!challenge.ok) return challenge;
   const { run, hub, nonce: hubNonce } = challenge.value;
-  const { identity: { signer, role, ...wanted }, resume, ticket, random } = from;
+  const { identity: { signer, role, ...wanted }, resume, ticket, random, nowMs, process = processOf(random) } = from;
   if (wanted.hub !== null && wanted.hub !== hub) {
     return refused(
       "unauthenticated",
@@ -130,6 +142,8 @@ export function answerChallenge(
     hub,
     hubNonce,
     nonce: hex(random.bytes(32)),
+    timeMs: Math.floor(nowMs),
+    process,
     resume,
   };
   if (ticket !== null && ticket.run === run && ticket.hub === hub) {

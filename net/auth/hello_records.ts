@@ -3,7 +3,7 @@
  *
  * A record is proven in one of two ways: by a signature, with a public key from which the secret is derived (link_secret.ts),
  * or by that secret, with the ticket that holds it (ticket.ts). Owns: shapes and texts. Out of scope: checks (hello.ts).
- * Invariants: each text names protocol, direction, run, role, both addresses, both nonces, the session and the kind of proof;
+ * Invariants: each text names protocol, direction, run, role, both addresses, both nonces, its sender's time, the session and the kind of proof;
  * as JSON lists, values cannot run into each other, and a text for one direction or kind never equals one for another.
  */
 
@@ -28,6 +28,9 @@ const signature = v.pipe(v.string(), v.regex(/^[0-9a-f]{128}$/, "must be 128 low
  */
 export const ticketText = v.pipe(v.string(), v.regex(/^(?:[0-9a-f]{2}){1,256}$/, "must be lower-case hex digits"));
 
+/** Its sender's wall clock, up to the year 9999, so that it can be printed. */
+const clockTime = v.pipe(count, v.maxValue(253_402_300_799_999, "must be before the year 10000"));
+
 export const challengeSchema = v.strictObject({
   type: v.literal("challenge"),
   protocol: count,
@@ -48,6 +51,8 @@ export const helloSchema = v.strictObject({
   hub: address,
   hubNonce: hex64,
   nonce: hex64,
+  timeMs: clockTime,
+  process: hex64, // a random number of the process that signs in: two with one hotkey are told apart by it
   resume: v.nullable(v.strictObject({ session: hex64, received: u32 })),
   proof: helloProof,
 });
@@ -60,6 +65,7 @@ export const acceptSchema = v.strictObject({
   session: hex64,
   resumed: flag,
   received: u32,
+  timeMs: clockTime,
   limits: v.strictObject({ frameBytes: positiveCount, headerBytes: positiveCount }),
   proof: acceptProof,
 });
@@ -90,15 +96,15 @@ export type HubOffer =
   | { readonly type: "ticket" };
 
 export function nodeText(claim: HelloClaim, offer: NodeOffer): Uint8Array {
-  const { resume } = claim;
+  const { resume, timeMs, process } = claim;
   const session = resume === null ? ["new"] : ["resume", resume.session, resume.received];
-  return utf8(["iota hello", "node to hub", ...both(claim), ...session, ...nodeProof(offer)]);
+  return utf8(["iota hello", "node to hub", ...both(claim), timeMs, process, ...session, ...nodeProof(offer)]);
 }
 
 export function hubText(hello: Hello, from: { terms: SessionTerms; offer: HubOffer }): Uint8Array {
-  const { terms: { session, resumed, received, limits }, offer } = from;
+  const { terms: { session, resumed, received, timeMs, limits }, offer } = from;
   const given = offer.type === "signature" ? [offer.share, offer.ticket] : [];
-  const terms = [session, resumed, received, limits.frameBytes, limits.headerBytes];
+  const terms = [session, resumed, received, timeMs, limits.frameBytes, limits.headerBytes];
   return utf8(["iota hello", "hub to node", ...both(hello), ...terms, ...nodeProof(hello.proof), ...given]);
 }
 

@@ -7,6 +7,7 @@
 
 import { createHash } from "node:crypto";
 import { type Fault, fault } from "../../core/fault.ts";
+import { clockText } from "./clocks.ts";
 import type { Signer } from "./hello.ts";
 
 /** The shape of `Headers`. Names are case-insensitive. */
@@ -51,8 +52,9 @@ export function untimely(timeNs: bigint, at: { nowMs: number; window: TimeWindow
   if (offNs <= nanosecondsOf(limitMs)) return null;
   const offMs = (offNs + nsPerMs - 1n) / nsPerMs;
   return unproven(
-    `its time must be at most ${limitMs} ms in the ${isPast ? "past" : "future"}: current value is ${offMs}; ` +
-      "sign every attempt separately, and set the clocks",
+    `its time must be at most ${limitMs} ms in the ${isPast ? "past" : "future"}: current value is ${offMs} ` +
+      `(signed at ${clockText(Number(timeNs / nsPerMs))}, and this clock says ${clockText(nowMs)}); ` +
+      "set the clock that is wrong, and sign every attempt separately",
   );
 }
 

@@ -37,9 +37,3 @@ export class SessionFetch {
     this.#connections = null;
   }
 }
-
-/** The runtime's own connections, in a pool of their own. */
-export function ownConnections(options: Deno.CreateHttpClientOptions = {}): Connections {
-  const client = Deno.createHttpClient(options);
-  return { fetch: (url, init) => fetch(url, { ...init, client }), close: () => client.close() };
-}

@@ -1,12 +1,14 @@
 /**
  * Dials the orchestrator.
  *
- * Owns: `dialWebSocket`, and the message for an unreachable orchestrator. Out of scope: retries and sessions (node.ts),
- * a bound on sent data (the session's window keeps the socket's buffer below `windowBytes` plus one frame).
+ * Owns: the dialling of a `ws` socket, directly or by a way out that knows the proxies (net/proxy), and the message for an
+ * unreachable orchestrator. Out of scope: retries and sessions (node.ts), a bound on sent data (the session's window keeps the socket's buffer below `windowBytes` plus one frame).
  */
 
 import { WebSocket } from "ws";
 import { defaultNetLimits } from "../limits.ts";
+import type { Outbound } from "../proxy/outbound.ts";
+import { ProxyError } from "../proxy/tunnel.ts";
 import { joinSocket, type Socket, type SocketFailure, socketOptions } from "./socket_wire.ts";
 import type { Dial, DialHandler, Wire } from "./wire.ts";
 
@@ -14,13 +16,13 @@ export function dialWebSocket(url: string, handler: DialHandler): Wire {
   return dial(url, handler, {});
 }
 
-/** Trusts this certificate authority (PEM) instead of the system's, for a self-signed certificate. */
-export function dialTrusting(authority: string): Dial {
-  return (url, handler) => dial(url, handler, { ca: authority });
+/** With the proxy and the trusted certificates of this way out. */
+export function dialThrough(outbound: Outbound): Dial {
+  return (url, handler) => dial(url, handler, outbound.socketOptions(url));
 }
 
-function dial(url: string, handler: DialHandler, tls: { ca?: string }): Wire {
-  const socket: Socket = new WebSocket(url, { ...socketOptions, ...tls, maxPayload: defaultNetLimits.frameBytes });
+function dial(url: string, handler: DialHandler, way: ReturnType<Outbound["socketOptions"]>): Wire {
+  const socket: Socket = new WebSocket(url, { ...socketOptions, ...way, maxPayload: defaultNetLimits.frameBytes });
   socket.on("open", () => handler.opened());
   return joinSocket(socket, { handle: () => handler, explain: (error) => unreachable(url, error) });
 }
@@ -30,6 +32,10 @@ const otherScheme = (url: string) => url.startsWith("wss:") ? url.replace("wss:"
 /** Known error codes have a message that says what to change; the rest use the system's message. */
 function unreachable(url: string, error: Error & { code?: unknown }): SocketFailure {
   const start = `Cannot reach the orchestrator at ${url}`;
+  if (error instanceof ProxyError) {
+    const cure = `correct that variable, or connect without the proxy: NO_PROXY=${URL.parse(url)?.hostname ?? "HOST"}`;
+    return { reason: `${start}: ${error.message}`, cure };
+  }
   const other = `use --orchestrator ${otherScheme(url)}`;
   switch (error.code) {
     case "HPE_INVALID_CONSTANT": // a TLS alert instead of an HTTP answer

@@ -3,9 +3,9 @@
  *
  * Owns: the table of sessions (one per hotkey), heartbeats, the end of sessions. Out of scope: sockets (server.ts and
  * loopback.ts pass wires to `accept`), hellos (reception.ts), the meaning of messages. Invariants: a hotkey has at most one
- * session and one wire, and the newest connection wins, even if an older one's hello arrives late; nothing from a peer
+ * session and one wire; of two processes the first one stays while its link is alive, of one process's connections the newest wins, even if an older one's hello arrives late; nothing from a peer
  * reaches the application before its hello is verified, and of refusals before that only counts do; sessions, unauthenticated
- * connections and outboxes are bounded; the wall clock is read only for the age of tickets, so changing it ends no session.
+ * connections and outboxes are bounded; changing the wall clock ends no session, links are only dialled anew.
  */
 
 import { type Fault, fault, type Parsed, refused } from "../../core/fault.ts";
@@ -15,6 +15,7 @@ import { Channel } from "./channel.ts";
 import { encodeFrame, type Segment } from "../messages/frame.ts";
 import { linkMacs } from "../auth/frame_mac.ts";
 import { FrameMemory } from "../messages/frame_memory.ts";
+import { clockText, compareClocks } from "../auth/clocks.ts";
 import { createAccept, createRefusal, hex, type ProvenHello } from "../auth/hello.ts";
 import type { Hello } from "../auth/hello_records.ts";
 import { type Guest, Reception } from "./reception.ts";
@@ -31,11 +32,17 @@ interface Peer<In> {
   wire: Wire | null;
   connection: number; // of its latest wire, in the order of acceptance
   cancelExpiry: Cancel; // runs while there is no wire
+  readonly process: string; // the one that signed in
+  readonly sinceMs: number; // wall clock
+  origin: string; // of its latest wire
+  rivalSaidMs: number; // when it was last told of another process; monotonic
 }
 
-/** What a node is told whose hotkey another process has signed in with. */
-export const displacedText =
-  "Cannot keep two links for one hotkey: a newer process uses it; stop one of them or give it its own hotkey";
+/** What a process is told that signs in with the hotkey of another one whose link is alive. It tries again, until that one is gone. */
+export const rivalText = "Another process uses this hotkey";
+
+/** How often the process that is in is told of another one. */
+const rivalEveryMs = 60_000;
 
 export class Hub<In, Out> implements HubTransport<Out> {
   readonly #options: HubOptions<In>;
@@ -44,9 +51,11 @@ export class Hub<In, Out> implements HubTransport<Out> {
   readonly #memory = new FrameMemory();
   readonly #stopBeating: Cancel;
   #paused = false;
+  #clockMs: number; // the wall clock by the monotonic one, when nodes last learned it
 
   constructor(options: HubOptions<In>) {
     const { timers, limits } = options;
+    this.#clockMs = timers.nowMs() - timers.steadyMs();
     this.#options = options;
     this.#reception = new Reception({
       ...options,
@@ -135,6 +144,8 @@ export class Hub<In, Out> implements HubTransport<Out> {
       return this.#reception.refuse(guest, fault("staleResult", detail));
     }
     const resumable = this.#findResumable(hello);
+    const rival = resumable === null ? this.#findRival(hello) : null;
+    if (rival !== null) return this.#reception.refuse(guest, this.#rivalFault(rival, originOf(guest.wire)));
     if (resumable === null && !this.#hasRoomFor(hello.node)) {
       const detail =
         `Cannot accept another node as 'peers' must be at most ${this.#options.limits.peers}; try again later`;
@@ -149,6 +160,28 @@ export class Hub<In, Out> implements HubTransport<Out> {
     if (peer === undefined || hello.resume === null) return null;
     const fits = peer.session === hello.resume.session && peer.role === hello.role;
     return fits && peer.channel.canResume(hello.resume.received) ? peer : null;
+  }
+
+  /** The other process that is in with this hotkey, if its link is alive. */
+  #findRival(hello: Hello): Peer<In> | null {
+    const peer = this.#peers.get(hello.node);
+    return peer === undefined || peer.wire === null || peer.process === hello.process ? null : peer;
+  }
+
+  /** The first one stays: if the newer one won, two services would throw each other out in turns. Both owners are told. */
+  #rivalFault(peer: Peer<In>, from: string): Fault {
+    const { timers } = this.#options;
+    const nowMs = timers.steadyMs();
+    if (nowMs - peer.rivalSaidMs >= rivalEveryMs) {
+      peer.rivalSaidMs = nowMs;
+      this.#emit({ type: "rivalRefused", peer: peer.node, from });
+    }
+    const where = peer.origin === from ? `from the same address as this one, ${from}` : `from ${peer.origin}`;
+    const since = `signed in ${where} at ${clockText(peer.sinceMs)}`;
+    return fault(
+      "wrongPhase",
+      `${rivalText}: it ${since}, and its link is alive. This one is let in when that one has gone`,
+    );
   }
 
   /** A full table makes room by dropping the session without a link whose last link is the oldest. */
@@ -170,17 +203,22 @@ export class Hub<In, Out> implements HubTransport<Out> {
     else if (resumable.wire !== null) this.#dropWire(resumable, "replaced by a newer connection of this node");
     const peer = resumable ?? this.#createPeer(hello);
     const resumed = resumable !== null;
-    const { signer, tickets, limits: { frameBytes, headerBytes } } = this.#options;
+    const { signer, tickets, timers, limits: { frameBytes, headerBytes } } = this.#options;
     const limits = { frameBytes, headerBytes };
-    const terms = { session: peer.session, resumed, received: peer.channel.received, limits };
+    const oursMs = timers.nowMs();
+    const timeMs = Math.floor(oursMs);
+    const terms = { session: peer.session, resumed, received: peer.channel.received, timeMs, limits };
     wire.send(encodeFrame({ header: createAccept(proven, { terms, signer, tickets }) }));
     wire.trust?.();
     peer.cancelExpiry();
     peer.wire = wire;
+    peer.origin = originOf(wire);
     peer.connection = connection;
     const macs = linkMacs({ secret: proven.secret, claim: hello, side: "hub" });
     peer.channel.attach(wire, { macs, peerReceived: resumed ? hello.resume?.received ?? 0 : 0 });
-    this.#emit({ type: "peerConnected", peer: peer.node, role: peer.role, resumed });
+    const tookMs = timers.steadyMs() - from.guest.challengedAtMs;
+    const clock = compareClocks({ theirsMs: hello.timeMs, oursMs, tookMs });
+    this.#emit({ type: "peerConnected", peer: peer.node, role: peer.role, resumed, clock });
     return peer;
   }
 
@@ -190,7 +228,7 @@ export class Hub<In, Out> implements HubTransport<Out> {
   }
 
   #createPeer(hello: Hello): Peer<In> {
-    const { limits, read, random } = this.#options;
+    const { limits, read, random, timers } = this.#options;
     const { node, role } = hello;
     const channel: Channel<In> = new Channel<In>({
       limits,
@@ -214,6 +252,10 @@ export class Hub<In, Out> implements HubTransport<Out> {
     });
     const session = hex(random.bytes(32));
     const peer: Peer<In> = {
+      process: hello.process,
+      sinceMs: timers.nowMs(),
+      origin: "",
+      rivalSaidMs: -Infinity,
       node,
       role,
       session,
@@ -227,11 +269,20 @@ export class Hub<In, Out> implements HubTransport<Out> {
     return peer;
   }
 
-  /** A hello without our session: another process now uses this hotkey. */
+  /** A hello without our session, of the same process or after the other one's link was lost. */
   #displace(node: NodeId): void {
     const peer = this.#peers.get(node);
     if (peer === undefined) return;
-    this.#lose(peer, fault("notAdmitted", displacedText));
+    this.#lose(peer, fault("notAdmitted", "Cannot keep two sessions of one hotkey: a newer one has begun"));
+  }
+
+  /** Nodes stamp their requests in this clock's time, which the next hello tells them anew. */
+  #wasClockSet(): boolean {
+    const { timers, limits } = this.#options;
+    const aheadMs = timers.nowMs() - timers.steadyMs();
+    if (Math.abs(aheadMs - this.#clockMs) < limits.clockSkewMs / 4) return false;
+    this.#clockMs = aheadMs;
+    return true;
   }
 
   #disconnected(peer: Peer<In>, reason: string): void {
@@ -268,9 +319,16 @@ export class Hub<In, Out> implements HubTransport<Out> {
 
   #beat(): void {
     const { limits } = this.#options;
+    const isClockSet = this.#wasClockSet();
     for (const peer of [...this.#peers.values()]) {
+      if (isClockSet && peer.wire !== null) {
+        this.#dropWire(peer, "the orchestrator's clock was set; comparing clocks again");
+      }
       if (peer.wire === null || peer.channel.beat()) continue;
       this.#dropWire(peer, `no heartbeat for ${limits.heartbeatMs * limits.silentHeartbeats} ms`);
     }
   }
 }
+
+/** As people are told of it; a process of this machine has none. */
+const originOf = ({ origin }: Wire): string => origin ?? "this machine";

@@ -1,7 +1,7 @@
 /**
  * A miner's or validator's end of its one link, over any wire.
  *
- * Owns: dialling with jittered back-off, the node's side of the hello, resuming the session, heartbeats. Out of scope:
+ * Owns: dialling with jittered back-off after every way of losing a link or a session, the node's side of the hello, resuming the session, heartbeats. Out of scope:
  * sockets (client.ts and loopback.ts provide `Dial`), the meaning of messages, giving up: it retries until the hub
  * permanently refuses it or `close` is called. Invariant: after `refused` or `close` nothing is sent, dialled or reported.
  */
@@ -10,6 +10,7 @@ import { assert } from "../../core/assert.ts";
 import { type Fault, fault, type FaultCode, type Parsed, refused } from "../../core/fault.ts";
 import { Channel } from "./channel.ts";
 import { decodeFrame, encodeFrame, type Segment } from "../messages/frame.ts";
+import { compareClocks } from "../auth/clocks.ts";
 import { linkMacs } from "../auth/frame_mac.ts";
 import { FrameMemory } from "../messages/frame_memory.ts";
 import {
@@ -20,6 +21,7 @@ import {
   type Greeting,
   isChallenge,
   type NodeIdentity,
+  processOf,
   readRefusal,
 } from "../auth/hello.ts";
 import type { Accept } from "../auth/hello_records.ts";
@@ -36,6 +38,16 @@ import type { Dial, Wire } from "./wire.ts";
  */
 const firstRetryMs = 500;
 const longestRetryMs = 4_000;
+
+/**
+ * A link that lasted this long, twice the longest wait, was of use, so the waits begin anew. After a shorter one they go on growing,
+ * whatever ended it: a node that is let in and sent away again must not come back at once each time.
+ */
+const lastingMs = 8_000;
+
+/** A node that the hub sends away again and again is let in in vain: after the first few times its waits grow to a minute. */
+const freeExits = 3;
+const longestRejoinMs = 60_000;
 
 /** Retrying cannot fix these. */
 export const finalCodes: ReadonlySet<FaultCode> = new Set<FaultCode>([
@@ -55,6 +67,7 @@ export class Node<In, Out> implements NodeTransport<Out> {
   #hasMetHub = false;
   readonly #dial: Dial;
   readonly #memory = new FrameMemory();
+  readonly #process: string;
   #phase: Phase = { type: "idle" };
   #wire: Wire | null = null;
   #session: string | null = null;
@@ -63,11 +76,16 @@ export class Node<In, Out> implements NodeTransport<Out> {
   #channel: Channel<In>;
   #paused = false;
   #attempt = 0; // failed attempts in a row
+  #waits = 0; // in a row without a link that lasted
+  #exits = 0; // sessions that the hub ended, in a row without a link that lasted
+  #helloAtMs = 0; // of the monotonic clock, as is the next one
+  #connectedAtMs: number | null = null; // null: no link
   #cancelTimer: Cancel = () => {};
 
   constructor(options: NodeOptions<In>, dial: Dial) {
     this.#options = options;
     this.#identity = options.identity;
+    this.#process = processOf(options.random);
     this.#dial = dial;
     this.#channel = this.#createChannel();
   }
@@ -148,11 +166,14 @@ export class Node<In, Out> implements NodeTransport<Out> {
   }
 
   #takeChallenge(header: unknown): void {
-    const { random } = this.#options;
+    const { random, timers } = this.#options;
     const refusal = readRefusal(header);
     if (refusal !== null) return this.#refused(refusal);
     const resume = this.#session === null ? null : { session: this.#session, received: this.#channel.received };
-    const greeting = answerChallenge(header, { identity: this.#identity, resume, ticket: this.#ticket, random });
+    const nowMs = timers.nowMs();
+    this.#helloAtMs = timers.steadyMs();
+    const from = { identity: this.#identity, resume, ticket: this.#ticket, random, nowMs, process: this.#process };
+    const greeting = answerChallenge(header, from);
     if (!greeting.ok) return this.#distrust(greeting.fault, challengerOf(header));
     this.#phase = { type: "greeted", greeting: greeting.value };
     this.#wire?.send(encodeFrame({ header: greeting.value.hello }));
@@ -174,6 +195,9 @@ export class Node<In, Out> implements NodeTransport<Out> {
   }
 
   #takeAccept({ accept, ticket }: { accept: Accept; ticket: HeldTicket }, { hello }: Greeting): void {
+    const { timers } = this.#options;
+    const tookMs = timers.steadyMs() - this.#helloAtMs;
+    const clock = compareClocks({ theirsMs: accept.timeMs, oursMs: timers.nowMs(), tookMs });
     this.#hold(ticket);
     const resumed = this.#fits(accept);
     if (accept.resumed && !resumed) {
@@ -189,6 +213,7 @@ export class Node<In, Out> implements NodeTransport<Out> {
     this.#session = accept.session;
     this.#phase = { type: "connected" };
     this.#attempt = 0;
+    this.#connectedAtMs = timers.steadyMs();
     this.#beatInstead();
     const { hub, run } = hello;
     this.#identity = { ...this.#identity, hub }; // which may begin another run, unless one was named
@@ -196,7 +221,7 @@ export class Node<In, Out> implements NodeTransport<Out> {
     this.#channel.lowerLimits(accept.limits);
     const macs = linkMacs({ secret: ticket.secret, claim: hello, side: "node" });
     this.#channel.attach(this.#wire, { macs, peerReceived: resumed ? accept.received : 0 });
-    this.#emit({ type: "connected", hub, run, resumed, ticket });
+    this.#emit({ type: "connected", hub, run, resumed, ticket, clock });
   }
 
   /**
@@ -237,7 +262,10 @@ export class Node<In, Out> implements NodeTransport<Out> {
     if (refusal === null) {
       channel.distrust(fault("malformedFrame", "Cannot accept an unnumbered header after the hello"));
     } else if (finalCodes.has(refusal.code)) this.#refused(refusal);
-    else this.#restart(refusal);
+    else {
+      this.#exits++;
+      this.#restart(refusal);
+    }
   }
 
   /** The wrong hub answers. A node that has met its hub keeps trying, because an impostor must not be able to end it. */
@@ -273,8 +301,12 @@ export class Node<In, Out> implements NodeTransport<Out> {
     this.#phase = { type: "idle" };
     this.#release(reason);
     const { timers, random } = this.#options;
+    const heldMs = this.#connectedAtMs === null ? 0 : timers.steadyMs() - this.#connectedAtMs;
+    this.#connectedAtMs = null;
+    if (heldMs >= lastingMs) this.#waits = this.#exits = 0;
     this.#attempt++;
-    const longestMs = Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(this.#attempt - 1, 16));
+    const mostMs = this.#exits > freeExits ? longestRejoinMs : longestRetryMs;
+    const longestMs = Math.min(mostMs, firstRetryMs * 2 ** Math.min(this.#waits++, 16));
     const retryMs = Math.round(longestMs * (0.5 + 0.5 * random.unit()));
     this.#cancelTimer = timers.after(retryMs, () => this.#open());
     this.#emit({ type: "disconnected", reason, cure, found, attempt: this.#attempt, retryMs });

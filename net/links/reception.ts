@@ -25,6 +25,7 @@ export interface Guest {
   readonly challenge: Challenge;
   readonly cancel: Cancel;
   wasAskedToSign: boolean;
+  challengedAtMs: number; // by the monotonic clock
 }
 
 export interface ReceptionOptions extends Omit<HubOptions<unknown>, "read" | "onEvent"> {
@@ -71,7 +72,14 @@ export class Reception {
       const detail = `Cannot wait for a hello longer than ${limits.helloMs} ms`;
       this.refuse(guest, fault("staleResult", detail)); // of a busy or sleeping node, which may try again
     });
-    const guest: Guest = { wire, connection: ++this.#connections, challenge, cancel, wasAskedToSign: false };
+    const guest: Guest = {
+      wire,
+      connection: ++this.#connections,
+      challenge,
+      cancel,
+      wasAskedToSign: false,
+      challengedAtMs: timers.steadyMs(),
+    };
     const entry = this.#guests.add(guest, { origin: originOfGuest(guest), nowMs: timers.steadyMs() });
     if (entry.type === "refused") return this.refuse(guest, crowded);
     if (entry.dropped !== null) this.refuse(entry.dropped, crowded);
@@ -124,6 +132,7 @@ export class Reception {
       return this.refuse(guest, fault("staleResult", detail));
     }
     guest.wasAskedToSign = true;
+    guest.challengedAtMs = this.#options.timers.steadyMs();
     guest.wire.send(encodeFrame({ header: guest.challenge }));
     return null;
   }

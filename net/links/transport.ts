@@ -10,6 +10,7 @@
 import type { Fault, Parsed } from "../../core/fault.ts";
 import type { BlobHash, NodeId } from "../../core/ids.ts";
 import type { Role } from "../../core/protocol/message.ts";
+import type { ClockDifference } from "../auth/clocks.ts";
 import type { Admit, Challenger, NodeIdentity, Signer, Verify } from "../auth/hello.ts";
 import type { Segment } from "../messages/frame.ts";
 import type { NetLimits } from "../limits.ts";
@@ -30,12 +31,14 @@ export interface Received<In, Held = Uint8Array> {
 
 export type HubEvent<In, Held = Uint8Array> =
   /** `resumed: false`: a new session; the node starts over. */
-  | { type: "peerConnected"; peer: NodeId; role: Role; resumed: boolean }
+  | { type: "peerConnected"; peer: NodeId; role: Role; resumed: boolean; clock: ClockDifference | null } // null: not compared
   /** The link broke; the session waits and `send` keeps messages for it. */
   | { type: "peerDisconnected"; peer: NodeId; reason: string }
   /** The session is over, and undelivered messages are lost. */
   | { type: "peerLost"; peer: NodeId; fault: Fault }
   | { type: "message"; peer: NodeId; role: Role } & Received<In, Held>
+  /** Another process with its hotkey asked to be let in, from this origin, while its link was alive: at most once a minute. */
+  | { type: "rivalRefused"; peer: NodeId; from: string }
   /** Input from an authenticated node was refused. */
   | { type: "fault"; peer: NodeId; fault: Fault }
   /** Data was damaged on its link: no node is blamed, and the session resumes on another link. */
@@ -62,8 +65,8 @@ export interface HubTransport<Out, Sent = Segment> {
 }
 
 export type NodeEvent<In, Held = Uint8Array> =
-  /** The ticket also authorizes requests to this hub. */
-  | { type: "connected"; hub: NodeId; run: string; resumed: boolean; ticket: HeldTicket }
+  /** The ticket also authorizes requests to this hub, stamped in its time: `clock` is the hub's. */
+  | { type: "connected"; hub: NodeId; run: string; resumed: boolean; ticket: HeldTicket; clock: ClockDifference }
   /** The link broke or could not be established, or not the expected hub or run answered: `found`. The next attempt starts in `retryMs`. */
   | {
     type: "disconnected";

@@ -10,7 +10,7 @@ import type { RunConfig } from "../../core/config/config.ts";
 import { parseRunConfig } from "../../core/config/parse.ts";
 import { tasksOfPart } from "../../core/protocol/audit_messages.ts";
 import type { HubMessage } from "../../core/protocol/message.ts";
-import { toldDuties } from "../../core/protocol/notice.ts";
+import { standstills, toldDuties } from "../../core/protocol/notice.ts";
 import { mostFollowed } from "../../core/protocol/stored_source.ts";
 import { passPattern } from "../auth/peer_pass.ts";
 import { type MessageRules, readMessage } from "./schema_message.ts";
@@ -29,6 +29,7 @@ import {
   nonNegative,
   positiveCount,
   share,
+  shortText,
   stage,
   task,
   text,
@@ -52,6 +53,13 @@ const notices = [
   v.strictObject({ ...about("rest"), untilRound: count }),
   v.strictObject({ ...about("forfeit"), fromRound: count }),
   v.strictObject({ ...about("behind"), merges: count, startsAnew: v.boolean() }),
+  v.strictObject({ ...about("rival"), from: shortText }),
+  v.strictObject({
+    ...about("standstill"),
+    why: v.nullable(v.picklist(standstills)),
+    stages: list(count),
+    sinceMs: count,
+  }),
 ] as const;
 
 const parameterSource = v.variant("type", [

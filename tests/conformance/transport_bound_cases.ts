@@ -36,17 +36,6 @@ export function sessionCases(check: Check): void {
     await events.next("sessionLost");
   }, { limits: { sessionKeepMs: 1000 } });
 
-  check("a second process with the same hotkey takes over, and the first gets the reason", async (world) => {
-    const first = await world.joined(1);
-    const second = world.join(1);
-    await second.events.next("connected");
-    assertStringIncludes((await first.events.next("refused")).fault.detail, "newer process");
-    await world.hubEvents.next("peerLost");
-    assertEquals((await world.hubEvents.next("peerConnected")).resumed, false);
-    must(second.node.send({ note: 5 }));
-    assertEquals((await world.hubEvents.next("message")).message, { note: 5 });
-  });
-
   check("a closed peer learns the reason and does not come back", async (world) => {
     const { events, signer, node } = await world.joined(1);
     world.hub.close(signer.address, fault("notAdmitted", "Cannot stay as the run is over"));
@@ -148,4 +137,51 @@ export function slowReaderCases(check: Check): void {
     const second = world.join(2);
     assertStringIncludes((await second.events.next("disconnected")).reason, "try again later");
   }, { limits: { peers: 1 } });
+}
+
+/** Who stays when two processes use one hotkey, and how soon a node comes back that was sent away. */
+export function rivalCases(check: Check): void {
+  check("a second process with the same hotkey waits until the first is gone, and both are told", async (world) => {
+    const first = await world.joined(1);
+    const second = world.join(1);
+    let refused = await second.events.next("disconnected");
+    assertMatch(
+      refused.reason,
+      /^Another process uses this hotkey: it signed in from .* at \d{4}-.* UTC, and its link is alive/,
+    );
+    assertEquals((await world.hubEvents.next("rivalRefused")).peer, first.signer.address);
+    for (let attempt = 2; attempt <= 4; attempt++) {
+      world.timers.advance(refused.retryMs);
+      refused = await second.events.next("disconnected");
+    }
+    assertEquals(world.hubEvents.count("rivalRefused"), 1, "once a minute");
+    must(first.node.send({ note: 4 }));
+    assertEquals((await world.hubEvents.next("message")).message, { note: 4 });
+    first.node.close("stopped");
+    await world.hubEvents.next("peerDisconnected");
+    world.timers.advance(4_000);
+    await second.events.next("connected");
+    await world.hubEvents.next("peerLost");
+    assertEquals((await world.hubEvents.next("peerConnected")).resumed, false);
+    must(second.node.send({ note: 5 }));
+    assertEquals((await world.hubEvents.next("message")).message, { note: 5 });
+  });
+
+  check("a node that is sent away again and again waits longer each time, up to a minute", async (world) => {
+    const { events, signer } = await world.joined(1);
+    const waits: number[] = [];
+    for (let time = 1; time <= 10; time++) {
+      world.hub.close(signer.address, fault("badBlob", "Cannot keep this node as it could not load its stage"));
+      await events.next("sessionLost");
+      const { retryMs } = await events.next("disconnected");
+      waits.push(retryMs);
+      world.timers.advance(retryMs);
+      await events.next("connected");
+    }
+    assert(waits.slice(0, 7).every((wait, at) => at === 0 || wait > 0.9 * waits[at - 1]!), String(waits));
+    assert(waits[0]! <= 500 && waits.at(-1)! >= 30_000 && Math.max(...waits) <= 60_000, String(waits));
+    world.timers.advance(30_000); // this link lasts
+    world.hub.close(signer.address, fault("badBlob", "Cannot keep this node as it could not load its stage"));
+    assert((await events.next("disconnected")).retryMs <= 500);
+  }, { limits: { heartbeatMs: 60_000 } });
 }

@@ -106,7 +106,8 @@ export function oldHelloCases(check: Check): void {
 async function answer(raw: RawLink): Promise<Hello> {
   const challenge = headerOf((await raw.events.next("frame")).bytes);
   const identity = { signer: testSigner(1), role: "miner" as const, run: "test", hub: null };
-  return must(answerChallenge(challenge, { identity, resume: null, ticket: null, random: countingRandom() })).hello;
+  return must(answerChallenge(challenge, { identity, resume: null, ticket: null, random: countingRandom(), nowMs: 0 }))
+    .hello;
 }
 
 function headerOf(bytes: Uint8Array): { type: string } {

@@ -27,7 +27,12 @@ const EMPTY_NAMES = ["utils", "util", "helpers", "helper", "types", "index", "mo
 /** Modules that something other than an import starts. */
 const ENTRY_POINTS = [
   ...["cli/main.ts", "tests/tidy/floor_plan_plugin.ts"],
-  ...["tests/bench/libraries/main.ts", "tests/support/losing/losing_iota.ts", "tests/browser/screenshots.ts"],
+  ...[
+    "tests/bench/libraries/main.ts",
+    "tests/support/losing/losing_iota.ts",
+    "tests/support/skewed/skewed_iota.ts",
+    "tests/browser/screenshots.ts",
+  ],
   "tests/support/browser/hashed_steps_worker.ts",
 ];
 
@@ -74,6 +79,14 @@ Deno.test("Tidy: one file of cli names the concrete blob stores", () => {
   const elsewhere = files.filter(({ path }) => path.startsWith("cli/") && path !== "cli/roles/stores.ts");
   const named = linesMatching(/net\/blobs\/blob_(disk|http|memory|uploads)\.ts"/, elsewhere);
   check("Take a BlobStore (net/blobs/blobs.ts), and open it in cli/roles/stores.ts", named);
+});
+
+Deno.test("Tidy: every request of cli takes the one way out", () => {
+  const own = files.filter(({ path }) => path.startsWith("cli/") && !path.startsWith("cli/dashboard/page/"));
+  check(
+    "Ask by outboundFetch (cli/outbound.ts), which knows the proxies",
+    linesMatching(/(await|=>|return|[(=]) ?fetch\(/, own),
+  );
 });
 
 Deno.test("Tidy: no import cycle, type imports included", () => {

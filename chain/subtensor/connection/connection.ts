@@ -11,7 +11,7 @@ import { ChainError, type Head } from "../../chain.ts";
 import { reconnectDelayMs } from "./backoff.ts";
 import { isRateLimit, RpcError } from "./rpc_error.ts";
 import { type Runtime, UnsupportedRuntime } from "../runtime.ts";
-import { asChainError, Session } from "./session.ts";
+import { asChainError, Session, type SessionOptions } from "./session.ts";
 import { type Cancel, type Dice, type Timers, withDeadline } from "./timers.ts";
 
 export interface ConnectionOptions {
@@ -20,6 +20,7 @@ export interface ConnectionOptions {
   readonly timers: Timers;
   readonly dice: Dice;
   readonly callDeadlineMs: number;
+  readonly socketOptions?: SessionOptions["socketOptions"];
   readonly headSilenceMs: number;
   readonly keepaliveMs: number;
   readonly patienceMs: number; // how long `run` waits for a node to come back

@@ -27,6 +27,8 @@ export interface RpcSocketOptions {
   readonly url: string;
   readonly timers: Timers;
   readonly callDeadlineMs: number;
+  /** Further options of `ws` for an address, such as the way through a proxy. Default: a direct connection. */
+  readonly socketOptions?: ((url: string) => Readonly<Record<string, unknown>>) | undefined;
 }
 
 type Listener = (result: unknown) => void;
@@ -64,11 +66,14 @@ export class RpcSocket {
   #nextId = 1;
   #reason: ChainError | null = null;
 
-  private constructor({ url, timers, callDeadlineMs }: RpcSocketOptions) {
+  private constructor({ url, timers, callDeadlineMs, socketOptions }: RpcSocketOptions) {
     this.url = url;
     this.#timers = timers;
     this.#callDeadlineMs = callDeadlineMs;
-    this.#socket = new WebSocket(url, { perMessageDeflate: false, maxPayload: answerBytesMax });
+    this.#socket = new WebSocket(url, {
+      ...{ perMessageDeflate: false, maxPayload: answerBytesMax },
+      ...socketOptions?.(url),
+    });
     this.#socket.on("message", (data) => this.#receive(data.toString()));
     this.#socket.on(
       "error",

@@ -12,7 +12,7 @@ import * as v from "valibot";
 import { AssertionFailure } from "../../../core/assert.ts";
 import { ChainError, type Head } from "../../chain.ts";
 import { type BlockRef, hashSchema, hexSchema, parseHeader } from "../sending/block_header.ts";
-import { RpcSocket } from "./rpc_socket.ts";
+import { RpcSocket, type RpcSocketOptions } from "./rpc_socket.ts";
 import { Runtime, type RuntimeVersion } from "../runtime.ts";
 import type { Cancel, Timers } from "./timers.ts";
 
@@ -20,6 +20,7 @@ export interface SessionOptions {
   readonly url: string;
   readonly timers: Timers;
   readonly callDeadlineMs: number;
+  readonly socketOptions?: RpcSocketOptions["socketOptions"];
   readonly headSilenceMs: number; // 75,000: slightly more than six blocks
   readonly keepaliveMs: number;
   /** From an earlier session: saves 0.6 MB if the node runs the same version of the same chain. */

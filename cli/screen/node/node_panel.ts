@@ -22,7 +22,7 @@ import {
 } from "../format.ts";
 import type { FrameRoom } from "../live_screen.ts";
 import type { LinkRates } from "./link_meter.ts";
-import { noticeText } from "./notice_text.ts";
+import { noticeText, standstillText } from "./notice_text.ts";
 import { type Doing, loadingLeftMs, type LoadingView, type NodeScreenView, paceOf } from "./node_view.ts";
 
 const labelWidth = 9;
@@ -66,7 +66,7 @@ function minerRows(view: NodeScreenView, facts: NodeFacts, { width, nowMs }: Fra
     ...(round === null ? [] : [`round ${round}`]),
     ...(step === null ? [] : [`step ${decimal(step)}`]),
   ].join(", ");
-  const now = doingText(view.doing, { nowMs, width: width - labelWidth });
+  const now = nowText(view, { nowMs, width: width - labelWidth });
   const speed = pace === null ? "" : ` · ${decimal(pace.tasksPerMinute)} tasks/min`;
   return [
     ["now", place === "" ? now : `${now} · ${place}`],
@@ -82,7 +82,7 @@ function validatorRows(view: NodeScreenView, facts: NodeFacts, { nowMs, width }:
   const { audits: { passed, failed, last }, losses, evaluations, round } = view;
   const newest = losses.at(-1);
   const curve = sparkline(losses, Math.min(24, Math.max(0, width - 60)));
-  const doing = doingText(view.doing, { nowMs, width: width - labelWidth });
+  const doing = nowText(view, { nowMs, width: width - labelWidth });
   const lastText = last === null ? "" : ` · last ${shortAddress(last.miner)} ${last.passed ? "passed" : "FAILED"}`;
   const loss = newest === undefined ? "none yet" : `${newest.toFixed(4)} nats${curve === "" ? "" : `  ${curve}`}`;
   const set = view.weightsBlock === null ? [] : [["weights", `last in block ${decimal(view.weightsBlock)}`] as const];
@@ -95,6 +95,12 @@ function validatorRows(view: NodeScreenView, facts: NodeFacts, { nowMs, width }:
     ...set,
     ...earnedRows(view),
   ];
+}
+
+/** A run that stands still explains a node that does nothing. */
+function nowText({ doing, standstill }: NodeScreenView, at: { nowMs: number; width: number }): string {
+  const isExplained = ["waitingForStage", "working", "idle"].includes(doing.type);
+  return standstill !== null && isExplained ? standstillText(standstill) : doingText(doing, at);
 }
 
 function doingText(doing: Doing, { nowMs, width }: { nowMs: number; width: number }): string {

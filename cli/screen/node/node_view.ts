@@ -35,7 +35,8 @@ export type Doing =
   | { readonly type: "behind"; readonly notice: Extract<Notice, { about: "behind" }> }
   | { readonly type: "deviceLost"; readonly reason: string };
 
-type PayNotice = Exclude<Notice, { about: "rest" | "behind" }>;
+type PayNotice = Extract<Notice, { about: "withheld" | "forfeit" }>;
+type StandstillNotice = Extract<Notice, { about: "standstill" }>;
 
 export interface RoundRow {
   readonly round: number;
@@ -63,6 +64,7 @@ export interface NodeScreenView {
   recent: { readonly atMs: number; readonly direction: string; readonly computeMs: number }[]; // tasks of the last minute
   rounds: RoundRow[]; // the newest, oldest first
   notice: PayNotice | null; // the last one
+  standstill: StandstillNotice | null; // null: the run goes on
   deviceLosses: number;
   chain: Extract<NodeEvent, { type: "chainHealth" }> | null;
   weightsBlock: number | null; // the last block with this validator's weights
@@ -88,6 +90,7 @@ export const openNodeView = (role: NodeScreenView["role"], startedAtMs: number):
   recent: [],
   rounds: [],
   notice: null,
+  standstill: null,
   deviceLosses: 0,
   chain: null,
   weightsBlock: null,
@@ -144,7 +147,9 @@ export function foldNode(view: NodeScreenView, event: NodeEvent, atMs: number): 
 
 /** One that is called back at once is loading by then. */
 function foldNotice(view: NodeScreenView, notice: Notice): void {
-  if (notice.about === "behind") view.doing = { type: "behind", notice };
+  if (notice.about === "rival") return; // its line says all
+  if (notice.about === "standstill") view.standstill = notice.why === null ? null : notice;
+  else if (notice.about === "behind") view.doing = { type: "behind", notice };
   else if (notice.about !== "rest") view.notice = notice;
   else if (view.doing.type !== "loading") {
     Object.assign(view, { stage: null, doing: { type: "benched", untilRound: notice.untilRound } });
@@ -173,6 +178,7 @@ function foldLink(
     }
     case "offline":
       view.linkedAtMs = null;
+      view.standstill = null; // told again
       view.doing = { type: "waitingForHub", reason: "the link is lost; reconnecting", sinceMs: atMs };
       return;
     case "waiting":

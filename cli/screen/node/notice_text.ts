@@ -1,8 +1,10 @@
 /** What the orchestrator says of a miner's conduct, in words for its owner. */
 
 import { unreachable } from "../../../core/assert.ts";
+import { clockText } from "../../../net/auth/clocks.ts";
+import { unservedText } from "../record_words.ts";
 import type { Notice, ToldDuty } from "../../../core/protocol/notice.ts";
-import { plural } from "../format.ts";
+import { plural, printable } from "../format.ts";
 
 const dutyTexts: Readonly<Record<ToldDuty, string>> = {
   confirming: "its word for a step's gradient",
@@ -20,6 +22,23 @@ function behindText({ merges, startsAnew }: Extract<Notice, { about: "behind" }>
     : `the run merged ${rounds} while the stage loaded; applying those merges before the first task`;
 }
 
+/** Why the run does not go on, and since when. */
+export function standstillText({ why, stages, sinceMs }: Extract<Notice, { about: "standstill" }>): string {
+  const since = clockText(sinceMs);
+  switch (why) {
+    case null:
+      return "the run goes on";
+    case "owner":
+      return `the run is paused by its owner since ${since}`;
+    case "disk":
+      return `the run is paused since ${since}: the orchestrator's disk is full`;
+    case "stages":
+      return `the run stands still since ${since}: ${unservedText(stages)}`;
+    default:
+      return unreachable(why);
+  }
+}
+
 export function noticeText(notice: Notice): string {
   switch (notice.about) {
     case "withheld":
@@ -30,6 +49,13 @@ export function noticeText(notice: Notice): string {
       return `pay not due is lost from round ${notice.fromRound} on: what it was to show is missing`;
     case "behind":
       return behindText(notice);
+    case "rival":
+      return `another process, at ${
+        printable(notice.from)
+      }, asked to use this hotkey and was refused: stop it, or give it a hotkey ` +
+        "of its own";
+    case "standstill":
+      return standstillText(notice);
     default:
       return unreachable(notice);
   }

@@ -341,7 +341,7 @@ export class Network {
       lane.relink(this.#nowMs);
       for (const letter of lane.letters) this.#carry(peer, { link, lane, bytes: letter.bytes });
     }
-    hub.take({ type: "peerConnected", peer: peer.node, role: end.role, resumed });
+    hub.take({ type: "peerConnected", peer: peer.node, role: end.role, resumed, clock: null });
     end.take({ type: "connected", resumed });
   }
 }

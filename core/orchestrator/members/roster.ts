@@ -81,11 +81,11 @@ function admitValidator(state: OrchestratorState, node: NodeId): void {
 }
 
 /** Null if the node has a place or can get one. Otherwise not final: a refused node tries again. */
-export function roomFault(
+function roomFault(
   state: OrchestratorState,
   { node, role }: { node: NodeId; role: Role },
 ): Fault | null {
-  if (role !== "miner" || state.members.has(node) || !isFull(state)) return null;
+  if (role !== "miner" || state.members.has(node) || freePlaces(state) > 0) return null;
   const most = state.config.limits.minersPerStage;
   return fault(
     "limitExceeded",
@@ -94,8 +94,8 @@ export function roomFault(
 }
 
 /** Members waiting for a stage already have their place, so that everyone admitted gets one. */
-function isFull(state: OrchestratorState): boolean {
-  return state.members.size - state.validators.size >= state.stages.length * state.config.limits.minersPerStage;
+export function freePlaces({ members, validators, stages, config }: OrchestratorState): number {
+  return Math.max(0, stages.length * config.limits.minersPerStage - (members.size - validators.size));
 }
 
 /** Of the stages its device can hold, the one that needs a miner most; null if all are full. */

@@ -123,7 +123,13 @@ export class FuzzedHub {
   #greeting(ear: Ear): Greeting {
     const identity = { signer, role: "miner" as const, run: null, hub: null };
     const challenge = headerOf(ear.frames[0]!);
-    const greeting = answerChallenge(challenge, { identity, resume: null, ticket: null, random: this.#random });
+    const greeting = answerChallenge(challenge, {
+      identity,
+      resume: null,
+      ticket: null,
+      random: this.#random,
+      nowMs: 0,
+    });
     assert(greeting.ok, "The challenge can be answered");
     return greeting.value;
   }

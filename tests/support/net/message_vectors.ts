@@ -162,6 +162,8 @@ const hello: Hello = {
   hub,
   hubNonce: "aa".repeat(32),
   nonce: "bb".repeat(32),
+  timeMs: 1_700_000_000_123,
+  process: "9a".repeat(32),
   resume: session,
   proof: { type: "signature", share, signature: "cc".repeat(64) },
 };
@@ -169,6 +171,7 @@ const accept: Accept = {
   type: "accept",
   ...session,
   resumed: true,
+  timeMs: 1_700_000_000_456,
   limits: { frameBytes: 4_194_304, headerBytes: 1_048_576 },
   proof: { type: "signature", share, ticket, signature: "dd".repeat(64) },
 };

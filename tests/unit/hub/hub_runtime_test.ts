@@ -118,7 +118,7 @@ Deno.test("Hub runtime: a journal begins before the first event, and an entry is
 
 Deno.test("Hub runtime: the machine hears who comes and goes, faults, and messages with their wires' scales", () => {
   const { runtime, events, segments } = new World();
-  runtime.take({ type: "peerConnected", peer: node, role: "miner", resumed: true });
+  runtime.take({ type: "peerConnected", peer: node, role: "miner", resumed: true, clock: null });
   assertEquals(runtime.isConnected(node), true);
   runtime.take({ type: "fault", peer: node, fault: gone });
   runtime.take({ type: "linkDamaged", peer: node, fault: gone });
@@ -198,7 +198,7 @@ Deno.test("Hub runtime: work and comparisons come back as events of their own", 
 Deno.test("Hub runtime: a run that is over ends when the last node has left, or three seconds later", () => {
   for (const leaves of [true, false]) {
     const world = new World();
-    world.runtime.take({ type: "peerConnected", peer: node, role: "miner", resumed: false });
+    world.runtime.take({ type: "peerConnected", peer: node, role: "miner", resumed: false, clock: null });
     world.perform(
       { type: "finish", finished: true, reason: "all is done" },
       { type: "record", record: { type: "warning", text: "last" } },

@@ -37,6 +37,8 @@ const claim = {
   hub: nodeId("5Hub"),
   hubNonce: "00".repeat(32),
   nonce: "11".repeat(32),
+  timeMs: 0,
+  process: "22".repeat(32),
   resume: null,
 } as const;
 const secret = new LinkSecret(new Uint8Array(32).fill(5));

@@ -25,7 +25,13 @@ import { testTickets } from "../../support/net/test_tickets.ts";
 
 const timers = new ManualTimers();
 const random = countingRandom(5);
-const terms = { session: "5e".repeat(32), resumed: false, received: 0, limits: { frameBytes: 1, headerBytes: 1 } };
+const terms = {
+  session: "5e".repeat(32),
+  resumed: false,
+  received: 0,
+  timeMs: 0,
+  limits: { frameBytes: 1, headerBytes: 1 },
+};
 
 interface HubSide {
   readonly signer: Signer;
@@ -49,7 +55,7 @@ interface Caller {
 
 function greet(challenge: Challenge, { seed = 1, role = "miner", ticket = null }: Caller = {}): Greeting {
   const identity = { signer: testSigner(seed), role, run: null, hub: null };
-  return must(answerChallenge(challenge, { identity, resume: null, ticket, random }));
+  return must(answerChallenge(challenge, { identity, resume: null, ticket, random, nowMs: timers.nowMs() }));
 }
 
 function judge(hello: unknown, challenge: Challenge, { tickets }: HubSide = hub): HelloVerdict {
@@ -239,7 +245,7 @@ Deno.test("Hello: a signed public key of low order is refused", () => {
   const { hello } = greet(next);
   const share = "00".repeat(32);
   const text = ["iota hello", "node to hub", hello.protocol, hello.run, hello.role, hello.node, hello.hub];
-  const values = [...text, hello.hubNonce, hello.nonce, "new", "signature", share];
+  const values = [...text, hello.hubNonce, hello.nonce, hello.timeMs, hello.process, "new", "signature", share];
   const signature = signer.sign(new TextEncoder().encode(JSON.stringify(values))).toHex();
   const verdict = judge({ ...hello, proof: { type: "signature", share, signature } }, next);
   assert(verdict.type === "refused");

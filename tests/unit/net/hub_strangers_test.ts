@@ -74,6 +74,8 @@ class StrangerWorld {
       resume: null,
       ticket,
       random: this.#random,
+      nowMs: 0,
+      process: "00".repeat(32),
     });
     assert(greeting.ok);
     caller.handler.frame(encodeFrame({ header: greeting.value.hello }));

@@ -1,9 +1,15 @@
 /** What a person reads when a node's link fails. */
 
 import { assertEquals, assertMatch } from "@std/assert";
-import { type NodeWallet, refusedError, sessionLostText, withWallet } from "../../../cli/node/link_errors.ts";
+import {
+  type NodeWallet,
+  refusedError,
+  rivalCure,
+  sessionLostText,
+  withWallet,
+} from "../../../cli/node/link_errors.ts";
 import { fault } from "../../../core/fault.ts";
-import { displacedText } from "../../../net/links/hub.ts";
+import { rivalText } from "../../../net/links/hub.ts";
 import { answerChallenge, challengerOf, createChallenge } from "../../../net/auth/hello.ts";
 import { countingRandom } from "../../support/net/manual_timers.ts";
 import { testSigner } from "../../support/net/test_keys.ts";
@@ -22,7 +28,7 @@ function refusal(rememberedIn: string | null) {
   const random = countingRandom(1);
   const challenge = createChallenge("two", other, random);
   const identity = { signer: testSigner(3), role: "validator", hub: wanted, run: "one" } as const;
-  const answer = answerChallenge(challenge, { identity, resume: null, ticket: null, random });
+  const answer = answerChallenge(challenge, { identity, resume: null, ticket: null, random, nowMs: 0 });
   if (answer.ok) throw new Error("the challenge is another orchestrator's");
   const found = challengerOf(challenge);
   return refusedError({ url, role: "validator", fault: answer.fault, found, rememberedIn, isOtherRun: false, wallet });
@@ -64,27 +70,17 @@ Deno.test("Link errors: a restart of the orchestrator reads as one, and another 
   );
 });
 
-Deno.test("Link errors: a hotkey that a second process uses leads to the command that makes another one", () => {
-  const displaced = (of: Partial<NodeWallet>) =>
-    refusedError({
-      ...{
-        url,
-        role: "miner",
-        fault: fault("notAdmitted", displacedText),
-        found: null,
-        rememberedIn: null,
-        isOtherRun: false,
-      },
-      wallet: { ...wallet, ...of },
-    }).next;
+Deno.test("Link errors: a hotkey that another process uses leads to the command that makes one of its own", () => {
+  const cureWith = (of: Partial<NodeWallet>) => rivalCure(`${rivalText}: it signed in`, { ...wallet, ...of });
   assertEquals(
-    displaced({}),
-    "Give this node a hotkey of its own, and start it with --hotkey second: iota wallet new --name hot --hotkey second",
+    cureWith({}),
+    "or give this node a hotkey of its own, and start it with --hotkey second: iota wallet new --name hot --hotkey second",
   );
   assertMatch(
-    displaced({ hotkey: "second", walletPath: "/my wallets" })!,
+    cureWith({ hotkey: "second", walletPath: "/my wallets" })!,
     /--hotkey third: iota wallet new --name hot --hotkey third --wallet-path '\/my wallets'$/,
   );
+  assertEquals(rivalCure("no answer within 10000 ms", wallet), null);
 });
 
 Deno.test("Link errors: a command that an orchestrator suggests names this node's wallet and chain", () => {

@@ -1,0 +1,63 @@
+/**
+ * The clocks of two machines: how far they differ by a hello, and the orchestrator's time on a node whose own clock is wrong.
+ *
+ * A node stamps its requests in the orchestrator's time, so that a wrong clock costs it nothing. The time comes in the orchestrator's
+ * proven answer to the hello, and a stamp counts only for the receiver that the request names: an orchestrator that lies about its
+ * clock gets requests that it alone would accept. Out of scope: what people are told of it. Pure but for the clock that is wrapped.
+ */
+
+import type { Cancel, Timers } from "../timers.ts";
+
+/** Another machine's clock, compared with this one's. */
+export interface ClockDifference {
+  readonly aheadMs: number; // of this one's; negative: behind it
+  readonly errorMs: number; // in either direction
+}
+
+/** `theirsMs` was read at some moment of the `tookMs` before `oursMs`. */
+export function compareClocks(at: { theirsMs: number; oursMs: number; tookMs: number }): ClockDifference {
+  const halfMs = Math.max(0, at.tookMs) / 2;
+  return { aheadMs: Math.round(at.theirsMs - (at.oursMs - halfMs)), errorMs: Math.ceil(halfMs) };
+}
+
+/**
+ * Beyond it people are told: 10 s of difference make the times in two logs hard to compare. Requests are refused at 120 s only
+ * (`clockSkewMs` in limits.ts).
+ */
+const noticeableMs = 10_000;
+
+export const isNoticeable = ({ aheadMs, errorMs }: ClockDifference): boolean =>
+  Math.abs(aheadMs) - errorMs > noticeableMs;
+
+/** Whether two differences are about the same. */
+export const isAlike = (one: ClockDifference, other: ClockDifference): boolean =>
+  Math.abs(one.aheadMs - other.aheadMs) <= noticeableMs + one.errorMs + other.errorMs;
+
+/** As `2026-11-27 15:47:10 UTC`. */
+export const clockText = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+
+/** The orchestrator's time since the last hello, carried on by the monotonic clock: setting this machine's clock changes nothing. */
+export class HubTime implements Timers {
+  readonly #timers: Timers;
+  #aheadOfSteadyMs: number | null = null; // null: no hello yet, so this machine's own time
+
+  constructor(timers: Timers) {
+    this.#timers = timers;
+  }
+
+  learn({ aheadMs }: ClockDifference): void {
+    this.#aheadOfSteadyMs = this.#timers.nowMs() + aheadMs - this.#timers.steadyMs();
+  }
+
+  nowMs(): number {
+    return this.#aheadOfSteadyMs === null ? this.#timers.nowMs() : this.#timers.steadyMs() + this.#aheadOfSteadyMs;
+  }
+
+  steadyMs(): number {
+    return this.#timers.steadyMs();
+  }
+
+  after(delayMs: number, callback: () => void): Cancel {
+    return this.#timers.after(delayMs, callback);
+  }
+}

@@ -1,0 +1,140 @@
+/**
+ * Which proxy a connection goes through: the one place that decides it, for links, blobs, the chain and every other request.
+ *
+ * Owns: the meaning of HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY, in the spelling and with the precedence of curl: lower case
+ * first; https and wss go by HTTPS_PROXY, http and ws by HTTP_PROXY, what has none by ALL_PROXY. Pure. Invariant: an address of this
+ * machine never goes through a proxy, whatever the variables say.
+ */
+
+/** Each also in lower case, which wins. */
+export const proxyVariables = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"] as const;
+
+/** A variable's value. */
+export type GetVariable = (name: string) => string | undefined;
+
+export interface Proxy {
+  readonly variable: string; // that names it
+  readonly isTls: boolean;
+  readonly host: string; // without brackets
+  readonly port: number;
+  readonly authorization: string | null; // the value of Proxy-Authorization
+  /** Without a password. */
+  readonly shown: string;
+}
+
+export type ProxyChoice =
+  | { readonly type: "direct" }
+  | { readonly type: "proxy"; readonly proxy: Proxy }
+  /** A proxy is named that this program cannot use: connecting without it would ignore what the person asked for. */
+  | { readonly type: "unusable"; readonly reason: string };
+
+const direct: ProxyChoice = { type: "direct" };
+
+export function chooseProxy(url: string, get: GetVariable): ProxyChoice {
+  const target = URL.parse(url);
+  if (target === null) return direct;
+  const host = bareHost(target.hostname);
+  const isTls = target.protocol === "https:" || target.protocol === "wss:";
+  if (isOwnMachine(host)) return direct;
+  const named = firstGiven(isTls ? ["HTTPS_PROXY", "ALL_PROXY"] : ["HTTP_PROXY", "ALL_PROXY"], get);
+  if (named === null) return direct;
+  const port = portOf(target);
+  const exceptions = firstGiven(["NO_PROXY"], get)?.value ?? "";
+  return exceptions.split(/[\s,]+/).some((rule) => exempts(rule, { host, port })) ? direct : readProxy(named);
+}
+
+/** The variables that are set, as `NAME=value` without passwords: for a person who looks for the reason of a failure. */
+export function shownVariables(get: GetVariable): string[] {
+  return proxyVariables.flatMap((name) => {
+    const given = firstGiven([name], get);
+    return given === null ? [] : [`${given.name}=${given.value.replace(/\/\/[^/@]*@/, "//")}`];
+  });
+}
+
+export const portOf = ({ port, protocol }: URL): number =>
+  port !== "" ? Number(port) : protocol === "https:" || protocol === "wss:" ? 443 : 80;
+
+export const bareHost = (hostname: string): string => hostname.replace(/^\[(.*)\]$/, "$1");
+
+function firstGiven(names: readonly string[], get: GetVariable): { name: string; value: string } | null {
+  for (const name of names.flatMap((upper) => [upper.toLowerCase(), upper])) {
+    const value = get(name)?.trim();
+    if (value) return { name, value };
+  }
+  return null;
+}
+
+function readProxy({ name, value }: { name: string; value: string }): ProxyChoice {
+  const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? value : `http://${value}`);
+  if (url === null || url.hostname === "") {
+    return { type: "unusable", reason: `${name} must be a proxy's address such as http://proxy:3128` };
+  }
+  if (url.protocol !== "http:" && url.protocol !== "https:") {
+    const shown = `${url.protocol}//${url.host}`;
+    return { type: "unusable", reason: `${name} is ${shown}, and only http:// and https:// proxies can be used` };
+  }
+  const isTls = url.protocol === "https:";
+  const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  const proxy: Proxy = {
+    variable: name,
+    isTls,
+    host: bareHost(url.hostname),
+    port: portOf(url),
+    authorization: url.username === "" ? null : `Basic ${new TextEncoder().encode(user).toBase64()}`,
+    shown: `${url.protocol}//${url.host}`,
+  };
+  return { type: "proxy", proxy };
+}
+
+/** Addresses of this machine itself. */
+export function isOwnMachine(host: string): boolean {
+  if (host === "localhost" || host.endsWith(".localhost")) return true;
+  if (/^127\.\d+\.\d+\.\d+$/.test(host) || host === "0.0.0.0") return true;
+  return host === "::1" || host === "::" || /^::ffff:7f[0-9a-f]{2}:/i.test(host); // as URL writes ::ffff:127.0.0.1
+}
+
+/** `rule`: `*`, a name and all names below it, an address, or an address range such as 10.0.0.0/8; each may end in a port. */
+function exempts(rule: string, { host, port }: { host: string; port: number }): boolean {
+  if (rule === "") return false;
+  if (rule === "*") return true;
+  const range = rangeOf(rule);
+  if (range !== null) return contains(range, host);
+  const [, bracketed, plain, rulePort] = /^(?:\[(.+)\]|([^:]+)|[^[]*)(?::(\d+))?$/.exec(rule) ?? [];
+  if (rulePort !== undefined && Number(rulePort) !== port) return false;
+  const name = (bracketed ?? plain ?? rule).toLowerCase().replace(/^\*?\./, "");
+  return host === name || host.endsWith(`.${name}`) || sameAddress(host, name);
+}
+
+interface AddressRange {
+  readonly bits: string;
+  readonly length: number;
+}
+
+function rangeOf(rule: string): AddressRange | null {
+  const [, address, length] = /^([^/]+)\/(\d{1,3})$/.exec(rule) ?? [];
+  const bits = address === undefined ? null : bitsOf(address);
+  return bits === null ? null : { bits, length: Number(length) };
+}
+
+function contains({ bits, length }: AddressRange, host: string): boolean {
+  const own = bitsOf(host);
+  return own !== null && own.length === bits.length && own.slice(0, length) === bits.slice(0, length);
+}
+
+function sameAddress(host: string, rule: string): boolean {
+  const bits = bitsOf(rule);
+  return bits !== null && bits === bitsOf(host);
+}
+
+/** An address as a string of 32 or 128 binary digits; null for a name. */
+function bitsOf(address: string): string | null {
+  const binary = (value: number, digits: number) => value.toString(2).padStart(digits, "0");
+  if (/^\d+(\.\d+){3}$/.test(address)) return address.split(".").map((part) => binary(Number(part), 8)).join("");
+  const written = address.includes(":") ? URL.parse(`http://[${address}]`) : null;
+  if (written === null) return null;
+  const [head = "", tail] = bareHost(written.hostname).split("::");
+  const parts = (text: string) => text === "" ? [] : text.split(":");
+  const rest = parts(tail ?? "");
+  const zeros = new Array<string>(tail === undefined ? 0 : 8 - parts(head).length - rest.length).fill("0");
+  return [...parts(head), ...zeros, ...rest].map((part) => binary(parseInt(part, 16), 16)).join("");
+}
