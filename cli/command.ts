@@ -96,6 +96,8 @@ export interface Command {
   readonly configures?: "run" | "either";
   /** Whether the [hub] table of a run's file sets options of this command. */
   readonly takesHubTable?: boolean;
+  /** Which run of this machine it takes where the command line names none; null: none. */
+  readonly takesOwnRun?: (given: Pick<CommandContext, "options" | "positionals">) => "newest" | "running" | null;
   /** Its own findings say what is wrong with the data folder. */
   readonly judgesDataFolder?: boolean;
   /**

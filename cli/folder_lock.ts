@@ -55,9 +55,24 @@ export function refuseHeldFolder(folder: string): void {
   }
 }
 
-function tryLock(file: Deno.FsFile): boolean {
+/** Whether a process holds the folder now. Needs no right to write. */
+export function isRunHeld(folder: string): boolean {
+  let file: Deno.FsFile;
   try {
-    return file.tryLockSync(true);
+    file = Deno.openSync(`${folder}/${fileName}`, { read: true });
+  } catch {
+    return false; // nobody has held it yet, or it is another user's
+  }
+  try {
+    return !tryLock(file, { isShared: true });
+  } finally {
+    file.close();
+  }
+}
+
+function tryLock(file: Deno.FsFile, { isShared = false } = {}): boolean {
+  try {
+    return file.tryLockSync(!isShared);
   } catch (error) {
     if (unsupported.has(systemCode(error))) return true;
     throw error;

@@ -110,8 +110,19 @@ async function dispatch({ words, output, table }: Invocation): Promise<number> {
     interruption: interruptionOf(output),
     readSensors,
   };
+  const taken = command.takesOwnRun?.({ options, positionals }) ?? null;
+  const run = taken === null
+    ? null
+    : await (await import("./find/take_own_run.ts")).takeOwnRun(context, { command: command.name, taken });
+  if (run !== null) return await dispatch({ words: withOption(words, `--run=${run}`), output, table });
   const held = await heldBy(command, { context, runFile });
   return await (host.confine(held, words) ?? command.run(context));
+}
+
+/** So that a confined thread gets it too. */
+function withOption(words: readonly string[], option: string): readonly string[] {
+  const before = beforeDashes(words);
+  return [...before, option, ...words.slice(before.length)];
 }
 
 /** From the merged settings, because a path may be in a file or on the command line. */
@@ -125,6 +136,8 @@ async function heldBy(
   const corpus = readsCorpus
     ? await (await import("./options/run_options.ts")).corpusFile(context, runFile?.table ?? {})
     : null;
+  const readsRuns = command.rights?.read !== "any" && command.rights?.read?.includes("runs") && options.flag("own");
+  const runs = readsRuns ? await (await import("./find/own_runs.ts")).foldersOfRuns({ options, environment }) : [];
   return resolveRights({
     rights: command.rights,
     options,
@@ -132,6 +145,7 @@ async function heldBy(
     environment,
     dataFolder,
     corpus,
+    runs,
     ...ownProgram(environment),
   });
 }

@@ -72,7 +72,7 @@ export async function findRunFolder(
  * `run.toml` is the last file that a beginning run writes. One that lost it, as when a person took it for another run, is still
  * a run; `run.json` alone is not, because its process died before the run began.
  */
-async function holdsARun(path: string): Promise<boolean> {
+export async function holdsARun(path: string): Promise<boolean> {
   if (await exists(`${path}/run.toml`)) return true;
   if (!await exists(`${path}/run.json`)) return false;
   return await exists(`${path}/journal.db`) || await exists(`${path}/checkpoints`);

@@ -6,7 +6,7 @@ import { hotkeyOption, walletPathOption } from "../options/wallet_options.ts";
 export const command: Command = {
   name: "admin",
   summary: "pause or resume a run, remove a node, set the learning rate, or stop it after a round",
-  usage: "admin pause|resume|stop|kick NODE|admit NODE|rate VALUE|page --run DIR [options]",
+  usage: "admin pause|resume|stop|kick NODE|admit NODE|rate VALUE|page [--run DIR] [options]",
   about:
     "Signs one request with the key that signs the run's log and sends it to the running orchestrator, which accepts it once. The run's " +
     "records say what was done. A pause and removed nodes outlive the orchestrator's process; work that is under way is kept. kick " +
@@ -22,7 +22,13 @@ export const command: Command = {
     "iota admin resume --orchestrator http://10.0.0.1:9009 --wallet owner",
   ],
   options: [
-    { name: "run", kind: "string", placeholder: "DIR", doc: "the run's folder, where its key and port are found" },
+    {
+      name: "run",
+      kind: "string",
+      placeholder: "DIR",
+      defaultText: "the only run that runs on this machine",
+      doc: "the run's folder, where its key and port are found",
+    },
     {
       name: "orchestrator",
       kind: "string",
@@ -62,6 +68,8 @@ export const command: Command = {
     choices: ["pause", "resume", "kick", "admit", "rate", "stop", "page"],
   },
   rights: { read: "any", net: "any", env: "any" },
+  takesOwnRun: ({ options, positionals: [action] }) =>
+    action === undefined || ["run", "orchestrator"].some((name) => options.text(name) !== undefined) ? null : "running",
   async run(context) {
     return await (await import("../admin/run_admin.ts")).runAdmin(context);
   },

@@ -1,12 +1,13 @@
 /** `iota dashboard`: a run's folder in the browser, live or long after. The work is in cli/dashboard. */
 
 import type { Command } from "../command.ts";
+import { newestWithoutRun, ownRunOption } from "../options/own_run.ts";
 import { listenOptions } from "../options/listen_options.ts";
 
 export const command: Command = {
   name: "dashboard",
   summary: "show a run's folder in the browser with a slider over its whole time, or export it",
-  usage: "dashboard --run DIR [--beside DIR] [--export FILE] [--csv FILE] [--tensorboard DIR] [options]",
+  usage: "dashboard [--run DIR] [--beside DIR] [--export FILE] [--csv FILE] [--tensorboard DIR] [options]",
   about:
     "Serves the page of a run from the records in its folder, also when the run is over, or while it is still going. A slider " +
     "shows any moment as it was live. The folder is only read. With --export it writes one HTML file that needs no server and " +
@@ -18,7 +19,7 @@ export const command: Command = {
     "iota dashboard --run runs/demo --export demo.html --csv demo.csv --tensorboard curves",
   ],
   options: [
-    { name: "run", kind: "string", placeholder: "DIR", default: ".", doc: "the run's folder" },
+    { name: "run", kind: "string", placeholder: "DIR", ...ownRunOption },
     { name: "beside", kind: "string", placeholder: "DIR", doc: "a second run's folder, shown at the first one's step" },
     {
       name: "export",
@@ -31,6 +32,7 @@ export const command: Command = {
     ...listenOptions({ port: 9010 }),
   ],
   rights: { read: ["--run", "--beside"], write: ["--export", "--csv", "--tensorboard"], net: "any" },
+  takesOwnRun: newestWithoutRun,
   async run(context) {
     return await (await import("../dashboard/run_dashboard.ts")).runDashboard(context);
   },

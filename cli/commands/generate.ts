@@ -1,18 +1,19 @@
 /** `iota generate`: generates text from a run's newest checkpoint. The work is in cli/generate/run_generate.ts. */
 
 import type { Command } from "../command.ts";
+import { newestWithoutRun, ownRunOption } from "../options/own_run.ts";
 import { deviceOption } from "../options/node_options.ts";
 
 export const command: Command = {
   name: "generate",
   summary: "generate text from a run's newest checkpoint",
-  usage: "generate --run DIR [--prompt TEXT] [options]",
+  usage: "generate [--run DIR] [--prompt TEXT] [options]",
   examples: [
     'iota generate --run runs/demo --prompt "The people" --tokens 60',
     'iota generate --run runs/demo --prompt "My fellow" --temperature 0 --json',
   ],
   options: [
-    { name: "run", kind: "string", placeholder: "DIR", doc: "the run's folder" },
+    { name: "run", kind: "string", placeholder: "DIR", ...ownRunOption },
     { name: "prompt", kind: "string", placeholder: "TEXT", default: "The people", doc: "how the text begins" },
     {
       name: "tokens",
@@ -52,6 +53,7 @@ export const command: Command = {
     deviceOption,
   ],
   rights: { read: ["--run", "--data"] },
+  takesOwnRun: newestWithoutRun,
   async run(context) {
     const { runGenerate } = await import("../generate/run_generate.ts");
     return await runGenerate(context);

@@ -1,23 +1,30 @@
 /** `iota verify`: checks a run's signed log offline. The work is in cli/ledger. */
 
 import type { Command } from "../command.ts";
+import { newestWithoutRun, ownRunOption } from "../options/own_run.ts";
 
 const exampleHub = "5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY";
 
 export const command: Command = {
   name: "verify",
   summary: "check a run's signed log: every hash, signature and score, offline",
-  usage: "verify DIR|LOG [--hub ADDRESS]",
+  usage: "verify [DIR|LOG|--run DIR] [--hub ADDRESS]",
   about:
     "Reads the log that a run's orchestrator keeps (ledger.jsonl in its folder, and the older files beside it), checks that each " +
     "line continues the one before and that the hub's signatures are right, computes every score again from the steps, reports " +
     "and verdicts in the log, and names the first line that does not follow. The run may still be going. Exit 1: a line is wrong.",
-  examples: ["iota verify runs/demo", "iota verify runs/demo --json", `iota verify ledger.jsonl --hub ${exampleHub}`],
+  examples: [
+    "iota verify --run runs/demo",
+    "iota verify runs/demo --json",
+    `iota verify ledger.jsonl --hub ${exampleHub}`,
+  ],
   options: [
+    { name: "run", kind: "string", placeholder: "DIR", ...ownRunOption, doc: "the run's folder, or its log" },
     { name: "hub", kind: "string", placeholder: "ADDRESS", doc: "whose signatures they must be" },
   ],
   positionals: { max: 1, placeholder: "DIR|LOG" },
   rights: { read: "any" },
+  takesOwnRun: ({ options, positionals: [place] }) => place === undefined ? newestWithoutRun({ options }) : null,
   async run(context) {
     return await (await import("../ledger/run_verify.ts")).runVerify(context);
   },

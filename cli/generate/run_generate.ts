@@ -39,8 +39,8 @@ export async function runGenerate(context: CommandContext): Promise<number> {
   const { options, output } = context;
   const run = options.text("run") ?? options.text("data");
   if (run === undefined) {
-    throw new UsageError("Cannot generate as --run must name the folder of a run", {
-      next: "For example: --run runs/demo",
+    throw new UsageError("There is no run on this machine to generate from; --run must name the folder of one", {
+      next: "Train one: iota swarm; or for example: --run runs/demo",
     });
   }
   const device = await openDevice(options.text("device"));
@@ -60,7 +60,7 @@ export async function runGenerate(context: CommandContext): Promise<number> {
     progress.close();
     output.line(`${options.text("prompt") ?? ""}${text}`);
     if (output.mode === "json") {
-      output.summary({ text, round, step, device: device.adapter.name, wallMs: systemTimers.nowMs() - startedMs });
+      output.summary({ text, run, round, step, device: device.adapter.name, wallMs: systemTimers.nowMs() - startedMs });
     }
     return 0;
   } finally {

@@ -15,7 +15,8 @@ import { caveatsOf } from "./verify_text.ts";
 export async function runExplain({ options, output, positionals: [asked] }: CommandContext): Promise<number> {
   const run = options.text("run");
   if (asked === undefined || run === undefined) {
-    throw new UsageError("Cannot explain as a node and a run must be given", {
+    const what = asked === undefined ? "a node must be given" : "a run must be given: there is none on this machine";
+    throw new UsageError(`Cannot explain as ${what}`, {
       next: "For example: iota explain 5Grwva… --run runs/demo",
     });
   }

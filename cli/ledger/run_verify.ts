@@ -8,12 +8,8 @@ import { ledgerPath } from "./ledger_files.ts";
 import { type VerifiedLedger, verifyLedger } from "./verify_ledger.ts";
 import { textOf } from "./verify_text.ts";
 
-export async function runVerify({ options, output, positionals: [place] }: CommandContext): Promise<number> {
-  if (place === undefined) {
-    throw new UsageError("Cannot verify as a run's folder or its log must be given", {
-      next: "For example: iota verify runs/demo",
-    });
-  }
+export async function runVerify({ options, output, positionals }: CommandContext): Promise<number> {
+  const place = placeOf({ named: options.text("run"), word: positionals[0] });
   const wanted = options.text("hub");
   if (wanted !== undefined && decodeAddress(wanted) === null) {
     throw new UsageError(`Cannot verify as --hub must be a whole address: current value is ${wanted}`, {
@@ -32,6 +28,19 @@ export async function runVerify({ options, output, positionals: [place] }: Comma
   }
   output.answer({ log: path, ...counts, firstWrongLine: wrong?.line ?? null, why: wrong?.why ?? null }, "");
   return wrong === null && !otherHub ? 0 : 1;
+}
+
+function placeOf({ named, word }: { named: string | undefined; word: string | undefined }): string {
+  if (named !== undefined && word !== undefined && named !== word) {
+    throw new UsageError(`Cannot verify two runs at once: '${word}' and --run '${named}' were given`, {
+      next: "Leave one of them out",
+    });
+  }
+  const place = word ?? named;
+  if (place !== undefined) return place;
+  throw new UsageError("There is no run on this machine to verify; a run's folder or its log must be given", {
+    next: "For example: iota verify runs/demo",
+  });
 }
 
 /** Of a run's folder, or of the log itself. */

@@ -20,6 +20,8 @@ export interface RightsQuestion {
   readonly dataFolder: () => string;
   /** The training text file according to the merged settings; null: none. */
   readonly corpus: string | null;
+  /** Where this machine's runs are, if they are asked for. */
+  readonly runs: readonly string[];
   readonly programFolders: readonly string[];
   readonly executable: string;
 }
@@ -52,6 +54,8 @@ function pathsOf(place: Place, question: RightsQuestion): string[] {
       const folder = tuningFolder(environment);
       return folder === null ? [] : [resolve(folder, tuningName)];
     }
+    case "runs":
+      return question.runs.map((folder) => resolve(folder));
     case "program":
       return [...programFolders];
     case "hotkeys": {

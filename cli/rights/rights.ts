@@ -10,9 +10,10 @@ import { proxyNames } from "../outbound.ts";
 
 /**
  * A place on disk by purpose: the data folder, the signing wallet's hotkeys, the program itself, the training text
- * (wherever it was set), what was tuned on this machine, the path that an option names, or the log and its rotated files.
+ * (wherever it was set), what was tuned on this machine, the folders of this machine's runs where --own asks for them, the path that an
+ * option names, or the log and its rotated files.
  */
-export type Place = "data" | "hotkeys" | "program" | "corpus" | "tuning" | "log" | `--${string}`;
+export type Place = "data" | "hotkeys" | "program" | "corpus" | "tuning" | "runs" | "log" | `--${string}`;
 
 export type SystemFact = "cpus" | "loadavg" | "hostname" | "networkInterfaces" | "systemMemoryInfo";
 

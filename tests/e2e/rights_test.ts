@@ -33,6 +33,7 @@ async function heldBy(name: string, words: readonly string[], home: string): Pro
     environment,
     dataFolder,
     corpus: null,
+    runs: [],
     ...ownProgram(environment),
   });
 }
