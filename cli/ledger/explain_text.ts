@@ -47,7 +47,7 @@ const foldedText = ({ rounds }: MinerHistory): string[] =>
   rounds.length === 0 ? [] : [
     `A unit is a forward through a mean stage; a backward counts as two. Each of ${
       times(rounds.length, "round")
-    }: --rounds`,
+    }: --by-round`,
   ];
 
 const indented = (lines: readonly string[]): string[] => lines.map((line) => `  ${line}`);

@@ -34,7 +34,7 @@ export async function runExplain({ options, output, positionals: [asked] }: Comm
   for (const text of caveatsOf(first)) output.log.warn(text);
   if (!hubSigns(first)) output.log.warn("Only lines that the hub has signed are used");
   const name = names.get(node);
-  const hasRounds = options.flag("rounds");
+  const hasRounds = options.flag("by-round");
   const isMiner = history.seen.get(node) !== "validator";
   for (const line of isMiner ? [...answerText(history), ""] : []) output.line(line);
   for (const line of historyText(history, { hasRounds })) output.line(line);

@@ -134,7 +134,7 @@ Deno.test("History: the answer names the newest reduction, what was lost, and an
 
 Deno.test("History: rounds are folded into a line that says how to see them", () => {
   const text = sentences(historyOf(quick, round(0)), { hasRounds: false }).join("\n");
-  assertStringIncludes(text, "Each of 1 round: --rounds");
+  assertStringIncludes(text, "Each of 1 round: --by-round");
   assert(!text.includes("Round 0"), text);
 });
 
