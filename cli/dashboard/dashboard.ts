@@ -9,6 +9,7 @@
 import { stripTypeScriptTypes } from "node:module";
 import type { HubPage } from "../../net/hub_http.ts";
 import type { ProjectionConsumer } from "../projection/consumer.ts";
+import plural from "../../core/plural.ts" with { type: "text" };
 import format from "../screen/format.ts" with { type: "text" };
 import pageStyle from "./page/dashboard.css" with { type: "text" };
 import pageDocument from "./page/index.html" with { type: "text" };
@@ -43,39 +44,40 @@ import timeTravel from "./page/time_travel.ts" with { type: "text" };
 import validators from "./page/validators.ts" with { type: "text" };
 import way from "./page/microbatch/way.ts" with { type: "text" };
 
-/** By path under `/program/`, which is the path in `cli`, so that relative imports hold. */
+/** By path under `/program/`, which is the path in the checkout, so that relative imports hold. */
 export const pageModules: Readonly<Record<string, string>> = {
-  "screen/format.ts": format,
-  "dashboard/page/account.ts": account,
-  "dashboard/page/address.ts": address,
-  "dashboard/page/agreement.ts": agreement,
-  "dashboard/page/axis.ts": axis,
-  "dashboard/page/beside.ts": beside,
-  "dashboard/page/curves/curve_chart.ts": curveChart,
-  "dashboard/page/curves/effect_chart.ts": effectChart,
-  "dashboard/page/curves/readout.ts": readout,
-  "dashboard/page/curves/run_curves.ts": runCurves,
-  "dashboard/page/earnings.ts": earnings,
-  "dashboard/page/elements.ts": elements,
-  "dashboard/page/pipeline/flight.ts": flight,
-  "dashboard/page/follow_run.ts": followRun,
-  "dashboard/page/curves/loss_chart.ts": lossChart,
-  "dashboard/page/curves/loss_tools.ts": lossTools,
-  "dashboard/page/main.ts": main,
-  "dashboard/page/member_page.ts": memberPage,
-  "dashboard/page/members.ts": members,
-  "dashboard/page/owner.ts": owner,
-  "dashboard/page/past.ts": past,
-  "dashboard/page/microbatch/pathway.ts": pathway,
-  "dashboard/page/microbatch/pathway_chart.ts": pathwayChart,
-  "dashboard/page/pipeline/pipeline.ts": pipeline,
-  "dashboard/page/run_state.ts": runState,
-  "dashboard/page/samples.ts": samples,
-  "dashboard/page/summary.ts": summary,
-  "dashboard/page/svg.ts": svg,
-  "dashboard/page/time_travel.ts": timeTravel,
-  "dashboard/page/validators.ts": validators,
-  "dashboard/page/microbatch/way.ts": way,
+  "core/plural.ts": plural,
+  "cli/screen/format.ts": format,
+  "cli/dashboard/page/account.ts": account,
+  "cli/dashboard/page/address.ts": address,
+  "cli/dashboard/page/agreement.ts": agreement,
+  "cli/dashboard/page/axis.ts": axis,
+  "cli/dashboard/page/beside.ts": beside,
+  "cli/dashboard/page/curves/curve_chart.ts": curveChart,
+  "cli/dashboard/page/curves/effect_chart.ts": effectChart,
+  "cli/dashboard/page/curves/readout.ts": readout,
+  "cli/dashboard/page/curves/run_curves.ts": runCurves,
+  "cli/dashboard/page/earnings.ts": earnings,
+  "cli/dashboard/page/elements.ts": elements,
+  "cli/dashboard/page/pipeline/flight.ts": flight,
+  "cli/dashboard/page/follow_run.ts": followRun,
+  "cli/dashboard/page/curves/loss_chart.ts": lossChart,
+  "cli/dashboard/page/curves/loss_tools.ts": lossTools,
+  "cli/dashboard/page/main.ts": main,
+  "cli/dashboard/page/member_page.ts": memberPage,
+  "cli/dashboard/page/members.ts": members,
+  "cli/dashboard/page/owner.ts": owner,
+  "cli/dashboard/page/past.ts": past,
+  "cli/dashboard/page/microbatch/pathway.ts": pathway,
+  "cli/dashboard/page/microbatch/pathway_chart.ts": pathwayChart,
+  "cli/dashboard/page/pipeline/pipeline.ts": pipeline,
+  "cli/dashboard/page/run_state.ts": runState,
+  "cli/dashboard/page/samples.ts": samples,
+  "cli/dashboard/page/summary.ts": summary,
+  "cli/dashboard/page/svg.ts": svg,
+  "cli/dashboard/page/time_travel.ts": timeTravel,
+  "cli/dashboard/page/validators.ts": validators,
+  "cli/dashboard/page/microbatch/way.ts": way,
 };
 
 export { pageDocument, pageStyle };

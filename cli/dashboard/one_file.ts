@@ -9,7 +9,7 @@ import { assert, present } from "../../core/assert.ts";
 import type { Recording } from "./page/past.ts";
 import { pageDocument, pageModules, pageStyle, programOf, withoutParts } from "./dashboard.ts";
 
-const entry = "dashboard/page/main.ts";
+const entry = "cli/dashboard/page/main.ts";
 
 export async function oneFile(recording: Recording): Promise<string> {
   const script = bundled(entry);

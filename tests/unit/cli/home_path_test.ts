@@ -81,8 +81,11 @@ Deno.test("Home: config check looks for files where the commands will, and its o
       `run.toml:2: Cannot read the corpus as it must exist: current value is '${home}/text.txt'`,
     );
     assertStringIncludes(wrong.stdout, "run.toml:4: Cannot open the log as its folder must exist");
-    await Deno.writeTextFile(`${home}/text.txt`, "some text");
+    const documents = Array.from({ length: 60 }, (_, i) => `Document ${i} is about ${i * i}. `.repeat(40));
+    await Deno.writeTextFile(`${home}/text.txt`, documents.join("\n\n"));
     await Deno.mkdir(`${home}/none`);
+    const settings = await Deno.readTextFile(`${home}/run.toml`);
+    await Deno.writeTextFile(`${home}/run.toml`, `size = "toy"\n${settings}`); // whose vocabulary this text fills
     const right = await check("~/run.toml");
     assertEquals(right.code, 0, right.stdout + right.stderr);
   });

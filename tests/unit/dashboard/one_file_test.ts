@@ -50,7 +50,7 @@ Deno.test("Exported page: it names no place, runs only its own script, and holds
 });
 
 Deno.test("Exported page: the program of all modules is one script without imports", () => {
-  const script = bundled("dashboard/page/main.ts");
+  const script = bundled("cli/dashboard/page/main.ts");
   assert(!/^(import|export) /m.test(script));
   const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor;
   new AsyncFunction(script); // parses
