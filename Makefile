@@ -41,7 +41,7 @@ setup: ## fetch Deno, packages and a Vulkan driver, write ./iota (quick when don
 	@.ci/setup
 
 demo: setup ## train a small model on this machine: orchestrator, miners, validator; resumes if it was stopped before its end
-	@if grep -qs '"finished": true' runs/demo/summary.json; then fresh=--fresh; else fresh=; fi; ./iota swarm --data runs/demo $$fresh --steps 640
+	@if grep -qs '"finished": true' runs/demo/summary.json; then fresh=--fresh; else fresh=; fi; exec ./iota swarm --data runs/demo $$fresh --steps 640
 
 test: setup static tidy unit scenarios attack conformance ## format, lint, types and all quick suites
 

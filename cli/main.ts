@@ -232,7 +232,7 @@ function interruptionOf(output: TerminalOutput): CommandContext["interruption"] 
   const interruption = () => {
     if (subscribed) return controller.signal;
     subscribed = true;
-    const stop = (signal: Interrupt) => {
+    const stop = (signal: Interrupt | "key") => {
       if (controller.signal.aborted) {
         output.close();
         output.host.exit(exitInterrupted);
@@ -242,7 +242,7 @@ function interruptionOf(output: TerminalOutput): CommandContext["interruption"] 
       controller.abort(signal === "SIGINT" ? new Stopped() : new Terminated());
     };
     output.host.onInterrupt(stop);
-    output.onAskedToStop = () => stop("SIGINT");
+    output.onAskedToStop = () => stop("key");
     return controller.signal;
   };
   output.onLiveOpened = interruption;

@@ -37,7 +37,7 @@ export class Stopped extends UserError {
   }
 }
 
-/** SIGTERM, which a service manager sends to stop a role, or a closed terminal. An orderly stop is not a failure. */
+/** SIGTERM, which a service manager sends to stop a role, a closed terminal, or a key. An orderly stop is not a failure. */
 export class Terminated extends Stopped {
   override name = "Terminated";
   override readonly exitCode = exitFine;

@@ -25,7 +25,12 @@ export async function openLogFile({ options, output }: CommandContext): Promise<
     });
   });
   const bytes = options.number("log-bytes") ?? defaultLogBytes;
-  const log = new RotatingLog({ path, bytes, keep: options.number("log-keep") ?? 4 });
+  const log = new RotatingLog({
+    path,
+    bytes,
+    keep: options.number("log-keep") ?? 4,
+    steadyMs: () => systemTimers.steadyMs(),
+  });
   output.copyTo((line) => log.write(line), { stampOf: () => stamp(new Date(systemTimers.nowMs()), true) });
 }
 

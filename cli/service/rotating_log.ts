@@ -1,7 +1,8 @@
 /**
  * A log file with bounded disk use: at its limit it becomes `.1`, the old `.1` becomes `.2`, and the oldest is deleted.
  *
- * Owns: the file, its size and rotation. Never fails the program: on a full disk or a missing folder, lines are lost,
+ * Owns: the file, its size and rotation. A file that another program moved away or removed, as logrotate does, is left and a new one
+ * begun, where a clock says when to look. Never fails the program: on a full disk or a missing folder, lines are lost,
  * and their number is the first line written afterwards. Invariant: all files together hold at most `keep` + 1 times
  * `bytes`, unless what is written at once is longer.
  */
@@ -10,6 +11,7 @@ import { plural } from "../screen/format.ts";
 
 export interface LogFile {
   readonly size: number;
+  readonly identity: string | null; // on its disk; null: unknown
   write(bytes: Uint8Array): number;
   close(): void;
 }
@@ -17,6 +19,8 @@ export interface LogFile {
 /** Blocking, so that a line is written before the event it reports takes place. */
 export interface LogDisk {
   append(path: string): LogFile;
+  /** Of the file at this path; null: there is none, or it is unknown. */
+  identityAt(path: string): string | null;
   rename(from: string, to: string): void;
   /** A missing file is not an error. */
   remove(path: string): void;
@@ -27,6 +31,8 @@ export interface RotatingLogOptions {
   readonly bytes: number; // of one file
   readonly keep: number; // number of full files kept beside it
   readonly disk?: LogDisk;
+  /** For looking at most once a second whether the file is still at its path. @default it stays there */
+  readonly steadyMs?: () => number;
   /** Without its end: what a file begins with. @default nothing */
   readonly firstLine?: () => string | null;
   /** Without its end: what stands where so many lines are missing. @default a sentence */
@@ -37,14 +43,17 @@ export interface RotatingLogOptions {
   readonly onRegained?: (lostLines: number) => void;
 }
 
+const lookMs = 1_000; // a program that moves a log waits longer before it compresses the old file
+
 const lostSentence = (lines: number): string => `${plural(lines, "line")} missing here: the disk did not take more`;
 
 export class RotatingLog {
-  readonly #options: Required<RotatingLogOptions>;
+  readonly #options: Required<Omit<RotatingLogOptions, "steadyMs">> & Pick<RotatingLogOptions, "steadyMs">;
   readonly #encoder = new TextEncoder();
   #file: LogFile | null = null;
   #size = 0;
   #lost = 0;
+  #lookedMs = -Infinity;
   #isTorn = false; // the last line was only partly written
 
   constructor(options: RotatingLogOptions) {
@@ -94,6 +103,7 @@ export class RotatingLog {
   }
 
   #put(bytes: Uint8Array): void {
+    this.#leaveMovedFile();
     let file = this.#open();
     if (this.#size > 0 && this.#size + bytes.length > this.#options.bytes) {
       this.#turn();
@@ -112,6 +122,17 @@ export class RotatingLog {
       this.#size += count;
       this.#isTorn = at < bytes.length;
     }
+  }
+
+  #leaveMovedFile(): void {
+    const { disk, path, steadyMs } = this.#options;
+    if (this.#file === null || this.#file.identity === null || steadyMs === undefined) return;
+    const nowMs = steadyMs();
+    if (nowMs - this.#lookedMs < lookMs) return;
+    this.#lookedMs = nowMs;
+    if (disk.identityAt(path) === this.#file.identity) return;
+    this.#letGo();
+    this.#isTorn = false;
   }
 
   #open(): LogFile {
@@ -151,14 +172,27 @@ const isWorld = (error: unknown): error is Error => error instanceof Error && ("
 
 const isDenoError = (error: Error): boolean => Object.values(Deno.errors).some((kind) => error instanceof kind);
 
+/** Null where the system numbers no files. */
+const identityOf = ({ dev, ino }: Deno.FileInfo): string | null => ino === null ? null : `${dev}:${ino}`;
+
 export const realLogDisk: LogDisk = {
   append(path) {
     const file = Deno.openSync(path, { create: true, append: true, mode: 0o600 });
+    const found = file.statSync();
     return {
-      size: file.statSync().size,
+      size: found.size,
+      identity: identityOf(found),
       write: (bytes) => file.writeSync(bytes),
       close: () => file.close(),
     };
+  },
+  identityAt(path) {
+    try {
+      return identityOf(Deno.statSync(path));
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) return null;
+      throw error;
+    }
   },
   rename: (from, to) => Deno.renameSync(from, to),
   remove(path) {

@@ -11,7 +11,8 @@ import type { CommandContext, OptionSpec } from "../command.ts";
 import { mustBeCorpus } from "../data/corpus.ts";
 import { keepPage } from "../dashboard/keep_page.ts";
 import { nextLines } from "../screen/next_lines.ts";
-import { UsageError } from "../output/errors.ts";
+import { Stopped, Terminated, UsageError } from "../output/errors.ts";
+import { exitFailed, exitFine } from "../output/exit_codes.ts";
 import type { Paint } from "../output/paint.ts";
 import { logWords } from "../options/log_words.ts";
 import { byteOption } from "../options/byte_text.ts";
@@ -95,19 +96,26 @@ export async function runSwarm(context: CommandContext, unkept: readonly OptionS
     const { hostname: host, port } = new URL(url);
     await keepPage(context, { folder, host, port: Number(port), url });
   }
-  return exitCode;
+  return isStoppedInOrder(context) ? exitFine : exitCode;
+}
+
+/** By the system, by a key, or by Ctrl-C of a person who sees the screen and reads how to resume: that is no failure. */
+function isStoppedInOrder({ interruption, output }: CommandContext): boolean {
+  const { aborted, reason } = interruption();
+  return aborted && (reason instanceof Terminated || (reason instanceof Stopped && output.mode === "live"));
 }
 
 /** Interrupted while it was checked: no process was started, and the folder keeps the summary that it has. */
 function endBeforeStart(
-  { output }: CommandContext,
+  context: CommandContext,
   { plan: { found }, summary, startedMs }: { plan: RunPlan; summary: Record<string, unknown>; startedMs: number },
 ): number {
+  const { output } = context;
   output.log.warn("Stopped before any process was started: nothing was trained");
   const steps = found?.manifest.step ?? 0;
   const fields = { ...summary, steps, wallMs: systemTimers.nowMs() - startedMs };
   output.summary(output.mode === "json" ? fields : { ...fields, sessionFields: sessionFields({ isJournaled: false }) });
-  return 1;
+  return isStoppedInOrder(context) ? exitFine : exitFailed;
 }
 
 function givenAttackers({ options }: CommandContext): readonly AttackName[] {

@@ -12,6 +12,7 @@ export function diskWithRoom(room: { bytes: number }): LogDisk {
       const file = realLogDisk.append(path);
       return {
         size: file.size,
+        identity: file.identity,
         close: () => file.close(),
         write(bytes) {
           const fits = Math.min(bytes.length, room.bytes);

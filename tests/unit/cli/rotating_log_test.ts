@@ -71,6 +71,26 @@ Deno.test("Rotating log: a folder that went away and came back is used again", a
   });
 });
 
+Deno.test("Rotating log: after its file was moved or removed it begins a new one within a second", async () => {
+  await withScratchFolder((folder) => {
+    const path = `${folder}/a.log`;
+    let nowMs = 0;
+    const log = new RotatingLog({ path, bytes: 1000, keep: 1, steadyMs: () => nowMs });
+    log.write("first");
+    log.write("looked");
+    Deno.renameSync(path, `${path}-moved`);
+    nowMs += 999;
+    log.write("still there");
+    nowMs += 1;
+    log.write("new file");
+    Deno.removeSync(path);
+    nowMs += 1_000;
+    log.write("newer file");
+    log.close();
+    assertEquals([read(`${path}-moved`), read(path)], [["first", "looked", "still there"], ["newer file"]]);
+  });
+});
+
 Deno.test("Rotating log: a file that cannot be turned stays within its limit, and lines are lost instead", async () => {
   await withScratchFolder((folder) => {
     const path = `${folder}/a.log`;

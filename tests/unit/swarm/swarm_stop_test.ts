@@ -7,14 +7,21 @@ import { isFolder } from "../../../cli/data/disk.ts";
 import { main } from "../../../cli/main.ts";
 import { savedSummary, saveSummary } from "../../../cli/orchestrate/run_summary.ts";
 import { failingDisk } from "../../support/failing_disk.ts";
-import { FakeHost } from "../../support/fake_host.ts";
+import { FakeHost, type FakeHostOptions } from "../../support/fake_host.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 
 /** Asked to stop as soon as the command takes the signals over. */
 class InterruptedHost extends FakeHost {
+  readonly #signal: Interrupt;
+
+  constructor(options: FakeHostOptions = {}, signal: Interrupt = "SIGINT") {
+    super(options);
+    this.#signal = signal;
+  }
+
   override onInterrupt(callback: (signal: Interrupt) => void): void {
     super.onInterrupt(callback);
-    callback("SIGINT");
+    callback(this.#signal);
   }
 }
 
@@ -29,6 +36,16 @@ Deno.test("Swarm: Ctrl-C before anything is started ends with the summary of a r
     assertEquals(lossLast, null);
     assertEquals(await isFolder(`${folder}/run`), false, "nothing is made");
     assertMatch(stderr, /Stopped before any process was started/);
+  }));
+
+Deno.test("Swarm: Ctrl-C of a person at the terminal is no failure, nor is SIGTERM", () =>
+  withScratchFolder(async (folder) => {
+    const words = `swarm --data ${folder}/run --size toy --device cpu --threads 1 --chain none`.split(" ");
+    const pressed = new InterruptedHost({ terminal: { columns: 100, rows: 40 } });
+    assertEquals(await main(words, pressed, commandTable), 0);
+    assertMatch(pressed.written.stderr, /Stopped before any process was started/);
+    const piped = new InterruptedHost({}, "SIGTERM");
+    assertEquals(await main(words, piped, commandTable), 0);
   }));
 
 Deno.test("Summary: a disk that becomes full costs the new file and not the old one", () =>
