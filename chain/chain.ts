@@ -64,6 +64,7 @@ export interface SubnetParameters {
   readonly ownerColdkey: Address | null; // incentive of its hotkeys is burned
   readonly blockMs: number; // 12,000 on the real chain
   readonly specVersion: number;
+  readonly consensus: "yuma" | "null"; // null: only the weights of the validator with the most stake count
 }
 
 /** The state from which the chain, and chain/epochs, computes when an epoch is due. */
@@ -130,6 +131,8 @@ export interface Chain {
   readonly netuid: number;
   facts(): Promise<ChainFacts>;
   head(): Promise<Head>;
+  /** The newest final block: no fork can undo it or an earlier one. */
+  finalizedBlock(): Promise<number>;
   /**
    * Calls `listener` for every new best block, in order, possibly with gaps after an outage. Returns a function that
    * stops.

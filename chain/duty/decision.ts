@@ -9,9 +9,10 @@ import { plural } from "../../core/plural.ts";
 import type { Neuron, Refusal } from "../chain.ts";
 import { nextEpochBlock, stateAt } from "../epochs/epochs.ts";
 import type { ChainView, DutyEffect, DutyState, Passage, Standing } from "./duty.ts";
+import { hasOpenBlock } from "./forks.ts";
+import { isPending } from "./open_commits.ts";
 import { planRow } from "./plan_row.ts";
 import { firstAllowedBlock, rowRefusal, standingRefusal } from "./preflight.ts";
-import { isPending } from "./reconcile.ts";
 import { type SendContext, sendReveal, sendRow } from "./sending.ts";
 import { leadBlocks, type SendWindow, sendWindow } from "./window.ts";
 
@@ -65,10 +66,11 @@ function isRevealDue(passage: Passage, { view, window }: { view: ChainView; wind
     !(window.landingBlock <= revealAfterBlock) && isPending(passage, view);
 }
 
-/** At the latest at the next epoch; in the next block while a row must appear in storage. */
+/** At the latest at the next epoch; in the next block while a call is in no final block or a row must appear in storage. */
 function idleLook(state: DutyState, window: SendWindow): number {
   const headBlock = window.landingBlock - 1;
-  const isRowDue = state.passages.some(({ mode, isRevealSent }) => mode === "plain" || isRevealSent);
+  const isRowDue = hasOpenBlock(state) ||
+    state.passages.some(({ mode, isRevealSent }) => mode === "plain" || isRevealSent);
   return isRowDue ? headBlock + 1 : Math.max(headBlock + 1, Math.min(headBlock + idleLookBlocks, window.endBlock));
 }
 

@@ -29,6 +29,7 @@ export interface Scores {
 
 /** The result of one read of the chain. Its parts may be some blocks apart; each names its block. */
 export interface ChainView {
+  readonly finalizedBlock: number; // no fork can undo blocks up to this one
   readonly metagraph: Metagraph;
   readonly parameters: SubnetParameters;
   readonly epoch: EpochState;
@@ -55,9 +56,11 @@ export interface Passage {
   readonly versionKey: string;
   readonly scoresRound: number;
   readonly salt: readonly number[]; // empty unless salted
+  readonly nextFiledBlock: number; // from this block on the chain files it under the next epoch
   landedBlock: number; // 0: not yet known
   revealEpoch: number; // epoch index of the reveal; for plain rows, of landing
   isRevealSent: boolean; // salted: our own second call has landed
+  revealedBlock: number; // in which it landed; 0: not yet
   revealAfterBlock: number; // after a refusal: not again before this block
 }
 
@@ -67,7 +70,6 @@ export interface Attempt {
   readonly seenBlock: number; // of the read it was decided on: newer changes are its effect
   readonly headBlock: number; // it can land in the blocks after this
   readonly epochEndBlock: number; // the next epoch runs in this block
-  readonly nextFiledBlock: number; // from this block on the chain files it under the next epoch
   readonly passage: Passage;
   isUnknown: boolean; // no answer arrived: only the chain knows
   searchedBlock: number; // not in any block up to this one, according to the blocks themselves
@@ -88,6 +90,7 @@ export interface DutyState {
   isSilent: boolean; // no head for a long time
   blockMs: number;
   viewBlock: number; // of the newest read
+  finalizedBlock: number; // as last read
   tempoBlocks: number; // as last read; 0: not yet
   isReading: boolean;
   lookAtBlock: number;
@@ -139,7 +142,11 @@ export type DutyRecord =
   | { readonly type: "landed"; readonly purpose: "set" | "reveal"; readonly block: number }
   | { readonly type: "refused"; readonly refusal: Refusal }
   | { readonly type: "unanswered"; readonly why: string }
-  | { readonly type: "lost"; readonly purpose: "set" | "reveal" } // it can no longer land
+  | {
+    readonly type: "lost"; // it can no longer land
+    readonly purpose: "set" | "reveal";
+    readonly undoneBlock: number | null; // in which it was before a fork removed it; null: it was in none
+  }
   | { readonly type: "rowChecked"; readonly landedBlock: number }
   | { readonly type: "rowMissing"; readonly landedBlock: number; readonly why: string };
 
@@ -153,6 +160,7 @@ export function openDuty(options: DutyOptions): DutyState {
     isSilent: false,
     blockMs: 12_000,
     viewBlock: 0,
+    finalizedBlock: 0,
     tempoBlocks: 0,
     isReading: false,
     lookAtBlock: 0,

@@ -41,7 +41,9 @@ function lastOf(state: DutyState): string[] {
     : [`last weights in force: set at block ${state.checked.landedBlock}, row checked`];
   if (newest === undefined) return checked;
   const progress = newest.mode === "plain"
-    ? `set at block ${newest.landedBlock}, row not yet checked`
+    ? `set at block ${newest.landedBlock}, ${
+      newest.landedBlock > state.finalizedBlock ? "which a fork can still undo" : "row not yet checked"
+    }`
     : `committed at block ${newest.landedBlock}, revealed in epoch ${newest.revealEpoch}`;
   return [`newest weights: ${progress}`, ...checked];
 }

@@ -13,7 +13,8 @@ import type { Head, Receipt, Refusal } from "../chain.ts";
 import { decide } from "./decision.ts";
 import type { Attempt, ChainView, DutyEffect, DutyEvent, DutyRecord, DutyState } from "./duty.ts";
 import { seenByReads } from "./preflight.ts";
-import { checkPassages, forgetOldRegistration, forgetTakenBack, noteReveal } from "./reconcile.ts";
+import { checkPassages, forgetOldRegistration, noteReveal } from "./reconcile.ts";
+import { followMoved, forgetTakenBack, hasOpenBlock } from "./forks.ts";
 import { blocksToSearch, land, settleAttempt } from "./settle.ts";
 
 const silenceMs = 90_000; // seven blocks without a head
@@ -61,9 +62,10 @@ export const weightDuty: Machine<DutyState, DutyEvent, DutyEffect> = {
   },
 };
 
-/** Whether the newest scores are done: their row has landed, and no reveal of ours is open. */
-export function isSettled({ scores, landedScoresRound, attempt, passages }: DutyState): boolean {
-  if (attempt !== null) return false;
+/** Whether the newest scores are done: their row is in a final block, and no reveal of ours is open. */
+export function isSettled(state: DutyState): boolean {
+  const { scores, landedScoresRound, attempt, passages } = state;
+  if (attempt !== null || hasOpenBlock(state)) return false;
   if (scores !== null && landedScoresRound < scores.round) return false;
   return passages.every(({ mode, isRevealSent }) => mode === "timelocked" || isRevealSent);
 }
@@ -97,6 +99,7 @@ function onView(state: DutyState, view: ChainView): DutyEffect[] {
   }
   state.readFailure = null;
   state.viewBlock = view.metagraph.block;
+  state.finalizedBlock = Math.max(state.finalizedBlock, view.finalizedBlock);
   state.blockMs = view.parameters.blockMs;
   state.tempoBlocks = view.epoch.tempoBlocks;
   const own = view.metagraph.neurons.find(({ hotkey }) => hotkey === state.options.hotkey);
@@ -115,9 +118,10 @@ function onView(state: DutyState, view: ChainView): DutyEffect[] {
     state.isReading = true;
     return [{ type: "read", blocks }];
   }
+  followMoved(state, view, own);
   const settled = [...forgetTakenBack(state, view, own), ...settleAttempt(state, view, own)];
   noteReveal(state, view, own);
-  const records = [...settled, ...checkPassages(state, view)];
+  const records = [...settled, ...checkPassages(state, view, own)];
   return [...records.map(record), ...decide(state, view, own)];
 }
 

@@ -38,9 +38,12 @@ export function standingRefusal(
       action: "update this program; until then it sends none",
     });
   }
-  if (!own.hasPermit && parameters.ownerHotkey !== own.hotkey) {
+  const isSingle = parameters.consensus === "null";
+  if (!own.hasPermit && (isSingle || parameters.ownerHotkey !== own.hotkey)) {
     return refusal("NeuronNoValidatorPermit", "afterEpoch", {
-      sentence: "the hotkey has no validator permit yet",
+      sentence: isSingle
+        ? "the subnet's consensus is Null: only the hotkey with the most stake may set weights"
+        : "the hotkey has no validator permit yet",
       action: permitAction(view, own),
     });
   }
@@ -56,11 +59,13 @@ export const seenByReads: ReadonlySet<string> = new Set([
 export function permitAction(view: Pick<ChainView, "metagraph" | "parameters">, own: Neuron): string {
   const { metagraph, parameters } = view;
   if (own.stakeRao === 0n) return "add stake to the hotkey (`iota chain stake --amount 100`), and wait for an epoch";
+  const isSingle = parameters.consensus === "null"; // one permit, whatever the limit of the subnet's other mode
+  const validatorsMax = isSingle ? 1 : parameters.maxValidators;
   const stakes = metagraph.neurons.filter((neuron) => neuron.hasPermit).map((neuron) => neuron.stakeRao);
   const least = stakes.reduce((a, b) => a < b ? a : b, stakes[0] ?? 0n);
-  if (stakes.length < parameters.maxValidators || own.stakeRao > least) return "the next epoch gives one";
+  if (stakes.length < validatorsMax || own.stakeRao > least) return "the next epoch gives one";
   return `${stakeMore(least - own.stakeRao)}, and wait for an epoch: ` +
-    `the subnet has ${plural(parameters.maxValidators, "validator")} and the smallest holds ${tokens(least)}`;
+    `the subnet has ${plural(validatorsMax, "validator")} and the smallest holds ${tokens(least)}`;
 }
 
 /** The rate limit: the first block in which weights may land again. */

@@ -5,10 +5,14 @@ import type { Address } from "../call.ts";
 import type { BlockRange, ChainView } from "./duty.ts";
 
 export async function readView(
-  chain: Pick<Chain, "metagraph" | "parameters" | "epochState" | "weightsOf" | "pendingCommits" | "weightCallsOf">,
+  chain: Pick<
+    Chain,
+    "finalizedBlock" | "metagraph" | "parameters" | "epochState" | "weightsOf" | "pendingCommits" | "weightCallsOf"
+  >,
   options: { hotkey: Address; mechanism: number; blocks?: BlockRange | null },
 ): Promise<ChainView> {
   const { hotkey, mechanism, blocks = null } = options;
+  const finalizedBlock = await chain.finalizedBlock(); // first, so that the blocks read below build on it
   const [metagraph, parameters] = await Promise.all([chain.metagraph(), chain.parameters()]);
   const own = metagraph.neurons.find((neuron) => neuron.hotkey === hotkey);
   const [row, commits, epoch, landedBlocks] = await Promise.all([
@@ -17,5 +21,13 @@ export async function readView(
     chain.epochState(),
     blocks === null ? [] : chain.weightCallsOf({ hotkey, mechanism, ...blocks }),
   ]);
-  return { metagraph, parameters, epoch, row, commits, calls: blocks && { range: blocks, landedBlocks } };
+  return {
+    finalizedBlock,
+    metagraph,
+    parameters,
+    epoch,
+    row,
+    commits,
+    calls: blocks && { range: blocks, landedBlocks },
+  };
 }

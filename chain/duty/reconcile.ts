@@ -1,12 +1,15 @@
 /**
- * Checks landed calls against the chain: whether a row is in storage as predicted, a block was reverted, or an update
- * was the chain's reveal rather than our call. Out of scope: calls without an answer (settle.ts).
+ * Checks landed calls against the chain: whether a row is in storage as predicted, and in final blocks, or an update
+ * was the chain's reveal rather than our call. Out of scope: calls without an answer (settle.ts), and those that a fork
+ * moves or removes (forks.ts).
  */
 
 import type { Neuron } from "../chain.ts";
 import { epochIndex } from "../epochs/epochs.ts";
 import { isSameRow, storedRowOf } from "../weights/stored_row.ts";
 import type { ChainView, DutyRecord, DutyState, Passage } from "./duty.ts";
+import { isFinal, isRemoved } from "./forks.ts";
+import { isPending, mayHaveRevealed } from "./open_commits.ts";
 
 const storageBlocks = 3; // within which a plain row must appear
 
@@ -17,17 +20,6 @@ export function forgetOldRegistration(state: DutyState, own: Neuron): void {
   const kept = state.passages.filter((passage) => !isOlder(passage.landedBlock));
   state.passages.splice(0, state.passages.length, ...kept);
   if (isOlder(state.lastLandedBlock)) state.lastLandedBlock = 0;
-}
-
-/** A reverted block removes our call, unless it has landed again in time. */
-export function forgetTakenBack(state: DutyState, view: ChainView, own: Neuron): DutyRecord[] {
-  const { lastLandedBlock, lastLandedAfterBlock, options } = state;
-  const isSettled = view.metagraph.block > lastLandedBlock + options.settleBlocks;
-  if (lastLandedBlock === 0 || !isSettled || own.lastUpdateBlock > lastLandedAfterBlock) return [];
-  const at = state.passages.findIndex(({ landedBlock }) => landedBlock === lastLandedBlock);
-  if (at >= 0) state.passages.splice(at, 1);
-  state.lastLandedBlock = own.lastUpdateBlock;
-  return [{ type: "lost", purpose: "set" }];
 }
 
 /**
@@ -46,24 +38,12 @@ export function noteReveal(state: DutyState, view: ChainView, own: Neuron): void
 }
 
 /**
- * Whether the chain has revealed, or dropped, a commit of ours: one that it had at an earlier read, however long ago its epoch
- * was expected (a new tempo renumbers the legacy rule's epochs), or one whose row has not been seen yet.
+ * Looks for our rows in storage. The newest one found there, by calls in final blocks, also settles the older ones that
+ * it replaced, except those still to be revealed.
  */
-export function mayHaveRevealed({ passages, openCommits }: DutyState, view: ChainView): boolean {
-  if (openCommits.some((block) => !view.commits.some(({ committedBlock }) => committedBlock === block))) return true;
-  const index = view.epoch.formula === "legacy" ? Infinity : epochIndex(view.epoch);
-  return passages.some((passage) =>
-    passage.mode === "timelocked" && index >= passage.revealEpoch && !isPending(passage, view)
-  );
-}
-
-/**
- * Looks for our rows in storage. The newest one found also settles the older ones that it replaced, except those still
- * to be revealed.
- */
-export function checkPassages(state: DutyState, view: ChainView): DutyRecord[] {
+export function checkPassages(state: DutyState, view: ChainView, own: Neuron): DutyRecord[] {
   const index = epochIndex(view.epoch);
-  const found = state.passages.findLastIndex((passage) => isInStorage(passage, view, index));
+  const found = state.passages.findLastIndex((passage) => isInStorage(passage, view, index) && isFinal(state, passage));
   const records: DutyRecord[] = [];
   if (found >= 0) {
     const { landedBlock } = state.passages[found]!;
@@ -73,7 +53,9 @@ export function checkPassages(state: DutyState, view: ChainView): DutyRecord[] {
     state.alarm = null;
     records.push({ type: "rowChecked", landedBlock });
   }
-  for (const passage of state.passages.filter((each) => isOverdue(each, view, index))) {
+  const isMissing = (each: Passage) =>
+    isOverdue(each, view, index) && !isInStorage(each, view, index) && !isRemoved(state, { passage: each, view, own });
+  for (const passage of state.passages.filter(isMissing)) {
     state.passages.splice(state.passages.indexOf(passage), 1);
     const why = whyMissing(passage, view);
     state.alarm = `weights of block ${passage.landedBlock} did not take effect: ${why}`;
@@ -81,10 +63,6 @@ export function checkPassages(state: DutyState, view: ChainView): DutyRecord[] {
   }
   return records;
 }
-
-/** Whether the chain still has the commit. */
-export const isPending = (passage: Passage, view: ChainView): boolean =>
-  view.commits.some(({ committedBlock }) => committedBlock === passage.landedBlock);
 
 function isInStorage(passage: Passage, view: ChainView, index: number): boolean {
   const isDue = passage.mode === "plain"

@@ -71,9 +71,12 @@ function passageOf(state: DutyState, row: WeightsRow, { parameters, window, epoc
     ...{ mode, row, versionKey: state.options.versionKey },
     scoresRound: present(state.scores, "A row must come from scores").round,
     salt: mode === "salted" ? saltOf(state.options, window.landingBlock) : [],
+    // A salted commit in the legacy rule's epoch block still belongs to the old epoch.
+    nextFiledBlock: window.endBlock + (epoch.formula === "legacy" && mode === "salted" ? 1 : 0),
     landedBlock: 0,
     revealEpoch,
     isRevealSent: false,
+    revealedBlock: 0,
     revealAfterBlock: 0,
   };
 }
@@ -86,14 +89,11 @@ function saltOf({ saltSeed }: DutyOptions, block: number): number[] {
 
 function open(state: DutyState, purpose: Attempt["purpose"], passage: Passage, context: SendContext): Attempt {
   assert(state.attempt === null, "A call must not be sent while another is under way");
-  const { window, seenBlock, epoch } = context;
-  // A salted commit in the legacy rule's epoch block still belongs to the old epoch.
-  const isFiledLater = epoch.formula === "legacy" && passage.mode === "salted";
+  const { window, seenBlock } = context;
   state.attempts += 1;
   state.attempt = {
     ...{ id: state.attempts, purpose, passage, seenBlock, headBlock: state.headBlock },
-    ...{ epochEndBlock: window.endBlock, nextFiledBlock: window.endBlock + (isFiledLater ? 1 : 0) },
-    ...{ isUnknown: false, searchedBlock: state.headBlock },
+    ...{ epochEndBlock: window.endBlock, isUnknown: false, searchedBlock: state.headBlock },
   };
   return state.attempt;
 }

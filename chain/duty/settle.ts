@@ -8,7 +8,7 @@
 import type { Neuron } from "../chain.ts";
 import { epochIndex } from "../epochs/epochs.ts";
 import type { Attempt, BlockRange, ChainView, DutyRecord, DutyState } from "./duty.ts";
-import { mayHaveRevealed } from "./reconcile.ts";
+import { mayHaveRevealed } from "./open_commits.ts";
 
 const passagesMax = 16; // more than the number of commits the chain keeps
 
@@ -28,7 +28,7 @@ export function settleAttempt(state: DutyState, view: ChainView, own: Neuron): D
   if (landedBlock !== null) return [land(state, attempt, landedBlock)];
   if (view.metagraph.block < lastBlockOf(state, attempt)) return [];
   state.attempt = null;
-  return [{ type: "lost", purpose: attempt.purpose }];
+  return [{ type: "lost", purpose: attempt.purpose, undoneBlock: null }];
 }
 
 /** Records an attempt that is in a block. */
@@ -36,10 +36,11 @@ export function land(state: DutyState, attempt: Attempt, block: number): DutyRec
   state.attempt = null;
   if (attempt.purpose === "reveal") {
     const passage = state.passages.find(({ landedBlock }) => landedBlock === attempt.passage.landedBlock);
-    if (passage !== undefined) passage.isRevealSent = true;
+    if (passage !== undefined) Object.assign(passage, { isRevealSent: true, revealedBlock: block });
   } else {
-    const revealEpoch = attempt.passage.revealEpoch + (block >= attempt.nextFiledBlock ? 1 : 0);
-    state.passages.push({ ...attempt.passage, landedBlock: block, revealEpoch });
+    const { passage } = attempt;
+    const revealEpoch = passage.revealEpoch + (block >= passage.nextFiledBlock ? 1 : 0);
+    state.passages.push({ ...passage, landedBlock: block, revealEpoch });
     if (state.passages.length > passagesMax) state.passages.shift();
     state.landedScoresRound = Math.max(state.landedScoresRound, attempt.passage.scoresRound);
     state.lastLandedBlock = block;

@@ -78,6 +78,11 @@ export class LocalChain implements Chain {
     return this.#read(() => headOf(this.#ledger.head()));
   }
 
+  /** Its blocks are final at once. */
+  finalizedBlock(): Promise<number> {
+    return this.#read(() => this.#ledger.head().number);
+  }
+
   onHead(listener: (head: Head) => void): () => void {
     const unlisten = this.#ledger.onBlock((block) => listener(headOf(block)));
     const stop = () => {

@@ -29,8 +29,10 @@ import { readEpochState } from "./reads/epoch_state.ts";
 import { readFacts } from "./reads/facts.ts";
 import { readMetagraph } from "./reads/metagraph.ts";
 import { readIsStarted, readParameters } from "./reads/parameters.ts";
+import { FinalitySearch, finalizedHead, type SeenCall } from "./sending/finality.ts";
 import { axonRefusal } from "./sending/refusals.ts";
 import { Sender } from "./sending/sender.ts";
+import type { Session } from "./connection/session.ts";
 import { readAtHead, type StateAt } from "./state.ts";
 import type { Dice, Timers } from "./connection/timers.ts";
 import { findWeightCalls } from "./reads/weight_calls.ts";
@@ -93,6 +95,16 @@ export class SubtensorChain implements Chain {
   async head(): Promise<Head> {
     const { head, seenMs } = await this.#connection.ready();
     return { block: head.number, seenMs };
+  }
+
+  async finalizedBlock(): Promise<number> {
+    const read = (session: Session) => session.cached("finalized", () => finalizedHead(session));
+    return (await this.#connection.run(read)).number;
+  }
+
+  /** For a call that was seen in a block: whether it is final. */
+  finalityOf(seen: SeenCall): FinalitySearch {
+    return new FinalitySearch({ connection: this.#connection, archive: () => this.#archived(), seen });
   }
 
   onHead(listener: (head: Head) => void): () => void {

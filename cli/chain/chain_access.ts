@@ -2,11 +2,11 @@
  * Opens the chain that a command's options name, and turns chain errors into messages.
  *
  * Owns: connecting within --timeout, closing, the deadline on reads, waiting for a block, and the messages for an unreachable
- * chain or a refused call. Out of scope: what is queried. polkadot-js is loaded here, only by actions that query a chain.
+ * chain. Out of scope: what is queried, and calls (send_call.ts). polkadot-js is loaded here, only by actions that query a chain.
  */
 
-import type { Address, ChainCall, ChainSigner } from "../../chain/call.ts";
-import { ChainError, type Neuron, type Refusal } from "../../chain/chain.ts";
+import type { Address } from "../../chain/call.ts";
+import { ChainError, type Neuron } from "../../chain/chain.ts";
 import { type Endpoints, parseEndpoints } from "../../chain/subtensor/connection/endpoints.ts";
 import type { SubtensorChain } from "../../chain/subtensor/subtensor_chain.ts";
 import { withDeadline } from "../../chain/subtensor/connection/timers.ts";
@@ -14,7 +14,7 @@ import { systemRandom, systemTimers } from "../../net/timers.ts";
 import { defaultNetuid } from "../options/chain_options.ts";
 import type { CommandContext } from "../command.ts";
 import { UsageError, UserError } from "../output/errors.ts";
-import { type CommandTo, nextCommand, withWholeCommands } from "./text/next_command.ts";
+import { type CommandTo, nextCommand } from "./text/next_command.ts";
 import { chainSocketOptions } from "../outbound.ts";
 
 const leastCallMs = 3_000; // when several endpoints share the time
@@ -97,52 +97,6 @@ export async function waitForBlock(chain: SubtensorChain, wanted: { block: numbe
   } finally {
     stop();
   }
-}
-
-export interface Sending {
-  readonly action: string; // "register the hotkey", for the message
-  readonly call: ChainCall;
-  readonly signer: ChainSigner;
-}
-
-export interface Sent {
-  readonly block: number;
-  readonly extrinsicHash: string;
-  readonly isUnchanged: boolean;
-}
-
-/** Sends a call and waits until reads see its block. A refusal becomes a UserError with its meaning and the next step. */
-export async function sendCall(
-  { chain, reading, commandTo }: ChainAccess,
-  { action, call, signer }: Sending,
-): Promise<Sent> {
-  const receipt = await chain.send(call, signer);
-  if (receipt.status === "refused") throw refusalError(receipt.refusal, { action, commandTo });
-  if (receipt.status === "unknown") {
-    throw new UserError(`Cannot tell whether the chain accepted the call to ${action}: ${receipt.why}`, {
-      next: `Check before sending it again: ${commandTo("status")}`,
-    });
-  }
-  const { block, extrinsicHash, isUnchanged = false } = receipt;
-  if ((await chain.head()).block < block) { // its inclusion was reported before the new head
-    const { blockMs } = await reading(chain.parameters());
-    await waitForBlock(chain, { block, blockMs });
-  }
-  return { block, extrinsicHash, isUnchanged };
-}
-
-/**
- * The error for what the chain refused or would refuse: its sentence, then the action as the next step, with complete
- * commands.
- */
-export function refusalError(
-  { name, sentence, action: remedy }: Refusal,
-  { action, commandTo }: { readonly action: string; readonly commandTo: CommandTo },
-): UserError {
-  const why = /^[A-Z][a-z]/.test(sentence) ? sentence[0]!.toLowerCase() + sentence.slice(1) : sentence;
-  const whole = withWholeCommands(remedy, commandTo);
-  const next = whole === "none" ? "Try again" : whole[0]!.toUpperCase() + whole.slice(1);
-  return new UserError(`Cannot ${action} as ${why} (${name})`, { next });
 }
 
 /** The neuron of a hotkey, or a UserError. */

@@ -9,7 +9,8 @@ import type { Address } from "../../chain/call.ts";
 import type { CommandContext } from "../command.ts";
 import { UsageError, UserError } from "../output/errors.ts";
 import { shortAddress, tokens } from "../screen/format.ts";
-import { type ChainAccess, sendCall, withChain } from "./chain_access.ts";
+import { type ChainAccess, withChain } from "./chain_access.ts";
+import { finalityText, sendCall } from "./send_call.ts";
 import { parseTokens } from "./text/chain_words.ts";
 import { hotkeyAddressOf } from "./hotkey_address.ts";
 import { openPayer, requireBalance } from "./paying_coldkey.ts";
@@ -33,8 +34,8 @@ export async function moveStake(context: CommandContext): Promise<number> {
     else await warnOfStranger(context, access, hotkey);
     const signer = await openPayer(context, { access, hotkey });
     if (!isRemoval) await requireBalance(context, { access, action, signer, amountRao: amount });
-    const { block } = await sendCall(access, {
-      ...{ action, signer },
+    const sent = await sendCall(access, {
+      ...{ action, signer, isFinalAwaited: options.flag("wait-final") },
       call: isRemoval
         ? { type: "removeStake", hotkey, netuid, amountAlpha: amount }
         : { type: "addStake", hotkey, netuid, amountRao: amount },
@@ -47,12 +48,20 @@ export async function moveStake(context: CommandContext): Promise<number> {
     const stake = own === undefined ? "" : `; its stake is ${tokens(own.stakeRao)} now`;
     output.answer(
       {
-        ...{ netuid, hotkey, uid: own?.uid ?? null, isRemoval, block, amountRao: String(amount) },
+        ...{
+          netuid,
+          hotkey,
+          uid: own?.uid ?? null,
+          isRemoval,
+          block: sent.block,
+          isFinal: sent.isFinal,
+          amountRao: String(amount),
+        },
         stakeRao: own === undefined ? null : String(own.stakeRao),
         ...{ coldkey: signer.address, balanceRao: String(balanceRao) },
       },
       `${done} ${shortAddress(hotkey)} in subnet ${netuid}${stake}\n` +
-        `The coldkey ${shortAddress(signer.address)} has ${tokens(balanceRao)} TAO`,
+        `The coldkey ${shortAddress(signer.address)} has ${tokens(balanceRao)} TAO` + finalityText(sent),
     );
     return 0;
   });

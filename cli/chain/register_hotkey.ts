@@ -9,7 +9,8 @@
 import type { CommandContext } from "../command.ts";
 import { UserError } from "../output/errors.ts";
 import { shortAddress, tokens } from "../screen/format.ts";
-import { type ChainAccess, sendCall, withChain } from "./chain_access.ts";
+import { type ChainAccess, withChain } from "./chain_access.ts";
+import { finalityText, sendCall } from "./send_call.ts";
 import { parseTokens } from "./text/chain_words.ts";
 import { hotkeyAddressOf } from "./hotkey_address.ts";
 import { openPayer, requireBalance } from "./paying_coldkey.ts";
@@ -40,20 +41,29 @@ export async function registerHotkey(context: CommandContext): Promise<number> {
     const lastCostRao = await costOf(access); // opening the coldkey may have taken long
     requireCost(lastCostRao, maxRao);
     await requireBalance(context, { access, action, signer, amountRao: lastCostRao });
-    const { block } = await sendCall(access, {
+    const sent = await sendCall(access, {
       action,
       signer,
+      isFinalAwaited: options.flag("wait-final"),
       call: { type: "burnedRegister", netuid, hotkey, limitRao: maxRao },
     });
     const uid = await reading(chain.uidOf(hotkey));
     const balanceRao = await reading(chain.balanceOf(signer.address));
     output.answer(
       {
-        ...{ netuid, hotkey, uid, isRegisteredBefore: false, block, costRao: String(lastCostRao) },
+        ...{
+          netuid,
+          hotkey,
+          uid,
+          isRegisteredBefore: false,
+          block: sent.block,
+          isFinal: sent.isFinal,
+          costRao: String(lastCostRao),
+        },
         ...{ coldkey: signer.address, balanceRao: String(balanceRao) },
       },
-      `${shortAddress(hotkey)} has uid ${uid} in subnet ${netuid} since block ${block}\n` +
-        `The coldkey ${shortAddress(signer.address)} has ${tokens(balanceRao)} TAO`,
+      `${shortAddress(hotkey)} has uid ${uid} in subnet ${netuid} since block ${sent.block}\n` +
+        `The coldkey ${shortAddress(signer.address)} has ${tokens(balanceRao)} TAO` + finalityText(sent),
     );
     return 0;
   });

@@ -8,9 +8,10 @@
 import type { PendingCommit } from "../../chain/chain.ts";
 import { isSameRow, storedRowOf } from "../../chain/weights/stored_row.ts";
 import type { CommandContext } from "../command.ts";
-import { UserError } from "../output/errors.ts";
+import { TooSoonError, UserError } from "../output/errors.ts";
 import { plural } from "../screen/format.ts";
-import { type ChainAccess, registeredNeuron, sendCall, waitForBlock, withChain } from "./chain_access.ts";
+import { type ChainAccess, registeredNeuron, waitForBlock, withChain } from "./chain_access.ts";
+import { finalityText, sendCall } from "./send_call.ts";
 import { inBlocks } from "./text/chain_words.ts";
 import { signingHotkey } from "./hotkey_address.ts";
 import { readSavedCommits, savedCommitOf, writeSavedCommits } from "./saved_commits.ts";
@@ -40,17 +41,29 @@ export async function revealCommit(context: CommandContext): Promise<number> {
     }
     await waitUntilDue(context, access, { commit: chosen, headBlock });
     const { uids, values, salt, versionKey } = commit;
-    const { block } = await sendCall(access, {
-      ...{ action, signer },
+    const sent = await sendCall(access, {
+      ...{ action, signer, isFinalAwaited: context.options.flag("wait-final") },
       call: { type: "revealWeights", netuid, mechanism, uids, values, salt, versionKey: BigInt(versionKey) },
     });
-    await writeSavedCommits(place, saved.filter(({ sentAfterBlock }) => sentAfterBlock > commit.sentAfterBlock));
+    if (sent.isFinal) { // else the salt may be needed again
+      await writeSavedCommits(place, saved.filter(({ sentAfterBlock }) => sentAfterBlock > commit.sentAfterBlock));
+    }
     const stored = await reading(chain.weightsOf({ uid, mechanism }));
     const isRowChecked = isSameRow(stored, storedRowOf({ uids, values }));
     context.output.answer(
-      { netuid, hotkey, uid, mechanism, weights: uids.length, committedBlock, block, isRowChecked },
+      {
+        netuid,
+        hotkey,
+        uid,
+        mechanism,
+        weights: uids.length,
+        committedBlock,
+        block: sent.block,
+        isFinal: sent.isFinal,
+        isRowChecked,
+      },
       `${plural(uids.length, "weight")} of uid ${uid} in subnet ${netuid}, committed in block ${committedBlock}, ` +
-        `revealed in block ${block}${isRowChecked ? " and read back" : ""}`,
+        `revealed in block ${sent.block}${isRowChecked ? " and read back" : ""}${finalityText(sent)}`,
     );
     return 0;
   });
@@ -82,7 +95,7 @@ async function waitUntilDue(
   const { blockMs } = await reading(chain.parameters());
   const when = revealFromBlock === null ? "in a later epoch" : inBlocks(revealFromBlock - headBlock, blockMs);
   if (revealFromBlock === null || !options.flag("wait")) {
-    throw new UserError(
+    throw new TooSoonError(
       `Cannot ${action} of block ${committedBlock} as their epoch must have begun: it begins ${when}`,
       {
         next: "Wait for it, or add --wait; they can be revealed only in that epoch",

@@ -7,9 +7,10 @@
 import type { Address, AxonAddress } from "../../chain/call.ts";
 import { axonProblem, parseIp } from "../../chain/subtensor/reads/axon_address.ts";
 import type { CommandContext } from "../command.ts";
-import { UsageError, UserError } from "../output/errors.ts";
+import { TooSoonError, UsageError } from "../output/errors.ts";
 import { plural } from "../screen/format.ts";
-import { type ChainAccess, registeredNeuron, sendCall, withChain } from "./chain_access.ts";
+import { type ChainAccess, registeredNeuron, withChain } from "./chain_access.ts";
+import { finalityText, sendCall } from "./send_call.ts";
 import { inBlocks } from "./text/chain_words.ts";
 import { signingHotkey } from "./hotkey_address.ts";
 import { axonText } from "./text/neuron_table.ts";
@@ -35,17 +36,19 @@ export async function serveAxon(context: CommandContext): Promise<number> {
     const { neurons } = await reading(chain.metagraph());
     const own = registeredNeuron(neurons, { action, hotkey, netuid, commandTo });
     if (!isSameAxon(own.axon, axon)) await requirePause(access, hotkey);
-    const { block, isUnchanged } = await sendCall(access, {
+    const sent = await sendCall(access, {
       action,
       signer,
+      isFinalAwaited: options.flag("wait-final"),
       call: { type: "serveAxon", netuid, axon },
     });
     const { uid } = own;
+    const { block, isUnchanged, isFinal } = sent;
     output.answer(
-      { netuid, hotkey, uid, ip, port, block, isUnchanged },
+      { netuid, hotkey, uid, ip, port, block, isUnchanged, isFinal },
       isUnchanged
         ? `The chain has ${axonText(axon)} for uid ${uid} since block ${block}: nothing was sent`
-        : `uid ${uid} of subnet ${netuid} is announced at ${axonText(axon)}, block ${block}`,
+        : `uid ${uid} of subnet ${netuid} is announced at ${axonText(axon)}, block ${block}` + finalityText(sent),
     );
     return 0;
   });
@@ -75,7 +78,7 @@ async function requirePause({ chain, netuid, reading }: ChainAccess, hotkey: Add
   const allowedBlock = lastBlock + servingRateLimitBlocks;
   if (block + 1 >= allowedBlock) return; // it lands in the next block
   const rule = `subnet ${netuid} accepts an announcement every ${plural(servingRateLimitBlocks, "block")}`;
-  throw new UserError(`Cannot ${action} as ${rule}: the last one is ${plural(block - lastBlock, "block")} old`, {
+  throw new TooSoonError(`Cannot ${action} as ${rule}: the last one is ${plural(block - lastBlock, "block")} old`, {
     next: `Try again ${inBlocks(allowedBlock - 1 - block, blockMs)}`,
   });
 }

@@ -15,9 +15,10 @@ import { saltedCommitHash } from "../../chain/weights/salted_commit.ts";
 import { isSameRow, storedRowOf } from "../../chain/weights/stored_row.ts";
 import { systemRandom } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
-import { UserError } from "../output/errors.ts";
+import { TooSoonError, UserError } from "../output/errors.ts";
 import { plural } from "../screen/format.ts";
-import { type ChainAccess, refusalError, registeredNeuron, sendCall, waitForBlock, withChain } from "./chain_access.ts";
+import { type ChainAccess, registeredNeuron, waitForBlock, withChain } from "./chain_access.ts";
+import { finalityText, refusalError, sendCall } from "./send_call.ts";
 import { inBlocks } from "./text/chain_words.ts";
 import { signingHotkey } from "./hotkey_address.ts";
 import { type WeightsMode, weightsModeOf } from "./text/parameter_text.ts";
@@ -73,7 +74,7 @@ async function readyWeights(scene: Scene, order: WeightsOrder): Promise<PlannedW
     if (hindrance === null) return planned;
     const { refusal, untilBlock } = hindrance;
     if (!options.flag("wait") || untilBlock === null || waits === waitsMax) {
-      throw refusalError(refusal, { action, commandTo });
+      throw refusalError(refusal, { action, commandTo, isTooSoon: untilBlock !== null });
     }
     const { block } = await reading(chain.head());
     const { blockMs } = planned.view.parameters;
@@ -124,15 +125,16 @@ async function sendPlain({ context, access, signer, mechanism }: Scene, { planne
   const { chain, netuid, reading } = access;
   const { row, versionKey, own } = planned;
   const call: ChainCall = { type: "setWeights", netuid, mechanism, ...row, versionKey };
-  const { block } = await sendCall(access, { action, signer, call });
+  const sent = await sendCall(access, { action, signer, call, isFinalAwaited: context.options.flag("wait-final") });
+  const { block, isFinal } = sent;
   const stored = await reading(chain.weightsOf({ uid: own.uid, mechanism }));
   const isRowChecked = isSameRow(stored, storedRowOf(row));
   if (!isRowChecked) {
     context.output.log.warn("The chain already holds another row: is another program using this hotkey?");
   }
   context.output.answer(
-    { ...fields, block, isRowChecked },
-    `${setText(fields)} set in block ${block}${isRowChecked ? " and read back" : ""}`,
+    { ...fields, block, isFinal, isRowChecked },
+    `${setText(fields)} set in block ${block}${isRowChecked ? " and read back" : ""}${finalityText(sent)}`,
   );
 }
 
@@ -159,7 +161,7 @@ async function nextReveal(
     const tooSoon = `a timelock must outlast a drand round of ${beacon.periodMs / 1_000} s`;
     if (!options.flag("wait") || waits === waitsMax) {
       const blocks = reveal.value.block - epoch.block;
-      throw new UserError(`Cannot ${action} as ${tooSoon}: this subnet reveals ${inBlocks(blocks, blockMs)}`, {
+      throw new TooSoonError(`Cannot ${action} as ${tooSoon}: this subnet reveals ${inBlocks(blocks, blockMs)}`, {
         next:
           "Try again after the next epoch (--wait does), commit with a salt (--salted), or run a chain with longer epochs",
       });
@@ -170,7 +172,7 @@ async function nextReveal(
 }
 
 async function sendTimelocked(scene: Scene, { planned, fields }: Passage): Promise<void> {
-  const { context: { output }, access, signer, mechanism } = scene;
+  const { context, access, signer, mechanism } = scene;
   const { chain, netuid, reading } = access;
   const { row, versionKey, view: { parameters: { blockMs, commitRevealVersion } } } = planned;
   const { beacon } = await reading(chain.facts());
@@ -184,12 +186,15 @@ async function sendTimelocked(scene: Scene, { planned, fields }: Passage): Promi
     },
     { netuid, mechanism, publicKey: signer.publicKey, beacon, random: systemRandom.bytes(timelockRandomBytes) },
   );
-  const { block } = await sendCall(access, { action, signer, call });
+  const sent = await sendCall(access, { action, signer, call, isFinalAwaited: context.options.flag("wait-final") });
+  const { block, isFinal } = sent;
   const revealBlocks = Math.max(0, revealBlock - block);
-  output.answer(
-    { ...fields, block, revealRound: String(round), revealBlock, revealInMs: revealBlocks * blockMs },
+  context.output.answer(
+    { ...fields, block, isFinal, revealRound: String(round), revealBlock, revealInMs: revealBlocks * blockMs },
     `${setText(fields)} committed in block ${block}\n` +
-      `The chain reveals them ${inBlocks(revealBlocks, blockMs)}, at block ${revealBlock} (drand round ${round})`,
+      `The chain reveals them ${inBlocks(revealBlocks, blockMs)}, at block ${revealBlock} (drand round ${round})${
+        finalityText(sent)
+      }`,
   );
 }
 
@@ -207,12 +212,15 @@ async function sendSalted(scene: Scene, { planned, fields }: Passage): Promise<v
   };
   const saltFile = await writeSavedCommits(place, [...before, saved]);
   const hash = saltedCommitHash({ publicKey: signer.publicKey, netuid, mechanism, row, salt, versionKey });
-  const { block } = await sendCall(access, {
+  const sent = await sendCall(access, {
     action,
     signer,
+    isFinalAwaited: context.options.flag("wait-final"),
     call: { type: "commitWeights", netuid, mechanism, hash },
   });
-  await writeSavedCommits(place, [...before, { ...saved, committedBlock: block }]);
+  const { block, isFinal } = sent;
+  // A fork may move the commit: until it is final, the block it is found by stays open.
+  if (isFinal) await writeSavedCommits(place, [...before, { ...saved, committedBlock: block }]);
   const commits = await reading(chain.pendingCommits({ hotkey: signer.address, mechanism }));
   const revealFromBlock = commits.find(({ committedBlock }) => committedBlock === block)?.revealFromBlock ?? null;
   const { blockMs } = parameters;
@@ -220,10 +228,10 @@ async function sendSalted(scene: Scene, { planned, fields }: Passage): Promise<v
     ? "in a later epoch"
     : `${inBlocks(revealFromBlock - block, blockMs)}, from block ${revealFromBlock} on`;
   context.output.answer(
-    { ...fields, block, revealFromBlock, saltFile },
+    { ...fields, block, isFinal, revealFromBlock, saltFile },
     `${setText(fields)} committed in block ${block}\n` +
       `Reveal them ${when}, within one epoch: ${access.commandTo("commit --reveal")}\n` +
-      `The salt is in ${saltFile}`,
+      `The salt is in ${saltFile}${finalityText(sent)}`,
   );
 }
 

@@ -31,9 +31,10 @@ export function hindranceOf(planned: PlannedWeights): Hindrance | null {
   const { view, own, row, mechanism, versionKey } = planned;
   const isSelfWeight = row.uids.length === 1 && row.uids[0] === own.uid;
   const standing = standingRefusal(view, own, { mechanism, versionKey: String(versionKey) });
-  const isExempt = isSelfWeight && standing?.name === "NeuronNoValidatorPermit"; // this needs no permit
+  const isExempt = isSelfWeight && standing?.name === "NeuronNoValidatorPermit" &&
+    view.parameters.consensus === "yuma"; // there this needs no permit
   if (standing !== null && !isExempt) {
-    const isPermit = standing.name === "NeuronNoValidatorPermit" && own.stakeRao > 0n;
+    const isPermit = standing.name === "NeuronNoValidatorPermit" && isPermitNext(view, own);
     return dated(view, standing, isPermit ? nextEpochBlock(view.epoch) : null);
   }
   const tooFast = mechanism === 0 ? rateHindrance(view, own) : null; // other mechanisms have their own clock, which only the chain reads
@@ -41,6 +42,12 @@ export function hindranceOf(planned: PlannedWeights): Hindrance | null {
   const refusal = rowRefusal(view, own, row);
   if (refusal === null) return null;
   return dated(view, refusal, refusal.name === "TooManyUnrevealedCommits" ? nextEpochBlock(view.epoch) : null);
+}
+
+/** The next epoch gives permits to the largest stakes; where only one is given, the largest is needed. */
+function isPermitNext({ parameters, metagraph: { neurons } }: ChainView, { stakeRao, uid }: Neuron): boolean {
+  if (parameters.consensus === "yuma") return stakeRao > 0n;
+  return stakeRao > 0n && neurons.every((each) => each.uid === uid || each.stakeRao < stakeRao);
 }
 
 function rateHindrance(view: ChainView, own: Neuron): Hindrance | null {

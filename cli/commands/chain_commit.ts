@@ -1,13 +1,13 @@
 /** `iota chain commit`: shows weights that wait for their reveal, and reveals salted ones. The work is in cli/chain. */
 
-import { chainOptions, hotkeyOptions, mechanismOption } from "../options/chain_options.ts";
+import { chainOptions, hotkeyOptions, mechanismOption, waitFinalOption } from "../options/chain_options.ts";
 import type { Command } from "../command.ts";
 import { UsageError } from "../output/errors.ts";
 
 export const command: Command = {
   name: "chain commit",
   summary: "show committed weights, reveal salted ones",
-  usage: "chain commit [--reveal [--wait]] [--wallet NAME] [options]",
+  usage: "chain commit [--reveal [--wait] [--wait-final]] [--wallet NAME] [options]",
   about:
     "Weights are committed with `iota chain weights --set`. The chain reveals timelocked ones; --reveal reveals salted ones, in " +
     "the one epoch in which that is possible, with the salt from the data folder of the machine that committed them.",
@@ -21,14 +21,16 @@ export const command: Command = {
     ...hotkeyOptions,
     { name: "reveal", kind: "boolean", doc: "reveal the newest salted commit whose epoch has come" },
     { name: "wait", kind: "boolean", doc: "with --reveal: wait for that epoch" },
+    waitFinalOption,
     mechanismOption,
   ],
   rights: { read: "any", write: "any", net: "any", env: "any" },
   async run(context) {
     const { options } = context;
     if (options.flag("reveal")) return await (await import("../chain/reveal_commit.ts")).revealCommit(context);
-    if (options.flag("wait")) {
-      throw new UsageError("Cannot use --wait alone as it is for --reveal", { next: "See iota help chain commit" });
+    const idle = ["wait", "wait-final"].find((name) => options.flag(name));
+    if (idle !== undefined) {
+      throw new UsageError(`Cannot use --${idle} alone as it is for --reveal`, { next: "See iota help chain commit" });
     }
     return await (await import("../chain/show_weights.ts")).showCommits(context);
   },

@@ -1,6 +1,6 @@
 /** `iota chain register`: gives a hotkey a uid in a subnet, for a fee that is burned. The work is in cli/chain. */
 
-import { chainOptions, payingOptions } from "../options/chain_options.ts";
+import { chainOptions, payingOptions, waitFinalOption } from "../options/chain_options.ts";
 import type { Command } from "../command.ts";
 
 export const command: Command = {
@@ -19,6 +19,7 @@ export const command: Command = {
   options: [
     ...chainOptions,
     ...payingOptions,
+    waitFinalOption,
     {
       name: "max-cost",
       kind: "string",

@@ -1,6 +1,6 @@
 /** `iota chain serve`: announces the address of a hotkey. The work is in cli/chain. */
 
-import { chainOptions } from "../options/chain_options.ts";
+import { chainOptions, waitFinalOption } from "../options/chain_options.ts";
 import type { Command } from "../command.ts";
 import { walletOptions } from "../options/wallet_options.ts";
 
@@ -18,6 +18,7 @@ export const command: Command = {
   options: [
     ...chainOptions,
     ...walletOptions,
+    waitFinalOption,
     { name: "ip", kind: "string", placeholder: "ADDRESS", doc: "IPv4 or IPv6, as others see this machine" },
     { name: "port", kind: "int", placeholder: "PORT", min: 1, max: 65535, doc: "the port that others reach" },
   ],

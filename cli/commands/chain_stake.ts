@@ -1,6 +1,6 @@
 /** `iota chain stake`: moves tokens from the coldkey to a hotkey's stake in a subnet, or back. The work is in cli/chain. */
 
-import { chainOptions, payingOptions } from "../options/chain_options.ts";
+import { chainOptions, payingOptions, waitFinalOption } from "../options/chain_options.ts";
 import type { Command } from "../command.ts";
 
 export const command: Command = {
@@ -18,6 +18,7 @@ export const command: Command = {
   options: [
     ...chainOptions,
     ...payingOptions,
+    waitFinalOption,
     { name: "amount", kind: "string", placeholder: "TAO", doc: "how much, such as 0.5" },
     { name: "remove", kind: "boolean", doc: "take stake back instead" },
   ],

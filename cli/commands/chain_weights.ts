@@ -1,13 +1,13 @@
 /** `iota chain weights`: shows a validator's row of weights, or sets it. The work is in cli/chain. */
 
-import { chainOptions, hotkeyOptions, mechanismOption } from "../options/chain_options.ts";
+import { chainOptions, hotkeyOptions, mechanismOption, waitFinalOption } from "../options/chain_options.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { attempting, UsageError } from "../output/errors.ts";
 
 export const command: Command = {
   name: "chain weights",
   summary: "show a hotkey's weights, or set them",
-  usage: "chain weights [--set LIST | --from FILE] [--wait] [--wallet NAME] [options]",
+  usage: "chain weights [--set LIST | --from FILE] [--wait] [--wait-final] [--wallet NAME] [options]",
   about:
     "Weights are shares in any unit. They are converted to a row as Bittensor's SDK does it, and a row that the chain would refuse is reported " +
     "before anything is sent. Where the subnet requires commit-reveal they are committed under a timelock that the chain opens " +
@@ -24,6 +24,7 @@ export const command: Command = {
     { name: "set", kind: "string", placeholder: "LIST", doc: "UID:WEIGHT or HOTKEY=WEIGHT, separated by commas" },
     { name: "from", kind: "string", placeholder: "FILE", doc: "a JSON object from hotkey to weight" },
     { name: "wait", kind: "boolean", doc: "wait for the permit and the rate limit if time alone brings them" },
+    waitFinalOption,
     { name: "salted", kind: "boolean", doc: "commit with a salt even where the chain accepts timelocks" },
     {
       name: "version-key",
@@ -56,7 +57,7 @@ async function orderOf({ options }: CommandContext) {
   const { parseWeightFile, parseWeightList } = await import("../chain/weight_scores.ts");
   if (list !== undefined) return { weights: parseWeightList(list), isFromFile: false };
   if (path === undefined) {
-    const idle = ["wait", "salted", "version-key"].find((name) => options.given(name));
+    const idle = ["wait", "wait-final", "salted", "version-key"].find((name) => options.given(name));
     if (idle === undefined) return null;
     throw new UsageError(`Cannot use --${idle} alone as there must be weights to set: --set LIST or --from FILE`, {
       next: "See iota help chain weights",

@@ -12,15 +12,19 @@ export function dutyLine(record: DutyRecord): string {
         ? "weights: revealing"
         : `weights: sending ${record.weights}${record.mode === "plain" ? "" : `, ${record.mode} until their reveal`}`;
     case "landed":
-      return `weights: ${record.purpose === "set" ? "landed" : "revealed"} in block ${record.block}`;
+      return `weights: ${record.purpose === "set" ? "landed" : "revealed"} in block ${record.block}, not final yet`;
     case "refused":
       return `weights: refused (${record.refusal.name}): ${record.refusal.sentence}; ${record.refusal.action}`;
     case "unanswered":
       return `weights: no answer (${record.why}); checking on the chain whether they landed`;
     case "lost":
-      return `weights: ${record.purpose === "set" ? "the call" : "the reveal"} did not land and can no longer do so`;
+      return record.undoneBlock === null
+        ? `weights: ${record.purpose === "set" ? "the call" : "the reveal"} did not land and can no longer do so`
+        : `weights: a fork of the chain removed block ${record.undoneBlock} with ${
+          record.purpose === "set" ? "the weights" : "the reveal"
+        }; sending them again`;
     case "rowChecked":
-      return `weights: those of block ${record.landedBlock} are in force`;
+      return `weights: those of block ${record.landedBlock} are in force, in a final block`;
     case "rowMissing":
       return `weights: those of block ${record.landedBlock} did not take effect: ${record.why}`;
     default:

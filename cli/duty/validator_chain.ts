@@ -130,6 +130,9 @@ export class ValidatorChain {
   #onRecord(record: DutyRecord, commandTo: CommandTo): void {
     const { output } = this.#options.context;
     if (record.type === "landed") this.#tally[record.purpose === "set" ? "weightsSet" : "weightsRevealed"] += 1;
+    if (record.type === "lost" && record.undoneBlock !== null) {
+      this.#tally[record.purpose === "set" ? "weightsSet" : "weightsRevealed"] -= 1;
+    }
     if (record.type === "rowChecked") this.#tally.weightsChecked += 1;
     if (record.type === "rowMissing") this.#tally.weightsMissing += 1;
     output.event({ ...record, type: `weights${record.type[0]!.toUpperCase()}${record.type.slice(1)}` });

@@ -38,6 +38,13 @@ export const timeoutOption: OptionSpec = {
   doc: "give up when the chain has not answered for this long",
 };
 
+/** For actions that send a call. */
+export const waitFinalOption: OptionSpec = {
+  name: "wait-final",
+  kind: "boolean",
+  doc: "wait until no fork of the chain can undo it, and check it there",
+};
+
 /** For every action that queries a chain. */
 export const chainOptions: readonly OptionSpec[] = [endpointOption, netuidOption, timeoutOption];
 

@@ -3,11 +3,12 @@
  *
  * Owns: the error classes of the command line and the message for each common system error. Out of scope: our own
  * bugs (assertions stay assertions, and are printed with --verbose) and remote input (a `Fault`). Every message names
- * the rule, the value and the next step; exit code 2 for a wrong command line, 1 for everything else.
+ * the rule, the value and the next step; exit code 2 for a wrong command line, 75 where the same command
+ * works later, 1 for everything else.
  */
 
 import { dirname } from "node:path";
-import { exitFailed, exitFine, exitUsage } from "./exit_codes.ts";
+import { exitFailed, exitFine, exitTooSoon, exitUsage } from "./exit_codes.ts";
 import { shellWord } from "../shell_words.ts";
 
 /** The command line was right, but the command cannot be carried out. */
@@ -26,6 +27,12 @@ export class UserError extends Error {
 export class UsageError extends UserError {
   override name = "UsageError";
   override readonly exitCode = exitUsage;
+}
+
+/** Nothing is wrong, but it is too early: the same command works later. */
+export class TooSoonError extends UserError {
+  override name = "TooSoonError";
+  override readonly exitCode = exitTooSoon;
 }
 
 /** Ctrl-C, or SIGTERM: what a command that was asked to stop ends with. It is no error and is printed as a summary. */

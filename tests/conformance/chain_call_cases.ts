@@ -38,6 +38,7 @@ export function callCases(test: ChainCase): void {
       ...{ mechanisms: 2, stakeThresholdRao: 0n, servingRateLimitBlocks: 3, activityCutoffBlocks: 5_000 },
       ...{ immunityPeriodBlocks: 100, isRegistrationAllowed: true, maxUids: 256, maxValidators: 64 },
       ...{ ownerHotkey: ownerHotkey.address, ownerColdkey: ownerColdkey.address, blockMs: 1_000, specVersion: 425 },
+      consensus: "yuma",
     });
   });
 

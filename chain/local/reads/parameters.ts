@@ -32,5 +32,6 @@ export function parametersOf(chain: ReadableChain, netuid: number): SubnetParame
     ownerColdkey: addressOf(subnet.ownerColdkey),
     blockMs: genesis.blockMs,
     specVersion: genesis.specVersion,
+    consensus: "yuma",
   };
 }

@@ -40,6 +40,7 @@ export async function readParameters(state: StateAt, netuid: number): Promise<Su
     ownerColdkey: accountOrNull(found.ownerColdkey),
     blockMs: blockMs(state),
     specVersion: state.runtime.version.specVersion,
+    consensus: found.consensus === "Null" ? "null" : "yuma", // absent before spec 474
   };
 }
 
@@ -71,6 +72,7 @@ function entries(netuid: number) {
     maxValidators: subtensorItem("MaxAllowedValidators", [netuid], integer),
     ownerHotkey: subtensorItem("SubnetOwnerHotkey", [netuid], address),
     ownerColdkey: subtensorItem("SubnetOwner", [netuid], address),
+    consensus: subtensorItem("SubnetEpochConsensus", [netuid], v.string()),
   };
 }
 

@@ -67,6 +67,11 @@ export class BlockSearch {
     });
   }
 
+  /** Reads the blocks from this one back, of those that were not read before. */
+  lookFrom(block: BlockRef): Promise<{ inclusion: Inclusion | null; isComplete: boolean }> {
+    return this.#connection.run((session) => this.#walk(session, block));
+  }
+
   /** In one block that the node has named. */
   findIn(hash: string): Promise<Inclusion | null> {
     return this.#connection.run(async (session) => (await this.#read(session, hash))?.inclusion ?? null);
@@ -111,7 +116,7 @@ async function readBlock(session: Session, hash: string): Promise<unknown> {
 }
 
 /** Exactly this extrinsic. */
-export function isExtrinsic({ hash }: SignedExtrinsic): IsSought {
+export function isExtrinsic({ hash }: Pick<SignedExtrinsic, "hash">): IsSought {
   return (extrinsic) => blake2Hex(hexToU8a(extrinsic)) === hash;
 }
 

@@ -1,23 +1,21 @@
 /**
- * The meaning and remedy of each refusal, by the chain's own names: errors in blocks, names of the pool's custom codes,
- * and the pool's other verdicts.
+ * The meaning and remedy of each refusal, by the chain's own names of errors in blocks.
  *
  * Owns: the texts, and which of them depend on the call: a name may mean one thing for weights and another for a
- * registration. Out of scope: which row is looked up (refusals.ts).
+ * registration. Out of scope: what only the pool says (pool_rows.ts), which row is looked up (refusals.ts).
  */
 
 import type { ChainCall } from "../../call.ts";
 import type { Refusal } from "../../chain.ts";
-import type { PoolError } from "./pool_error.ts";
 
 export type Row = readonly [sentence: string, action: string, retry: Refusal["retry"]];
 
-const register = "register the hotkey with `iota chain register`";
+export const register = "register the hotkey with `iota chain register`";
 const waitForRate = "wait for the subnet's rate limit; weights are due once per epoch";
 const updateProgram = "update iota: the subnet's owner requires a newer version";
 const checkSubnet = "check the netuid and the chain endpoint";
-const askOwner = "ask the subnet's owner";
-const report = "report this with the lines above it: iota should not have sent it";
+export const askOwner = "ask the subnet's owner";
+export const report = "report this with the lines above it: iota should not have sent it";
 
 export const dispatchRows: Readonly<Record<string, Row>> = {
   // weights
@@ -31,7 +29,7 @@ export const dispatchRows: Readonly<Record<string, Row>> = {
   NotEnoughStakeToSetWeights: [
     "The hotkey's stake is below the chain's threshold for setting weights",
     "add stake to the hotkey: `iota chain stake --amount 100`",
-    "afterEpoch",
+    "never",
   ],
   IncorrectWeightVersionKey: [
     "The weights have an older version key than the subnet requires",
@@ -57,6 +55,16 @@ export const dispatchRows: Readonly<Record<string, Row>> = {
     "Ten commits of weights are waiting to be revealed",
     "wait until one is revealed",
     "afterEpoch",
+  ],
+  CommitQueueFull: [
+    "The subnet's queue of sealed weights is full for this epoch, with commits of hotkeys that have more stake",
+    "wait for the next epoch, or stake more on the hotkey",
+    "afterEpoch",
+  ],
+  CommitPayloadTooLarge: [
+    "The sealed weights are larger than the subnet accepts, which is 5,000 bytes unless its consensus is Null",
+    "give weights to fewer miners",
+    "never",
   ],
   ExpiredWeightCommit: ["The commit was not revealed in its epoch and is lost", "commit again", "nextBlock"],
   RevealTooEarly: ["The epoch in which this commit may be revealed has not started", "wait for it", "afterEpoch"],
@@ -105,6 +113,16 @@ export const dispatchRows: Readonly<Record<string, Row>> = {
   NoNeuronIdAvailable: ["No neuron can make room: all are immune", "wait until an immunity period ends", "afterEpoch"],
   NotEnoughBalanceToStake: ["The coldkey's balance does not cover the cost", "transfer to the coldkey", "never"],
   InsufficientBalance: ["The coldkey's balance does not cover the cost", "transfer to the coldkey", "never"],
+  InsufficientTaoBalance: ["The coldkey's balance does not cover the cost", "transfer to the coldkey", "never"],
+  ColdkeyCollateralPositionsFull: [
+    "The coldkey already has the maximum number of hotkeys with collateral in the subnet",
+    "register with another coldkey",
+    "never",
+  ],
+  CannotUseSystemAccount: ["The chain reserves this account for itself", "use another key", "never"],
+  TransactorAccountShouldBeHotKey: ["The hotkey itself must sign this call", report, "never"],
+  WaitingForDissolvedSubnetCleanup: ["A dissolved subnet is still being removed", "wait some blocks", "nextBlock"],
+  LockIdOverFlow: ["The coldkey has registered the maximum number of subnets", "use another coldkey", "never"],
   ZeroBalanceAfterWithdrawn: ["The coldkey would be left with nothing", "transfer to the coldkey", "never"],
   BalanceWithdrawalError: ["The coldkey's balance could not be charged", "check the balance", "never"],
   NetworkTxRateLimitExceeded: ["A subnet was registered too recently", "wait", "afterRateLimit"],
@@ -123,6 +141,26 @@ export const dispatchRows: Readonly<Record<string, Row>> = {
   InsufficientLiquidity: ["The subnet's pool is too small for the amount", "lower the amount", "never"],
   SlippageTooHigh: ["The price would move too far", "lower the amount", "never"],
   CannotUnstakeLock: ["This stake is locked", "wait until the lock ends", "never"],
+  StakeUnavailable: ["Part of this stake is locked", "take back less, or wait until the lock ends", "never"],
+  InsufficientAlphaBalance: ["The hotkey does not have that much stake", "lower the amount", "never"],
+  RootStakeLocked: ["Root stake was changed too recently", "wait until its hold ends", "afterRateLimit"],
+  BetaBasketSeedInProgress: [
+    "The chain is converting root stake after an upgrade",
+    "wait until that is done",
+    "afterRateLimit",
+  ],
+  BasketDepositPending: ["A deposit of root dividends must be settled first", "wait some blocks", "nextBlock"],
+  TooManyStakingHotkeys: [
+    "The coldkey already has stake with the maximum number of hotkeys",
+    "take all stake back from one of them, or use another coldkey",
+    "never",
+  ],
+  ZeroMaxStakeAmount: ["The amount is zero at the current price", "raise the amount", "never"],
+  PriceLimitExceeded: ["The price would move too far", "lower the amount", "never"],
+  ReservesTooLow: ["The subnet's pool is too small for the amount", "lower the amount", "never"],
+  InsufficientInputAmount: ["The amount is below the chain's minimum", "raise the amount", "never"],
+  PrecisionLoss: ["The amount is too small for the chain to compute with", "raise the amount", "never"],
+  Overflow: ["The amount is too large for the chain to compute with", "lower the amount", "never"],
   StakingRateLimitExceeded: ["Stake was changed too recently", "wait", "afterRateLimit"],
   StakingOperationRateLimitExceeded: ["Stake was changed too recently in this block", "none", "nextBlock"],
   TxRateLimitExceeded: ["The last call of this kind is too recent", "wait", "afterRateLimit"],
@@ -160,54 +198,6 @@ export const dispatchRows: Readonly<Record<string, Row>> = {
   CallDisabled: ["The chain has disabled this call", "wait", "afterUpgrade"],
   Deprecated: ["The chain no longer accepts this call", updateProgram, "afterUpgrade"],
   DisabledTemporarily: ["The chain has temporarily disabled this call", "wait", "afterUpgrade"],
-};
-
-/** Names that were first the pool's. */
-export const customRows: Readonly<Record<string, Row>> = {
-  ColdkeyInSwapSchedule: ["The coldkey is about to be swapped", "use the new coldkey", "never"],
-  StakeAmountTooLow: ["The amount is below the chain's minimum", "raise the amount", "never"],
-  BalanceTooLow: ["The coldkey's balance does not cover the amount", "transfer to the coldkey", "never"],
-  HotkeyAccountDoesntExist: ["The chain does not know the hotkey", register, "never"],
-  RateLimitExceeded: ["The last call of this kind is too recent", "wait", "afterRateLimit"],
-  TransferDisallowed: ["The subnet does not allow moving stake", askOwner, "never"],
-  ZeroMaxAmount: ["Nothing could be staked at the requested price", "change the amount", "never"],
-  InvalidRevealRound: [
-    "The drand round of the commit is in the past",
-    "check this machine's clock; commit again",
-    "nextBlock",
-  ],
-  CommitNotFound: ["There is no commit to reveal", "commit first", "never"],
-  CommitBlockNotInRevealRange: ["The commit cannot be revealed in this epoch", "wait for its epoch", "afterEpoch"],
-  UidNotFound: ["The hotkey has no uid in the subnet", register, "never"],
-  EvmKeyAssociateRateLimitExceeded: ["An EVM key was associated too recently", "wait", "afterRateLimit"],
-  InvalidRealAccount: ["The account acted for does not match", report, "never"],
-  FailedShieldedTxParsing: ["A shielded transaction could not be read", report, "never"],
-  InvalidShieldedTxPubKeyHash: ["A shielded transaction was made for another key", report, "never"],
-  DelegateTakeTooLow: ["The take is below the chain's minimum", "raise the take", "never"],
-  DelegateTakeTooHigh: ["The take is above the chain's maximum", "lower the take", "never"],
-  BadRequest: ["The chain cannot interpret the call", report, "never"],
-};
-
-export const poolRows: Readonly<Record<Exclude<PoolError["kind"], "custom">, Row>> = {
-  stale: ["Another extrinsic of this account used the nonce first", "let only one process use this key", "nextBlock"],
-  future: ["The account's earlier extrinsics have not arrived", "none", "nextBlock"],
-  badProof: [
-    "The node does not accept the signature, though it was made for the runtime it announces",
-    report,
-    "afterUpgrade",
-  ],
-  ancientBirthBlock: ["The extrinsic arrived after the last block in which it is valid", "none", "nextBlock"],
-  payment: ["The account cannot pay the fee", "transfer to the account that signs", "never"],
-  exhaustsResources: ["The block is full", "none", "nextBlock"],
-  lowPriority: [
-    "Another extrinsic of this account is waiting in the pool",
-    "let only one process use this key",
-    "nextBlock",
-  ],
-  alreadyImported: ["The extrinsic is already waiting in the pool", "none", "nextBlock"],
-  banned: ["The node refused this same extrinsic a moment ago", "none", "nextBlock"],
-  dropped: ["The node's pool is full", "none, or use another endpoint", "nextBlock"],
-  other: ["The node refused the extrinsic", "read its message", "never"],
 };
 
 /** Rows that take precedence for calls of this type. */

@@ -9,7 +9,8 @@
 import type { ChainCall } from "../../call.ts";
 import type { Refusal } from "../../chain.ts";
 import type { PoolError } from "./pool_error.ts";
-import { customRows, dispatchRows, poolRows, type Row, rowsOfCalls } from "./refusal_rows.ts";
+import { customRows, poolRows } from "./pool_rows.ts";
+import { dispatchRows, type Row, rowsOfCalls } from "./refusal_rows.ts";
 
 type CallType = ChainCall["type"];
 

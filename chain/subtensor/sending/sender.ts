@@ -12,9 +12,9 @@ import type { ChainCall, ChainSigner } from "../../call.ts";
 import { callLifeBlocks, ChainError, type Receipt } from "../../chain.ts";
 import { storageIndex } from "../../weights/salted_commit.ts";
 import { readLastUpdate } from "../reads/accounts.ts";
-import { type BlockRef, hashSchema, parseHeader } from "./block_header.ts";
 import type { Connection } from "../connection/connection.ts";
 import { encodeChainCall, type SignedExtrinsic, signExtrinsic } from "./extrinsics.ts";
+import { finalizedHead } from "./finality.ts";
 import { BlockSearch, type Inclusion, isExtrinsic, isSameCall, type Lookup, readOutcome } from "./inclusion.ts";
 import { integer } from "../reads/plain_values.ts";
 import { readPoolError } from "./pool_error.ts";
@@ -112,7 +112,7 @@ export class Sender {
       const { runtime, head } = session;
       const [nonce, finalized] = await Promise.all([
         session.socket.call("system_accountNextIndex", [signer.address]),
-        finalizedBlock(session),
+        finalizedHead(session),
       ]);
       const encoded = encodeChainCall(runtime, call);
       const extrinsic = signExtrinsic({
@@ -318,11 +318,6 @@ async function lookAgain(
     if (!(error instanceof ChainError) || error.code === "closed" || deadline.isPassed) throw error;
     return { type: "failed" };
   }
-}
-
-async function finalizedBlock(session: Session): Promise<BlockRef> {
-  const hash = v.parse(hashSchema, await session.socket.call("chain_getFinalizedHead", []));
-  return parseHeader(await session.socket.call("chain_getHeader", [hash]));
 }
 
 function refusedByPool(error: RpcError, call: ChainCall): Receipt {

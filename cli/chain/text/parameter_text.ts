@@ -58,6 +58,7 @@ export function parameterText({ netuid, parameters: of, epoch, neurons, isStarte
     ["next epoch", nextText],
     ["tempo", blocksText(of.tempoBlocks, of.blockMs)],
     ["weights", modeText(of)],
+    ["consensus", of.consensus === "yuma" ? "Yuma" : "Null: only the weights of the hotkey with the most stake count"],
     ["rate limit", `${plural(of.weightsRateLimitBlocks, "block")} between weights`],
     ["weights in a row", `at least ${of.minAllowedWeights}, the largest: ${limit}`],
     ["version key", String(of.weightsVersionKey)],

@@ -80,6 +80,7 @@ export class DutyWorld {
     const isCommitReveal = options.mode !== "plain";
     const commitRevealVersion = options.mode === "salted" ? 1 : 4;
     this.chain.change({ isCommitReveal, commitRevealVersion, revealPeriodEpochs: 1 + this.#dice(2) });
+    this.chain.finalityLagBlocks = 2; // as Subtensor's usually lags
     this.state = openDuty({
       ...{ netuid: modelNetuid, mechanism: 0, hotkey: hotkeys[0]!, versionKey: "3", beacon: modelBeacon },
       ...{ saltSeed: "07".repeat(32), settleBlocks },

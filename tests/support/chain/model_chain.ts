@@ -34,6 +34,7 @@ export interface ModelOptions {
 
 export class ModelChain {
   block = 1_000;
+  finalityLagBlocks = 0;
   epochIndex = 40;
   lastEpochBlock = 1_000;
   pendingEpochAtBlock = 0;
@@ -57,7 +58,7 @@ export class ModelChain {
       ...{ revealPeriodEpochs: 1, mechanisms: 1, stakeThresholdRao: 1_000_000_000n, servingRateLimitBlocks: 50 },
       ...{ activityCutoffBlocks: 5_000, immunityPeriodBlocks: 100, isRegistrationAllowed: true },
       ...{ registrationCostRao: 1n, maxUids: 256, maxValidators: 64, ownerHotkey: null, ownerColdkey: null },
-      ...{ blockMs: modelBlockMs, specVersion: 459 },
+      ...{ blockMs: modelBlockMs, specVersion: 459, consensus: "yuma" },
     };
   }
 
@@ -206,6 +207,7 @@ export class ModelChain {
   view(hotkey: string, blocks: BlockRange | null = null): ChainView {
     const own = this.neurons.find((neuron) => neuron.hotkey === hotkey);
     return {
+      finalizedBlock: this.block - this.finalityLagBlocks,
       metagraph: this.metagraph(),
       parameters: { ...this.parameters, block: this.block },
       epoch: this.epoch(),

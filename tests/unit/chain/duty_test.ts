@@ -51,7 +51,7 @@ Deno.test("Duty: waits for its window, sends the row once, sees it in storage", 
   assert(call.type === "send" && chain.execute(validator, call.call) === null);
   const receipt = { status: "included", block: chain.block, extrinsicHash: "0x" } as const;
   weightDuty.step(state, { type: "answered", attempt: 1, receipt }, 0);
-  assert(saidOf(state).includes(`newest weights: set at block ${chain.block}, row not yet checked`));
+  assert(saidOf(state).includes(`newest weights: set at block ${chain.block}, which a fork can still undo`));
   assertEquals(sendsOf(lookAt(chain.block + 1, world)), []);
   assert(saidOf(state).includes(`last weights in force: set at block ${chain.block - 1}, row checked`), saidOf(state));
   assertEquals(dutyHealth(state).level, "good");
@@ -208,6 +208,7 @@ Deno.test("View: one read gets everything; without a uid there is no row to requ
   chain.rows.set(0, [{ uid: 2, value: 65_535 }]);
   const asked: number[] = [];
   const source = (hotkey: string) => ({
+    finalizedBlock: () => Promise.resolve(chain.block),
     metagraph: () => Promise.resolve(chain.metagraph()),
     parameters: () => Promise.resolve({ ...chain.parameters, block: chain.block }),
     epochState: () => Promise.resolve(chain.epoch()),

@@ -11,7 +11,7 @@ import { findingsOf, levelOf, type StatusFacts } from "../../../cli/chain/hotkey
 import { neuronFields, neuronTable, sortedNeurons } from "../../../cli/chain/text/neuron_table.ts";
 import { parameterFields, parameterText } from "../../../cli/chain/text/parameter_text.ts";
 import { parseWeightFile, parseWeightList, placeWeights } from "../../../cli/chain/weight_scores.ts";
-import { refusalError } from "../../../cli/chain/chain_access.ts";
+import { refusalError } from "../../../cli/chain/send_call.ts";
 import { nextCommand, nodeCommand, withWholeCommands } from "../../../cli/chain/text/next_command.ts";
 import type { OptionValues } from "../../../cli/command.ts";
 import { poolRefusal } from "../../../chain/subtensor/sending/refusals.ts";
@@ -43,7 +43,7 @@ const parameters: SubnetParameters = {
   ...{ weightsRateLimitBlocks: 5, isCommitReveal: false, commitRevealVersion: 4, revealPeriodEpochs: 1, mechanisms: 1 },
   ...{ stakeThresholdRao: 0n, servingRateLimitBlocks: 5, activityCutoffBlocks: 50, immunityPeriodBlocks: 100 },
   ...{ isRegistrationAllowed: true, registrationCostRao: 100_000_000n, maxUids: 256, maxValidators: 64 },
-  ...{ ownerHotkey: null, ownerColdkey: null, blockMs: 12_000, specVersion: 425 },
+  ...{ ownerHotkey: null, ownerColdkey: null, blockMs: 12_000, specVersion: 425, consensus: "yuma" },
 };
 const epoch: EpochState = {
   ...{ formula: "stateful", block: 100, netuid: 9, tempoBlocks: 20, lastEpochBlock: 95, pendingEpochAtBlock: 0 },
@@ -52,6 +52,7 @@ const epoch: EpochState = {
 
 function viewOf(neurons: readonly Neuron[], changed: Partial<ChainView> = {}): ChainView {
   return {
+    finalizedBlock: 100,
     metagraph: { netuid: 9, block: 100, neurons },
     parameters,
     epoch,
@@ -201,6 +202,16 @@ Deno.test("Weights preflight: each refusal with the block at which it may end, i
   assertEquals([poor?.refusal.name, poor?.untilBlock], ["NeuronNoValidatorPermit", null]);
   const self = { uids: [0], values: [65_535] };
   assertEquals(found({ ...validator, hasPermit: false }, {}, self), null); // no permit is needed for oneself
+  const single = { ...parameters, consensus: "null", ownerHotkey: alice } as const;
+  const second = { ...validator, hasPermit: false };
+  const behind = hindranceOf({
+    view: viewOf([second, { ...miner, hasPermit: true, stakeRao: 10n ** 18n }], { parameters: single }),
+    ...{ own: second, row: self, mechanism: 0, versionKey: 3n },
+  });
+  assertEquals([behind?.refusal.name, behind?.untilBlock], ["NeuronNoValidatorPermit", null]); // not even the owner, or for oneself
+  assertStringIncludes(behind!.refusal.sentence, "consensus is Null: only the hotkey with the most stake");
+  assertStringIncludes(behind!.refusal.action, "has 1 validator and the smallest holds 1000000000.00");
+  assertEquals(found(second, { parameters: single })?.untilBlock, 115); // the most stake: the next epoch gives the permit
   const newer = found(validator, { parameters: { ...parameters, weightsVersionKey: 4n } });
   assertEquals([newer?.refusal.name, newer?.untilBlock], ["IncorrectWeightVersionKey", null]);
 });

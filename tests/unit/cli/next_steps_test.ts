@@ -2,7 +2,7 @@
 
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { dispatchRows } from "../../../chain/subtensor/sending/refusal_rows.ts";
-import { refusalError } from "../../../cli/chain/chain_access.ts";
+import { refusalError } from "../../../cli/chain/send_call.ts";
 import { dialledUrl } from "../../../cli/chain/run_local_chain.ts";
 import { readCorpus } from "../../../cli/data/corpus.ts";
 import { sampleRun } from "../../../cli/generate/run_generate.ts";

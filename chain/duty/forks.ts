@@ -1,0 +1,84 @@
+/**
+ * What a fork of the chain does to calls that have landed: it moves them to another block, or removes them.
+ *
+ * Until its block is final, a landed call counts as neither checked nor settled. A removed call returns to the pools and
+ * may land again as long as its era lasts, so it is given up, and sent again, only after that. Out of scope: looking for
+ * rows in storage (reconcile.ts).
+ */
+
+import type { Neuron } from "../chain.ts";
+import type { ChainView, DutyRecord, DutyState, Passage } from "./duty.ts";
+import { isPending, mayHaveRevealed } from "./open_commits.ts";
+
+/** Whether a fork may still undo a call of ours. */
+export function hasOpenBlock({ lastLandedBlock, finalizedBlock, passages }: DutyState): boolean {
+  return lastLandedBlock > finalizedBlock || passages.some(({ revealedBlock }) => revealedBlock > finalizedBlock);
+}
+
+/** Whether the calls of this row are in final blocks. */
+export function isFinal({ finalizedBlock }: DutyState, { landedBlock, revealedBlock }: Passage): boolean {
+  return Math.max(landedBlock, revealedBlock) <= finalizedBlock;
+}
+
+/** Whether the chain no longer has the newest call, which may land again. */
+export function isRemoved(
+  { lastLandedBlock, lastLandedAfterBlock }: DutyState,
+  { passage, view, own }: { passage: Passage; view: ChainView; own: Neuron },
+): boolean {
+  return passage.landedBlock === lastLandedBlock && view.metagraph.block >= lastLandedBlock &&
+    own.lastUpdateBlock <= lastLandedAfterBlock;
+}
+
+/** The chain files a call under the block in which it is now. */
+export function followMoved(state: DutyState, view: ChainView, own: Neuron): void {
+  const { lastLandedBlock, lastLandedAfterBlock, passages } = state;
+  const passage = passages.at(-1);
+  if (passage === undefined || passage.landedBlock !== lastLandedBlock || state.attempt !== null) return;
+  const block = blockNow(passage, { state, view, own });
+  const olderBlock = passages.at(-2)?.landedBlock ?? lastLandedAfterBlock;
+  if (block === null || block === lastLandedBlock || block <= olderBlock) return;
+  const isFiledNext = (at: number) => at >= passage.nextFiledBlock ? 1 : 0;
+  passage.revealEpoch += isFiledNext(block) - isFiledNext(lastLandedBlock);
+  passage.landedBlock = block;
+  state.lastLandedBlock = block;
+}
+
+/** Null: the chain does not tell. */
+function blockNow(
+  passage: Passage,
+  { state, view, own }: { state: DutyState; view: ChainView; own: Neuron },
+): number | null {
+  if (passage.isRevealSent || isPending(passage, view)) return null;
+  if (passage.mode === "plain") return mayHaveRevealed(state, view) ? null : own.lastUpdateBlock;
+  return view.commits.findLast(({ committedBlock }) => committedBlock > state.lastLandedAfterBlock)?.committedBlock ??
+    null;
+}
+
+/** Gives up calls that a fork has removed and that can no longer land. */
+export function forgetTakenBack(state: DutyState, view: ChainView, own: Neuron): DutyRecord[] {
+  return [...forgetRow(state, view, own), ...forgetReveals(state, view)];
+}
+
+function forgetRow(state: DutyState, view: ChainView, own: Neuron): DutyRecord[] {
+  const { lastLandedBlock, lastLandedAfterBlock, options } = state;
+  const isSettled = view.metagraph.block > lastLandedBlock + options.settleBlocks;
+  if (lastLandedBlock === 0 || !isSettled || own.lastUpdateBlock > lastLandedAfterBlock) return [];
+  const at = state.passages.findIndex(({ landedBlock }) => landedBlock === lastLandedBlock);
+  if (at >= 0) state.passages.splice(at, 1);
+  state.lastLandedBlock = own.lastUpdateBlock;
+  state.landedScoresRound = -1; // the newest scores must land again
+  return [{ type: "lost", purpose: "set", undoneBlock: lastLandedBlock }];
+}
+
+/** The chain drops a commit when it is revealed: one that it still has was not. */
+function forgetReveals(state: DutyState, view: ChainView): DutyRecord[] {
+  const removed = state.passages.filter((passage) =>
+    passage.revealedBlock > 0 && isPending(passage, view) &&
+    view.metagraph.block > passage.revealedBlock + state.options.settleBlocks
+  );
+  return removed.map((passage) => {
+    const undoneBlock = passage.revealedBlock;
+    Object.assign(passage, { isRevealSent: false, revealedBlock: 0 });
+    return { type: "lost", purpose: "reveal", undoneBlock };
+  });
+}

@@ -1,0 +1,70 @@
+/**
+ * Whether a call that was seen in a block is in the final chain, which no fork can undo.
+ *
+ * A call of an abandoned block returns to the pool and may land in another block, where it may end differently. So the
+ * final blocks themselves are searched, not the block in which it was first seen. Out of scope: waiting (the caller asks again).
+ */
+
+import * as v from "valibot";
+import type { ChainCall } from "../../call.ts";
+import { callLifeBlocks, type Receipt } from "../../chain.ts";
+import type { Connection } from "../connection/connection.ts";
+import type { Session } from "../connection/session.ts";
+import { type BlockRef, hashSchema, parseHeader } from "./block_header.ts";
+import { BlockSearch, isExtrinsic, readOutcome } from "./inclusion.ts";
+
+/** A call as its receipt named it. */
+export interface SeenCall {
+  readonly block: number;
+  readonly extrinsicHash: string;
+  readonly type: ChainCall["type"];
+}
+
+export type Finality =
+  | { readonly status: "open"; readonly finalizedBlock: number } // not decided yet
+  | { readonly status: "final"; readonly receipt: Receipt } // in the final chain, with its outcome there
+  | { readonly status: "undone"; readonly finalizedBlock: number }; // in no final block, and too late for another
+
+export interface FinalityOptions {
+  readonly connection: Connection;
+  readonly archive: () => Promise<Connection | null>;
+  readonly seen: SeenCall;
+}
+
+const forkBlocksMax = 16; // a fork may move the call to an earlier block, too; final blocks lag by two or three
+
+/** The newest final block. */
+export async function finalizedHead(session: Session): Promise<BlockRef> {
+  const hash = v.parse(hashSchema, await session.socket.call("chain_getFinalizedHead", []));
+  return parseHeader(await session.socket.call("chain_getHeader", [hash]));
+}
+
+/** Follows one call. Blocks already searched are not read again. */
+export class FinalitySearch {
+  readonly #options: FinalityOptions;
+  readonly #search: BlockSearch;
+
+  constructor(options: FinalityOptions) {
+    const { connection, seen: { block, extrinsicHash } } = options;
+    this.#options = options;
+    this.#search = new BlockSearch({
+      connection,
+      isSought: isExtrinsic({ hash: extrinsicHash }),
+      afterBlock: Math.max(0, block - forkBlocksMax),
+    });
+  }
+
+  /** What the final blocks say now. */
+  async look(): Promise<Finality> {
+    const { connection, archive, seen: { block, type } } = this.#options;
+    const finalized = await connection.run(finalizedHead);
+    const open: Finality = { status: "open", finalizedBlock: finalized.number };
+    if (finalized.number < block) return open;
+    const { inclusion, isComplete } = await this.#search.lookFrom(finalized);
+    if (inclusion !== null) {
+      return { status: "final", receipt: await readOutcome({ connection, archive, inclusion, call: type }) };
+    }
+    const isTooLate = finalized.number >= block + callLifeBlocks;
+    return isComplete && isTooLate ? { status: "undone", finalizedBlock: finalized.number } : open;
+  }
+}

@@ -1,0 +1,118 @@
+/**
+ * Sends a command's call, says how it ended, and whether a fork can still undo it.
+ *
+ * Owns: waiting until reads see the call's block, and with --wait-final until it is final; the message and the exit code for
+ * a refusal. Out of scope: what is sent. Invariant: with --wait-final a call counts only if it is in a final block.
+ */
+
+import type { ChainCall, ChainSigner } from "../../chain/call.ts";
+import { callLifeBlocks, ChainError, type Receipt, type Refusal } from "../../chain/chain.ts";
+import type { Finality, FinalitySearch } from "../../chain/subtensor/sending/finality.ts";
+import { TooSoonError, UserError } from "../output/errors.ts";
+import { type ChainAccess, waitForBlock } from "./chain_access.ts";
+import { type CommandTo, withWholeCommands } from "./text/next_command.ts";
+
+/** Final blocks usually lag by two or three. More than this, and the call can land in no other block after a fork. */
+const finalityWaitBlocks = callLifeBlocks + 4;
+
+export interface Sending {
+  readonly action: string; // "register the hotkey", for the message
+  readonly call: ChainCall;
+  readonly signer: ChainSigner;
+  readonly isFinalAwaited: boolean; // --wait-final
+}
+
+export interface Sent {
+  readonly block: number;
+  readonly extrinsicHash: string;
+  readonly isUnchanged: boolean;
+  readonly isFinal: boolean;
+}
+
+/** Sends a call and waits until reads see its block. A refusal becomes a UserError with its meaning and the next step. */
+export async function sendCall(access: ChainAccess, sending: Sending): Promise<Sent> {
+  const { chain, reading } = access;
+  const receipt = await chain.send(sending.call, sending.signer);
+  const seen = includedOf(receipt, access, sending);
+  if (seen.isUnchanged === true) return { ...seen, isUnchanged: true, isFinal: true };
+  const { block, extrinsicHash } = seen;
+  if ((await chain.head()).block < block) { // its inclusion was reported before the new head
+    const { blockMs } = await reading(chain.parameters());
+    await waitForBlock(chain, { block, blockMs });
+  }
+  const search = chain.finalityOf({ block, extrinsicHash, type: sending.call.type });
+  const finality = sending.isFinalAwaited
+    ? await untilDecided(access, { search, block, sending })
+    : await reading(search.look()).catch(notKnown); // the call has worked: not knowing this is no failure
+  if (finality.status === "open") return { block, extrinsicHash, isUnchanged: false, isFinal: false };
+  if (finality.status === "undone") throw undoneError(block, sending);
+  const final = includedOf(finality.receipt, access, sending); // a fork may have moved it, and changed its outcome
+  return { block: final.block, extrinsicHash, isUnchanged: false, isFinal: true };
+}
+
+/** What a command says after "in block 105". */
+export function finalityText({ isFinal }: Pick<Sent, "isFinal">): string {
+  return isFinal
+    ? ""
+    : "\nThe block is not final yet: a fork of the chain can still undo it; --wait-final waits for that";
+}
+
+function includedOf(
+  receipt: Receipt,
+  { commandTo }: ChainAccess,
+  { action }: Sending,
+): Extract<Receipt, { status: "included" }> {
+  if (receipt.status === "included") return receipt;
+  if (receipt.status === "refused") throw refusalError(receipt.refusal, { action, commandTo });
+  throw new UserError(`Cannot tell whether the chain accepted the call to ${action}: ${receipt.why}`, {
+    next: `Check before sending it again: ${commandTo("status")}`,
+  });
+}
+
+function notKnown(error: unknown): Finality {
+  if (error instanceof ChainError) return { status: "open", finalizedBlock: 0 };
+  throw error;
+}
+
+async function untilDecided(
+  { chain, reading, commandTo }: ChainAccess,
+  { search, block, sending }: { search: FinalitySearch; block: number; sending: Sending },
+): Promise<Finality> {
+  const { blockMs } = await reading(chain.parameters());
+  for (let wanted = block + 1;; wanted++) {
+    const finality = await reading(search.look());
+    if (finality.status !== "open") return finality;
+    if (wanted > block + finalityWaitBlocks) {
+      const { finalizedBlock } = finality;
+      throw new TooSoonError(
+        `Cannot confirm the call to ${sending.action} as block ${block} is not final: the newest final block is ` +
+          `${finalizedBlock}, after ${finalityWaitBlocks} more blocks`,
+        { next: `Check later whether the chain still has it: ${commandTo("status")}` },
+      );
+    }
+    await waitForBlock(chain, { block: wanted, blockMs });
+  }
+}
+
+function undoneError(block: number, { action }: Sending): UserError {
+  return new TooSoonError(
+    `Cannot ${action} as a fork of the chain removed block ${block} with the call, and no final block has it`,
+    { next: "Send it again" },
+  );
+}
+
+/**
+ * The error for what the chain refused or would refuse: its sentence, then the action as the next step, with complete
+ * commands. `isTooSoon`: time alone helps, by default what the refusal says.
+ */
+export function refusalError(
+  { name, sentence, action: remedy, retry }: Refusal,
+  options: { readonly action: string; readonly commandTo: CommandTo; readonly isTooSoon?: boolean },
+): UserError {
+  const { action, commandTo, isTooSoon = retry !== "never" && retry !== "afterUpgrade" } = options;
+  const why = /^[A-Z][a-z]/.test(sentence) ? sentence[0]!.toLowerCase() + sentence.slice(1) : sentence;
+  const whole = withWholeCommands(remedy, commandTo);
+  const next = whole === "none" ? "Try again" : whole[0]!.toUpperCase() + whole.slice(1);
+  const message = `Cannot ${action} as ${why} (${name})`;
+  return isTooSoon ? new TooSoonError(message, { next }) : new UserError(message, { next });
+}
