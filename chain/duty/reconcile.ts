@@ -53,8 +53,10 @@ export function checkPassages(state: DutyState, view: ChainView, own: Neuron): D
     state.alarm = null;
     records.push({ type: "rowChecked", landedBlock });
   }
-  const isMissing = (each: Passage) =>
-    isOverdue(each, view, index) && !isInStorage(each, view, index) && !isRemoved(state, { passage: each, view, own });
+  const newest = state.passages.findLastIndex((each) => isInStorage(each, view, index)); // it replaced those before it
+  const isMissing = (each: Passage, i: number) =>
+    isOverdue(each, view, index) && (i > newest || isPending(each, view)) &&
+    !isRemoved(state, { passage: each, view, own });
   for (const passage of state.passages.filter(isMissing)) {
     state.passages.splice(state.passages.indexOf(passage), 1);
     const why = whyMissing(passage, view);

@@ -1,11 +1,12 @@
 /**
  * Hotkeys on disk: unencrypted files, because a node signs with them continuously.
  *
- * Owns: loading and creating them, each with its public file. Rejects: encrypted ones, and overwriting unless
- * requested. Secrets leave this folder only inside `HotkeyPair` and `KeyMaterial`.
+ * Owns: loading and creating them, each with its public file. Rejects: encrypted ones, the wallet's coldkey, and
+ * overwriting unless requested. Secrets leave this folder only inside `HotkeyPair` and `KeyMaterial`.
  */
 
 import type { HotkeyPair } from "./hotkey.ts";
+import { requireNoColdkey } from "./coldkey_check.ts";
 import { isOpenToOthers, keyFileExists } from "./key_disk.ts";
 import { readPlainKeyFile, writeKeyFiles } from "./key_files.ts";
 import { type KeyMaterial, newKeyMaterial } from "./key_material.ts";
@@ -30,7 +31,9 @@ export async function othersMayRead(place: HotkeyPlace): Promise<boolean | null>
 
 export async function loadHotkey(place: HotkeyPlace): Promise<HotkeyPair> {
   const path = hotkeyPath(place);
-  return keyOfKeyfile(await readPlainKeyFile(path), path).pair;
+  const { pair } = keyOfKeyfile(await readPlainKeyFile(path), path);
+  await requireNoColdkey(place, pair.publicKey);
+  return pair;
 }
 
 export async function createHotkey(place: HotkeyPlace): Promise<CreatedHotkey> {
@@ -45,6 +48,7 @@ export async function saveHotkey(
   { key, overwrite = false }: { key: KeyMaterial; overwrite?: boolean },
 ): Promise<string> {
   const path = hotkeyPath(place);
+  await requireNoColdkey(place, key.pair.publicKey);
   await writeKeyFiles({
     path,
     publicPath: hotkeyPublicPath(place),

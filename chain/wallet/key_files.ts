@@ -51,7 +51,10 @@ export async function readPlainKeyFile(path: string): Promise<string> {
   const bytes = await readKeyFile(path);
   const encryption = encryptionOf(bytes);
   if (encryption === "nacl") {
-    throw new WalletError("encrypted", `Cannot use ${path} as a hotkey file must not be encrypted: this one is`);
+    throw new WalletError(
+      "encrypted",
+      `Cannot use ${path} as a hotkey file must not be encrypted: this one is, as coldkeys are`,
+    );
   }
   return plainText(bytes, { encryption, path });
 }

@@ -8,6 +8,7 @@ export type WalletErrorCode =
   | "wrongPassword"
   | "malformed" // not a key file, or a key of another kind
   | "mismatch" // the secret gives an address other than the file's
+  | "coldkey" // a coldkey where a hotkey must be
   | "badName" // a name that would point outside the wallet folder
   | "diskFull" // or this user's quota is used up
   | "unreadable"; // another file system error

@@ -5,6 +5,7 @@
  * An unreadable file is listed with the reason instead of an address, so that one bad file does not hide others.
  */
 
+import { requireNoColdkey } from "./coldkey_check.ts";
 import { type ColdkeyState, viewColdkey } from "./coldkey_files.ts";
 import { fileError } from "./key_disk.ts";
 import { readPlainKeyFile, readPublicKey } from "./key_files.ts";
@@ -59,12 +60,15 @@ export async function listHotkeys(place: WalletPlace): Promise<string[]> {
 
 /** The address that a hotkey's files name; the public file first, because the private one may be encrypted. */
 export async function hotkeyAddress(place: HotkeyPlace): Promise<string> {
-  const named = await readPublicKey(hotkeyPublicPath(place));
-  if (named !== null) return encodeAddress(named);
-  const path = hotkeyPath(place);
+  const publicKey = await readPublicKey(hotkeyPublicPath(place)) ?? await keyInPlainFile(hotkeyPath(place));
+  await requireNoColdkey(place, publicKey);
+  return encodeAddress(publicKey);
+}
+
+async function keyInPlainFile(path: string): Promise<Uint8Array> {
   const text = await readPlainKeyFile(path);
   const isJson = text.trimStart().startsWith("{");
-  return isJson ? encodeAddress(publicKeyOfKeyfile(text, path)) : keyOfKeyfile(text, path).pair.address;
+  return isJson ? publicKeyOfKeyfile(text, path) : keyOfKeyfile(text, path).pair.publicKey;
 }
 
 async function listedColdkey(place: WalletPlace): Promise<ListedColdkey> {

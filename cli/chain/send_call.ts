@@ -50,6 +50,17 @@ export async function sendCall(access: ChainAccess, sending: Sending): Promise<S
   return { block: final.block, extrinsicHash, isUnchanged: false, isFinal: true };
 }
 
+/** False: the chain makes no such block in time. */
+async function isReached(chain: ChainAccess["chain"], wanted: { block: number; blockMs: number }): Promise<boolean> {
+  try {
+    await waitForBlock(chain, wanted);
+    return true;
+  } catch (error) {
+    if (error instanceof ChainError && error.code === "timeout") return false;
+    throw error;
+  }
+}
+
 /** What a command says after "in block 105". */
 export function finalityText({ isFinal }: Pick<Sent, "isFinal">): string {
   return isFinal
@@ -82,15 +93,14 @@ async function untilDecided(
   for (let wanted = block + 1;; wanted++) {
     const finality = await reading(search.look());
     if (finality.status !== "open") return finality;
-    if (wanted > block + finalityWaitBlocks) {
-      const { finalizedBlock } = finality;
+    const isStuck = wanted > block + finalityWaitBlocks || !await isReached(chain, { block: wanted, blockMs });
+    if (isStuck) {
       throw new TooSoonError(
-        `Cannot confirm the call to ${sending.action} as block ${block} is not final: the newest final block is ` +
-          `${finalizedBlock}, after ${finalityWaitBlocks} more blocks`,
+        `Cannot confirm the call to ${sending.action} as its block ${block} is still not final: the newest final block ` +
+          `is ${finality.finalizedBlock}`,
         { next: `Check later whether the chain still has it: ${commandTo("status")}` },
       );
     }
-    await waitForBlock(chain, { block: wanted, blockMs });
   }
 }
 

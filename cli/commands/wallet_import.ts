@@ -8,7 +8,7 @@
 import type { Command, CommandContext } from "../command.ts";
 import { expandHome } from "../paths.ts";
 import { attempting, UsageError } from "../output/errors.ts";
-import { readPassword } from "../options/secret_input.ts";
+import { readPassword, refuseIdlePassword } from "../options/secret_input.ts";
 import { explaining } from "../options/wallet_options.ts";
 import { type KeyPlace, storeKey, storeOptions, targetOf } from "./wallet_store.ts";
 import type { OpenedKey } from "../../chain/wallet/key_files.ts";
@@ -33,7 +33,7 @@ export const command: Command = {
   positionals: { max: 1, placeholder: "FILE" },
   rights: { read: "any", write: "any", env: "any" },
   async run(context) {
-    const place = targetOf(context);
+    const place = targetOf(context, { opensFile: context.positionals.length > 0 });
     const { key, password } = await open(context, place);
     context.output.summary({ ...await storeKey(context, { place, key, password }) });
     return 0;
@@ -53,7 +53,10 @@ async function open(context: CommandContext, place: KeyPlace): Promise<OpenedKey
     const { openKeyFile } = await import("../../chain/wallet/key_files.ts");
     await attempting({ action: "import a key", value: path }, () => Deno.stat(path));
     const password = () => readPassword(context, { question: `Password of ${path}`, isNew: false });
-    return await explaining(place, () => openKeyFile(path, { password }));
+    const opened = await explaining(place, () => openKeyFile(path, { password }));
+    const isUnused = opened.password === null && "hotkey" in place;
+    if (isUnused) refuseIdlePassword(context, `${path} is not encrypted, and hotkeys are never encrypted here`);
+    return opened;
   }
   const { keyOfSecretUri } = await import("../../chain/wallet/secret_uri.ts");
   const key = uri?.startsWith("/") ? keyOfSecretUri(uri) : null;

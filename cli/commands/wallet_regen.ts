@@ -7,7 +7,7 @@
 
 import type { Command, CommandContext } from "../command.ts";
 import { UsageError, UserError } from "../output/errors.ts";
-import { readSecret } from "../options/secret_input.ts";
+import { readSecret, refuseIdlePassword } from "../options/secret_input.ts";
 import { explaining } from "../options/wallet_options.ts";
 import { storeKey, storeOptions, targetOf } from "./wallet_store.ts";
 
@@ -56,6 +56,7 @@ async function writeAddress(context: CommandContext, address: string): Promise<n
       next: "See iota help wallet regen",
     });
   }
+  refuseIdlePassword(context, "an address is public");
   const { decodeAddress } = await import("../../chain/wallet/ss58.ts");
   if (decodeAddress(address) === null) {
     throw new UsageError("Cannot use --address as it must be an ss58 address with prefix 42: it is not", {

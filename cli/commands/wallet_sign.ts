@@ -7,7 +7,7 @@
 
 import type { Command, CommandContext } from "../command.ts";
 import { UsageError } from "../output/errors.ts";
-import { passwordOptions } from "../options/secret_input.ts";
+import { passwordOptions, refuseIdlePassword } from "../options/secret_input.ts";
 import { hotkeyOption, openColdkeyOf, openHotkeyOf, walletPathOption } from "../options/wallet_options.ts";
 import { readRequest, requestOptions, type RequestToSign, signedHeaders } from "./wallet_request.ts";
 import { coldkeyFlag, nameOption } from "./wallet_store.ts";
@@ -36,6 +36,7 @@ export const command: Command = {
   ],
   rights: { read: "any", env: "any" },
   async run(context) {
+    if (!context.options.flag("coldkey")) refuseIdlePassword(context, "hotkeys are never encrypted here");
     const message = context.options.text("message");
     const request = await readRequest(context);
     if (request !== null && message === undefined) return await signRequest(context, request);

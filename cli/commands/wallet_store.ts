@@ -9,7 +9,7 @@ import type { KeyMaterial } from "../../chain/wallet/key_material.ts";
 import type { HotkeyPlace, WalletPlace } from "../../chain/wallet/wallet_place.ts";
 import type { CommandContext, OptionSpec } from "../command.ts";
 import { UsageError } from "../output/errors.ts";
-import { passwordOptions, readPassword } from "../options/secret_input.ts";
+import { givenPasswordOption, passwordOptions, readPassword, refuseIdlePassword } from "../options/secret_input.ts";
 import { explaining, foldersOf, hotkeyOption, walletPathOption } from "../options/wallet_options.ts";
 
 export const nameOption: OptionSpec = {
@@ -39,8 +39,8 @@ export const storeOptions: readonly OptionSpec[] = [
 /** Where the key goes; without `hotkey` it is the coldkey's place. */
 export type KeyPlace = WalletPlace | HotkeyPlace;
 
-/** Rejects contradictory options. */
-export function targetOf(context: CommandContext): KeyPlace {
+/** Rejects contradictory options. `opensFile`: a password may open the file that the key comes from. */
+export function targetOf(context: CommandContext, { opensFile = false }: { opensFile?: boolean } = {}): KeyPlace {
   const { options } = context;
   const isColdkey = options.flag("coldkey");
   if (isColdkey && options.given("hotkey")) {
@@ -56,8 +56,8 @@ export function targetOf(context: CommandContext): KeyPlace {
       next: "Leave --no-password out, or create a coldkey with --coldkey",
     });
   }
-  const hasPassword = options.given("password-file") || options.given("password-env");
-  if (options.flag("no-password") && hasPassword) {
+  if (!isColdkey && !opensFile) refuseIdlePassword(context, "hotkeys are never encrypted here");
+  if (options.flag("no-password") && givenPasswordOption(context) !== null) {
     throw new UsageError("Cannot use --no-password with a password as they contradict each other", {
       next: "Leave one of them out",
     });

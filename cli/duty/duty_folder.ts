@@ -8,7 +8,7 @@
  */
 
 import { assert } from "../../core/assert.ts";
-import { type DutyOptions, type DutyState, openDuty } from "../../chain/duty/duty.ts";
+import { type DutyOptions, type DutyState, openDuty, type Passage } from "../../chain/duty/duty.ts";
 import { dropPartial, partialName, removeStalePartials } from "../data/partial_file.ts";
 
 export interface DutyFolderOptions {
@@ -35,7 +35,8 @@ export class DutyFolder {
       const saved: unknown = JSON.parse(Deno.readTextFileSync(path));
       if (!isSaved(saved, fresh.state)) return this.#putAside(path, "it has another format"), fresh;
       const scores = saved.state.scores === null ? null : { ...saved.state.scores, round: -1 };
-      return { state: { ...fresh.state, ...saved.state, options, scores, landedScoresRound: -1 }, isSaved: true };
+      const state: DutyState = { ...fresh.state, ...saved.state, options, scores, landedScoresRound: -1 };
+      return { state: { ...state, passages: state.passages.map(withForkFields) }, isSaved: true };
     } catch (error) {
       if (error instanceof Deno.errors.NotFound) return fresh;
       if (error instanceof SyntaxError) return this.#putAside(path, error.message), fresh;
@@ -89,6 +90,9 @@ export class DutyFolder {
 }
 
 const textOf = (error: unknown): string => error instanceof Error ? error.message : String(error);
+
+/** A row that an older version saved has no fields for forks: it counts as landed for good in its block. */
+const withForkFields = (saved: Passage): Passage => ({ ...{ nextFiledBlock: 0, revealedBlock: 0 }, ...saved });
 
 interface SavedDuty {
   readonly state: Omit<DutyState, "options">;

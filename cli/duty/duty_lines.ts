@@ -22,7 +22,7 @@ export function dutyLine(record: DutyRecord): string {
         ? `weights: ${record.purpose === "set" ? "the call" : "the reveal"} did not land and can no longer do so`
         : `weights: a fork of the chain removed block ${record.undoneBlock} with ${
           record.purpose === "set" ? "the weights" : "the reveal"
-        }; sending them again`;
+        }; they are sent again`;
     case "rowChecked":
       return `weights: those of block ${record.landedBlock} are in force, in a final block`;
     case "rowMissing":

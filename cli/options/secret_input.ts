@@ -26,6 +26,21 @@ export const passwordOptions: readonly OptionSpec[] = [
   },
 ];
 
+/** The password option that was typed, for messages; null: none. */
+export function givenPasswordOption({ options }: Pick<CommandContext, "options">): string | null {
+  const name = ["password-file", "password-env"].find((each) => options.given(each));
+  return name === undefined ? null : `--${name}`;
+}
+
+/** For a command line whose password would open and encrypt nothing. `why`: "hotkeys are never encrypted here". */
+export function refuseIdlePassword(context: Pick<CommandContext, "options">, why: string): void {
+  const given = givenPasswordOption(context);
+  if (given === null) return;
+  throw new UsageError(`Cannot use ${given} as there is nothing to open or encrypt with it: ${why}`, {
+    next: `Leave ${given} out`,
+  });
+}
+
 /** What a hidden prompt needs from a terminal; tests supply their own. */
 export interface SecretTerminal {
   isTerminal(): boolean;

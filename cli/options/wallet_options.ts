@@ -12,7 +12,7 @@ import type { HotkeyPlace, WalletPlace } from "../../chain/wallet/wallet_place.t
 import type { CommandContext, OptionSpec } from "../command.ts";
 import { UserError } from "../output/errors.ts";
 import { walletFolders } from "../paths.ts";
-import { passwordOptions, readPassword } from "./secret_input.ts";
+import { givenPasswordOption, passwordOptions, readPassword } from "./secret_input.ts";
 import { shellWord } from "../shell_words.ts";
 
 export const hotkeyOption: OptionSpec = {
@@ -81,12 +81,20 @@ export async function openColdkeyOf(context: CommandContext, wallet: string): Pr
   const { coldkeyPath } = await import("../../chain/wallet/wallet_place.ts");
   const place = await findColdkey(context, wallet);
   return await explaining(place, async () => {
+    let isSealed = false;
     const password = async () => {
+      isSealed = true;
       const given = await readPassword(context, { question: `Password of coldkey ${wallet}`, isNew: false });
       context.output.log.info("opening the coldkey; this takes about 8 s and 512 MiB");
       return given;
     };
     const signer = await openColdkey(place, { password });
+    const idle = isSealed ? null : givenPasswordOption(context);
+    if (idle !== null) {
+      context.output.log.warn(
+        `${idle} was not used as ${coldkeyPath(place)} is not encrypted: anyone who reads it owns it`,
+      );
+    }
     if (await coldkeyIsOpenToOthers(place)) warnOfOthers(context, coldkeyPath(place));
     return signer;
   });
@@ -97,7 +105,7 @@ export function foldersOf({ environment, options }: CommandContext): string[] {
   return walletFolders(environment, { explicit: options.text("wallet-path"), data: options.text("data") });
 }
 
-/** The folders that may hold the signing wallet's hotkeys. */
+/** The folders that may hold the signing wallet's hotkeys. The public half of its coldkey is no secret. */
 export function hotkeyFolders(context: CommandContext): string[] {
   const wallet = context.options.text("wallet") ?? "default";
   return foldersOf(context).map((folder) => `${folder}/${wallet}/hotkeys`);
@@ -186,12 +194,16 @@ function nextStep(error: WalletError, place: WalletPlace | HotkeyPlace): string 
         shellWord(wallet)
       }${at}), choose another name, or replace it permanently: --overwrite`;
     case "encrypted":
-      return `Make a plain copy for this node: iota wallet import FILE --name ${shellWord(wallet)} --hotkey NAME${at}`;
+      return `If it is a hotkey, make a plain copy for this node: iota wallet import FILE --name ${
+        shellWord(wallet)
+      } --hotkey NAME${at}`;
     case "oldEncryption":
       return "Convert it with Bittensor's own package (bittensor_wallet.Keyfile(FILE).check_and_update_encryption()), " +
         `or restore it from its mnemonic: iota wallet regen ${named} --overwrite`;
     case "wrongPassword":
       return "Type it again, or pass the right one with --password-file FILE";
+    case "coldkey":
+      return `Move the file out of hotkeys, then make a hotkey: iota wallet new --name ${shellWord(wallet)}${at}`;
     case "malformed":
     case "mismatch":
       return `Make it again from its mnemonic: iota wallet regen ${named} --overwrite`;

@@ -61,7 +61,8 @@ function pathsOf(place: Place, question: RightsQuestion): string[] {
     case "hotkeys": {
       const { wallet, "wallet-path": explicit } = textsOf(["wallet", "wallet-path"], question);
       const folders = walletFolders(environment, { explicit, data: options.text("data") });
-      return folders.map((folder) => resolve(folder, wallet ?? "default", "hotkeys"));
+      const paths = folders.map((folder) => resolve(folder, wallet ?? "default"));
+      return paths.flatMap((path) => [`${path}/hotkeys`, `${path}/coldkeypub.txt`]); // the second is public
     }
   }
   const name = place === "log" ? "log-file" : place.slice(2);

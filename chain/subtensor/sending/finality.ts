@@ -51,6 +51,7 @@ export class FinalitySearch {
       connection,
       isSought: isExtrinsic({ hash: extrinsicHash }),
       afterBlock: Math.max(0, block - forkBlocksMax),
+      blocksMax: forkBlocksMax + callLifeBlocks,
     });
   }
 

@@ -46,13 +46,15 @@ export class BlockSearch {
   readonly #connection: Connection;
   readonly #isSought: IsSought;
   readonly #afterBlock: number;
+  readonly #blocksMax: number; // read in one look
   readonly #searched = new Set<string>(); // blocks without it, whose parents do not have it either
 
   /** Searches blocks above `afterBlock`, which was the newest when the extrinsic was created. */
-  constructor(options: { connection: Connection; isSought: IsSought; afterBlock: number }) {
+  constructor(options: { connection: Connection; isSought: IsSought; afterBlock: number; blocksMax?: number }) {
     this.#connection = options.connection;
     this.#isSought = options.isSought;
     this.#afterBlock = options.afterBlock;
+    this.#blocksMax = options.blocksMax ?? callLifeBlocks;
   }
 
   /** Reads the blocks since the last call, and what the account's nonce implies about a missing extrinsic. */
@@ -81,7 +83,7 @@ export class BlockSearch {
     const read: string[] = [];
     let { hash, number } = head;
     for (; number > this.#afterBlock && !this.#searched.has(hash); number--) {
-      const block = read.length < callLifeBlocks ? await this.#read(session, hash) : null;
+      const block = read.length < this.#blocksMax ? await this.#read(session, hash) : null;
       if (block === null) return { inclusion: null, isComplete: false }; // its parent is not known either
       if (block.inclusion !== null) return { inclusion: block.inclusion, isComplete: true };
       read.push(hash);

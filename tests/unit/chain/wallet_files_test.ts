@@ -179,6 +179,29 @@ Deno.test("Wallet list: wallets by name with what their public files say, strays
   });
 });
 
+Deno.test("Hotkey file: the wallet's coldkey among the hotkeys is refused, and listed with the reason", async () => {
+  await withScratchFolder(async (folder) => {
+    const place = { folder, wallet: "w", hotkey: "copy" };
+    const key = newKeyMaterial();
+    await saveColdkey(place, { key, password: null });
+    await Deno.mkdir(`${folder}/w/hotkeys`);
+    await Deno.copyFile(`${folder}/w/coldkey`, `${folder}/w/hotkeys/copy`);
+    const says = /hotkeys\/copy as it must be a hotkey: it is the coldkey of wallet w/;
+    assertMatch((await assertRejects(() => loadHotkey(place), WalletError)).message, says);
+    assertMatch(
+      (await assertRejects(() => saveHotkey({ ...place, hotkey: "new" }, { key }), WalletError)).message,
+      /coldkey of/,
+    );
+    const [listed] = (await viewWallet(place))?.hotkeys ?? [];
+    assertEquals(listed?.address, null);
+    assertMatch(listed?.problem ?? "", says);
+    await saveHotkey({ ...place, hotkey: "own" }, { key: newKeyMaterial() });
+    // The development accounts are public, and on a development chain they are both.
+    await saveColdkey({ folder, wallet: "alice" }, { key: alice, password: null });
+    await saveHotkey({ folder, wallet: "alice", hotkey: "owner" }, { key: alice });
+  });
+});
+
 Deno.test("Wallet list: a coldkeypub.txt that cannot be read is said, and hides no other wallet", async () => {
   await withScratchFolder(async (folder) => {
     await Deno.mkdir(`${folder}/w`);

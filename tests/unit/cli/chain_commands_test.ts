@@ -1,6 +1,7 @@
 /** How `iota chain` handles options and data: weights, amounts, tables, preflight, status; no chain is queried. */
 
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
+import type { ChainCall } from "../../../chain/call.ts";
 import type { EpochState, Neuron, PendingCommit, SubnetParameters } from "../../../chain/chain.ts";
 import type { ChainView } from "../../../chain/duty/duty.ts";
 import { revealBlockOf } from "../../../chain/epochs/epoch_start.ts";
@@ -14,7 +15,7 @@ import { parseWeightFile, parseWeightList, placeWeights } from "../../../cli/cha
 import { refusalError } from "../../../cli/chain/send_call.ts";
 import { nextCommand, nodeCommand, withWholeCommands } from "../../../cli/chain/text/next_command.ts";
 import type { OptionValues } from "../../../cli/command.ts";
-import { poolRefusal } from "../../../chain/subtensor/sending/refusals.ts";
+import { dispatchRefusal, poolRefusal } from "../../../chain/subtensor/sending/refusals.ts";
 import { hindranceOf } from "../../../cli/chain/weights_preflight.ts";
 import { main } from "../../../cli/main.ts";
 import { storeError } from "../../../cli/chain/run_local_chain.ts";
@@ -310,6 +311,24 @@ Deno.test("Next steps: a refusal's command names the chain that refused", () => 
     commandTo: (words) => `iota chain ${words} --endpoint local`,
   });
   assertEquals(error.next, "Check whether it has been started: iota chain params --endpoint local");
+});
+
+Deno.test("Exit codes: what time alone mends is 75, what is wrong is 1", () => {
+  const codeOf = (name: string, call: ChainCall["type"] = "setWeights") =>
+    refusalError(dispatchRefusal({ name, docs: "", call }), { action: "do it", commandTo }).exitCode;
+  for (
+    const name of [
+      ...["SettingWeightsTooFast", "CommittingWeightsTooFast", "RevealTooEarly", "TooManyUnrevealedCommits"],
+      ...["ServingRateLimitExceeded", "TooManyRegistrationsThisInterval", "TooManyRegistrationsThisBlock"],
+      ...["StakingRateLimitExceeded", "AdminActionProhibitedDuringWeightsWindow", "CommitQueueFull"],
+    ]
+  ) assertEquals(codeOf(name), 75, name);
+  for (
+    const name of [
+      ...["NotEnoughStakeToSetWeights", "HotKeyNotRegisteredInSubNet", "IncorrectWeightVersionKey", "DuplicateUids"],
+      ...["NotEnoughBalanceToStake", "CommitPayloadTooLarge", "CallDisabled", "NoSuchError"],
+    ]
+  ) assertEquals(codeOf(name), 1, name);
 });
 
 /** What a command says of a word that it does not take, before anything is opened or asked. */
