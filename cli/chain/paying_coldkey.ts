@@ -9,6 +9,7 @@ import type { Address, ChainSigner } from "../../chain/call.ts";
 import { aliceAddress, raoPerToken } from "../../chain/local/genesis.ts";
 import type { CommandContext } from "../command.ts";
 import { developmentColdkey, fundFromAlice, isDevelopmentChain } from "../duty/development_chain.ts";
+import { warnOfIdlePassword } from "../options/secret_input.ts";
 import { openColdkeySigner } from "../options/wallet_options.ts";
 import { UserError } from "../output/errors.ts";
 import { shortAddress, tokens } from "../screen/format.ts";
@@ -26,7 +27,10 @@ export async function openPayer(
     const own = developmentColdkey(hotkey);
     const { neurons } = await reading(chain.metagraph());
     const owner = neurons.find((neuron) => neuron.hotkey === hotkey)?.coldkey;
-    if (owner === own.address || (owner === undefined && !await walletHasColdkey(context))) return own;
+    if (owner === own.address || (owner === undefined && !await walletHasColdkey(context))) {
+      warnOfIdlePassword(context, "a coldkey of the development chain pays");
+      return own;
+    }
   }
   return await openColdkeySigner(context);
 }

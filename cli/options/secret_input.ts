@@ -41,6 +41,12 @@ export function refuseIdlePassword(context: Pick<CommandContext, "options">, why
   });
 }
 
+/** For a key that needs none: a script may pass the option in any case. `why`: "FILE is not encrypted". */
+export function warnOfIdlePassword(context: Pick<CommandContext, "options" | "output">, why: string): void {
+  const given = givenPasswordOption(context);
+  if (given !== null) context.output.log.warn(`${given} was not used as ${why}`);
+}
+
 /** What a hidden prompt needs from a terminal; tests supply their own. */
 export interface SecretTerminal {
   isTerminal(): boolean;

@@ -12,7 +12,7 @@ import type { HotkeyPlace, WalletPlace } from "../../chain/wallet/wallet_place.t
 import type { CommandContext, OptionSpec } from "../command.ts";
 import { UserError } from "../output/errors.ts";
 import { walletFolders } from "../paths.ts";
-import { givenPasswordOption, passwordOptions, readPassword } from "./secret_input.ts";
+import { passwordOptions, readPassword, warnOfIdlePassword } from "./secret_input.ts";
 import { shellWord } from "../shell_words.ts";
 
 export const hotkeyOption: OptionSpec = {
@@ -89,12 +89,7 @@ export async function openColdkeyOf(context: CommandContext, wallet: string): Pr
       return given;
     };
     const signer = await openColdkey(place, { password });
-    const idle = isSealed ? null : givenPasswordOption(context);
-    if (idle !== null) {
-      context.output.log.warn(
-        `${idle} was not used as ${coldkeyPath(place)} is not encrypted: anyone who reads it owns it`,
-      );
-    }
+    if (!isSealed) warnOfIdlePassword(context, `${coldkeyPath(place)} is not encrypted: anyone who reads it owns it`);
     if (await coldkeyIsOpenToOthers(place)) warnOfOthers(context, coldkeyPath(place));
     return signer;
   });

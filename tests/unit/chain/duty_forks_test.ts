@@ -75,7 +75,10 @@ Deno.test("Forks: weights that a fork of two blocks removes are no success, and 
   const effects = lookAt(1_098, world);
   const [lost] = recordsOf(effects);
   assertEquals(lost, { type: "lost", purpose: "set", undoneBlock: 1_091 });
-  assertEquals(dutyLine(lost!), "weights: a fork of the chain removed block 1091 with the weights; they are sent again");
+  assertEquals(
+    dutyLine(lost!),
+    "weights: a fork of the chain removed block 1091 with the weights; they are sent again",
+  );
   assertEquals([sendsOf(effects).length, isSettled(state)], [1, false]);
 });
 

@@ -18,7 +18,7 @@ async function sent(
   { isFinalAwaited }: { isFinalAwaited: boolean },
 ): Promise<{ outcome: Promise<Sent> }> {
   const access = {
-    ...{ chain: world.chain, netuid, connectMs: 0, reading: <T>(work: Promise<T>) => work },
+    ...{ chain: world.chain, netuid, isPublic: false, connectMs: 0, reading: <T>(work: Promise<T>) => work },
     commandTo: (words: string) => `iota chain ${words}`,
   };
   const submitted = world.submitted();
