@@ -18,7 +18,7 @@ interface World {
 /** Sends in block 1,090 and lands in 1,091; blocks are final two blocks later. Returns what undoes the landing. */
 function landed(changes: Parameters<typeof situation>[0] = {}): { world: World; call: ChainCall; fork: () => void } {
   const world = situation(changes);
-  const { chain, state } = world;
+  const { chain } = world;
   chain.finalityLagBlocks = 2;
   const call = callOf(sendsOf(lookAt(1_090, world))[0]);
   const before: { own: Neuron; commits: typeof chain.commits; rows: typeof chain.rows } = {

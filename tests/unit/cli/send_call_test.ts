@@ -23,7 +23,7 @@ async function sent(
   };
   const submitted = world.submitted();
   const outcome = sendCall(access, { action: "pay", call: transferCall, signer: payer, isFinalAwaited });
-  outcome.catch(() => {}); // awaited by the test
+  outcome.catch(() => {/* the test awaits it later */});
   await submitted;
   await world.mine();
   return { outcome };
