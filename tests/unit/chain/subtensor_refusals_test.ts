@@ -10,6 +10,7 @@ import { rowsOfCalls } from "../../../chain/subtensor/sending/refusal_rows.ts";
 import { dispatchRefusal, invalidated, nonceTaken, poolRefusal } from "../../../chain/subtensor/sending/refusals.ts";
 import { RpcError } from "../../../chain/subtensor/connection/rpc_error.ts";
 import type { NodeError } from "../../support/chain/chain_fault_proxy.ts";
+import { laterErrors, otherCalls, swapErrors } from "../../support/chain/newest_errors.ts";
 import { faultTest, netuid, ownerHotkey, payer, stranger, token } from "../../support/chain/chain_fault_world.ts";
 
 const watched = "author_submitAndWatchExtrinsic";
@@ -58,59 +59,6 @@ const realErrors = [
   ...["StakingOperationRateLimitExceeded", "AdminActionProhibitedDuringWeightsWindow", "Deprecated"],
   ...["ColdkeySwapAnnounced", "ColdkeySwapDisputed", "DisabledTemporarily", "TransactorAccountShouldBeHotKey"],
   ...["ZeroMaxStakeAmount", "PrecisionLoss", "Overflow", "TransferDisallowed"],
-];
-
-/** The pallet's errors since then, up to spec 475. */
-const laterErrors = [
-  ...["NewHotKeyNotCleanForRootSwap", "StakeUnavailable", "KeepStakeBlockedByCollateral"],
-  ...["InsufficientTaoBalance", "InvalidRevealRound", "EvmKeyAssociationLimitExceeded"],
-  ...["SubnetBuybackRateLimitExceeded", "NetworkDissolveAlreadyQueued", "RegistrationPriceLimitExceeded"],
-  ...["LockHotkeyMismatch", "InsufficientStakeForLock", "NoExistingLock", "ActiveLockExists"],
-  ...["CannotUseSystemAccount", "UnlockAmountTooHigh", "WaitingForDissolvedSubnetCleanup"],
-  ...["TempoOutOfBounds", "ActivityCutoffFactorMilliOutOfBounds", "EpochTriggerAlreadyPending"],
-  ...["AutoEpochAlreadyImminent", "DynamicTempoBlockedByCommitReveal", "AccountRejectsLockedAlpha"],
-  ...["LockIdOverFlow", "StartCallNotReady", "InsufficientAlphaBalance", "ColdkeyCollateralIncomplete"],
-  ...["ColdkeyCollateralPositionsFull", "BasketHasNoWeights", "RootStakeLocked"],
-  ...["BetaBasketSeedInProgress", "RootWeightSettingDisabled", "RootClaimTooHeavy"],
-  ...["RootWeightCapExceeded", "BasketDepositPending", "InvalidBatchLength", "TooManyStakingHotkeys"],
-  ...["ColdkeySwapTooHeavy", "BasketConcentrationCapExceeded", "BasketTurnoverBudgetExceeded"],
-  ...["BasketLiquidityCapExceeded", "BasketMinOutNotMet", "BasketSwapBatchEmpty", "CommitPayloadTooLarge"],
-  ...["CommitQueueFull"],
-];
-
-/** Errors of the pallet that pools with prices use. */
-const swapErrors = ["PriceLimitExceeded", "ReservesTooLow", "InsufficientInputAmount"];
-
-/** Errors of calls that iota does not send. Every other one has a sentence. */
-const otherCalls = [
-  ...["AccountRejectsLockedAlpha", "ActiveLockExists", "ActivityCutoffFactorMilliOutOfBounds"],
-  ...["ActivityCutoffTooLow", "AddStakeBurnRateLimitExceeded", "AlphaHighTooLow", "AlphaLowOutOfRange"],
-  ...["AnnouncedColdkeyHashDoesNotMatch", "AutoEpochAlreadyImminent", "BasketConcentrationCapExceeded"],
-  ...["BasketHasNoWeights", "BasketLiquidityCapExceeded", "BasketMinOutNotMet", "BasketSwapBatchEmpty"],
-  ...["BasketTurnoverBudgetExceeded", "BeneficiaryDoesNotOwnHotkey", "CannotBurnOrRecycleOnRootSubnet"],
-  ...["ChildParentInconsistency", "ColdKeyAlreadyAssociated", "ColdkeyCollateralIncomplete"],
-  ...["ColdkeySwapAlreadyDisputed", "ColdkeySwapAnnouncementNotFound", "ColdkeySwapClearTooEarly"],
-  ...["ColdkeySwapReannouncedTooEarly", "ColdkeySwapTooEarly", "ColdkeySwapTooHeavy"],
-  ...["DelegateTxRateLimitExceeded", "DuplicateChild", "DynamicTempoBlockedByCommitReveal"],
-  ...["EpochTriggerAlreadyPending", "EvmKeyAssociationLimitExceeded", "ExpectedBeneficiaryOrigin"],
-  ...["FaucetDisabled", "FirstEmissionBlockNumberAlreadySet", "HotKeyAlreadyDelegate"],
-  ...["HotKeySetTxRateLimitExceeded", "HotKeySwapOnSubnetIntervalNotPassed", "InsufficientStakeForLock"],
-  ...["InvalidBatchLength", "InvalidChild", "InvalidChildkeyTake", "InvalidDifficulty", "InvalidIdentity"],
-  ...["InvalidLeaseBeneficiary", "InvalidNumRootClaim", "InvalidRecoveredPublicKey"],
-  ...["InvalidRootClaimThreshold", "InvalidSeal", "InvalidSubnetNumber", "InvalidValue"],
-  ...["InvalidVotingPowerEmaAlpha", "InvalidWorkBlock", "KeepStakeBlockedByCollateral"],
-  ...["LeaseCannotEndInThePast", "LeaseDoesNotExist", "LeaseHasNoEndBlock", "LeaseHasNotEnded"],
-  ...["LeaseNetuidNotFound", "LiquidAlphaDisabled", "LockHotkeyMismatch"],
-  ...["NeedWaitingMoreBlocksToStarCall", "NetworkDissolveAlreadyQueued", "NewColdKeyIsHotkey"],
-  ...["NewHotKeyIsSameWithOld", "NewHotKeyNotCleanForRootSwap", "NoExistingLock"],
-  ...["NotEnoughAlphaOutToRecycle", "NotEnoughBalanceToPaySwapColdKey", "NotEnoughBalanceToPaySwapHotKey"],
-  ...["NotEnoughStakeToSetChildkeys", "NotRootSubnet", "NotSubnetOwner", "ProportionOverflow"],
-  ...["RevealPeriodTooLarge", "RevealPeriodTooSmall", "RootClaimTooHeavy", "RootWeightCapExceeded"],
-  ...["RootWeightSettingDisabled", "SameAutoStakeHotkeyAlreadySet", "SameNetuid", "StartCallNotReady"],
-  ...["SubnetBuybackRateLimitExceeded", "SymbolAlreadyInUse", "SymbolDoesNotExist", "TempoOutOfBounds"],
-  ...["TooManyChildren", "TooManyUIDsPerMechanism", "TrimmingWouldExceedMaxImmunePercentage"],
-  ...["TxChildkeyTakeRateLimitExceeded", "UidMapCouldNotBeCleared", "UnableToRecoverPublicKey"],
-  ...["UnlockAmountTooHigh", "VotingPowerTrackingNotEnabled"],
 ];
 
 /** Of the system, the token and the balances. */

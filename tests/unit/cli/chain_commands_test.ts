@@ -1,7 +1,6 @@
 /** How `iota chain` handles options and data: weights, amounts, tables, preflight, status; no chain is queried. */
 
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
-import type { ChainCall } from "../../../chain/call.ts";
 import type { EpochState, Neuron, PendingCommit, SubnetParameters } from "../../../chain/chain.ts";
 import type { ChainView } from "../../../chain/duty/duty.ts";
 import { revealBlockOf } from "../../../chain/epochs/epoch_start.ts";
@@ -12,10 +11,8 @@ import { findingsOf, levelOf, type StatusFacts } from "../../../cli/chain/hotkey
 import { neuronFields, neuronTable, sortedNeurons } from "../../../cli/chain/text/neuron_table.ts";
 import { parameterFields, parameterText } from "../../../cli/chain/text/parameter_text.ts";
 import { parseWeightFile, parseWeightList, placeWeights } from "../../../cli/chain/weight_scores.ts";
-import { refusalError } from "../../../cli/chain/send_call.ts";
 import { nextCommand, nodeCommand, withWholeCommands } from "../../../cli/chain/text/next_command.ts";
 import type { OptionValues } from "../../../cli/command.ts";
-import { dispatchRefusal, poolRefusal } from "../../../chain/subtensor/sending/refusals.ts";
 import { hindranceOf } from "../../../cli/chain/weights_preflight.ts";
 import { main } from "../../../cli/main.ts";
 import { storeError } from "../../../cli/chain/run_local_chain.ts";
@@ -302,33 +299,6 @@ Deno.test("Next steps: a node's sentence names its chain and hotkey, and nothing
   );
   assertEquals(whole("see `iota chain params`"), `see iota chain params ${where}`);
   assertEquals(whole("epoch in 3 blocks"), "epoch in 3 blocks");
-});
-
-Deno.test("Next steps: a refusal's command names the chain that refused", () => {
-  const refusal = poolRefusal({ kind: "custom", custom: 255 }, { words: "", call: "addStake" });
-  const error = refusalError(refusal, {
-    action: "add stake",
-    commandTo: (words) => `iota chain ${words} --endpoint local`,
-  });
-  assertEquals(error.next, "Check whether it has been started: iota chain params --endpoint local");
-});
-
-Deno.test("Exit codes: what time alone mends is 75, what is wrong is 1", () => {
-  const codeOf = (name: string, call: ChainCall["type"] = "setWeights") =>
-    refusalError(dispatchRefusal({ name, docs: "", call }), { action: "do it", commandTo }).exitCode;
-  for (
-    const name of [
-      ...["SettingWeightsTooFast", "CommittingWeightsTooFast", "RevealTooEarly", "TooManyUnrevealedCommits"],
-      ...["ServingRateLimitExceeded", "TooManyRegistrationsThisInterval", "TooManyRegistrationsThisBlock"],
-      ...["StakingRateLimitExceeded", "AdminActionProhibitedDuringWeightsWindow", "CommitQueueFull"],
-    ]
-  ) assertEquals(codeOf(name), 75, name);
-  for (
-    const name of [
-      ...["NotEnoughStakeToSetWeights", "HotKeyNotRegisteredInSubNet", "IncorrectWeightVersionKey", "DuplicateUids"],
-      ...["NotEnoughBalanceToStake", "CommitPayloadTooLarge", "CallDisabled", "NoSuchError"],
-    ]
-  ) assertEquals(codeOf(name), 1, name);
 });
 
 /** What a command says of a word that it does not take, before anything is opened or asked. */
