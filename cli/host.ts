@@ -9,6 +9,7 @@
 import { askKeyboard, type KeyboardListener, keyboardVariable, openKeyboard } from "./output/keyboard.ts";
 import type { Environment, System } from "./paths.ts";
 import { confine } from "./rights/confinement.ts";
+import { askNohup, nohupVariable } from "./rights/nohup.ts";
 import { handedOver, type HeldRights, heldWith } from "./rights/rights.ts";
 
 export type Stream = "stdout" | "stderr";
@@ -44,6 +45,7 @@ export interface Host {
 export function denoHost(taken: Readonly<Record<string, string>> = {}): Host {
   const encoder = new TextEncoder();
   let hasKeyboard = false; // asked while programs may be started
+  let hasNohup = taken[nohupVariable] !== undefined; // likewise
   const get = (name: string) => taken[name] ?? Deno.env.get(name);
   return {
     environment: { system: systemOf(Deno.build.os), get },
@@ -61,9 +63,9 @@ export function denoHost(taken: Readonly<Record<string, string>> = {}): Host {
       Deno.addSignalListener("SIGINT", () => callback("SIGINT"));
       if (Deno.build.os === "windows") return;
       Deno.addSignalListener("SIGTERM", () => callback("SIGTERM"));
-      // Without a terminal SIGHUP keeps its inherited meaning: `nohup` ignores it, and a listener would undo that.
-      const hasTerminal = Deno.stdin.isTerminal() || Deno.stdout.isTerminal() || Deno.stderr.isTerminal();
-      if (hasTerminal) Deno.addSignalListener("SIGHUP", () => callback("SIGHUP"));
+      Deno.addSignalListener("SIGHUP", () => {
+        if (!hasNohup) callback("SIGHUP"); // with any listener, Deno itself ends on a SIGHUP that nobody listens to
+      });
     },
     openKeys: (listener) => hasKeyboard ? openKeyboard(listener) : null,
     onUncaught(callback) {
@@ -83,7 +85,10 @@ export function denoHost(taken: Readonly<Record<string, string>> = {}): Host {
         return value === undefined ? [] : [[name, value] as const];
       });
       hasKeyboard = askKeyboard();
-      const variables = Object.fromEntries(hasKeyboard ? [...values, [keyboardVariable, "yes"]] : values);
+      hasNohup = askNohup();
+      const asked = { [keyboardVariable]: hasKeyboard, [nohupVariable]: hasNohup };
+      const found = Object.entries(asked).filter(([, is]) => is).map(([name]) => [name, "yes"] as const);
+      const variables = Object.fromEntries([...values, ...found]);
       return confine({ held: heldWith(Object.keys(Deno.env.toObject()), held), words, variables });
     },
     readSensors: null,

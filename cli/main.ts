@@ -234,6 +234,7 @@ function interruptionOf(output: TerminalOutput): CommandContext["interruption"] 
     subscribed = true;
     const stop = (signal: Interrupt | "key") => {
       if (controller.signal.aborted) {
+        if (signal === "SIGHUP") return; // the shell and the system both send it as a terminal closes
         output.close();
         output.host.exit(exitInterrupted);
         return;

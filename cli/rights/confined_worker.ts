@@ -30,7 +30,7 @@ scope.onmessage = ({ data }) => {
 scope.postMessage({ type: "ready" });
 
 function run({ words, variables, hasSensors }: Extract<ToConfined, { type: "begin" }>): void {
-  const own = denoHost();
+  const own = denoHost(variables);
   const host: Host = {
     ...own,
     environment: { system: own.environment.system, get: (name) => variables[name] },

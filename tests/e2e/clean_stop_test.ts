@@ -93,6 +93,7 @@ Deno.test("Clean stop: by every signal, before the first checkpoint and between 
     const terminated = await stopAndResume(world, { atStep: interrupted.step + 2, signal: "SIGTERM" });
     assertEquals([terminated.code, terminated.summary?.["finished"]], [0, false], terminated.stderr);
     const hungUp = await stopAndResume(world, { atStep: roundSteps + 2, signal: "SIGHUP" });
+    assertEquals([hungUp.code, hungUp.summary?.["finished"]], [0, false], hungUp.stderr);
     assert(hungUp.step > roundSteps, `stopped after step ${hungUp.step}`);
     await finish(world);
     assertEquals(mergedHashes(world), expected);
@@ -118,6 +119,20 @@ Deno.test("Clean stop: while the run gathers, and again at once, it begins as if
     );
     await finish(world);
     assertEquals(world.lives.at(-1)!.lines.all.at(-1)!["steps"], roundSteps);
+  });
+});
+
+Deno.test("Clean stop: a role that nohup started outlives SIGHUP", async () => {
+  await withScratchFolder(async (folder) => {
+    const words = ["orchestrate", ...run, "--port", "0", "--json", "--data", folder];
+    const role = new IotaProcess(words, {}, { through: ["nohup"] });
+    const { url } = await role.lines.next("listening") as Line & { url: string };
+    role.kill("SIGHUP");
+    const status = await fetch(`${url.replace("ws", "http")}/status`);
+    assertEquals((await status.json()).phase, "gathering");
+    role.kill("SIGTERM");
+    const { code, stderr } = await role.ended;
+    assertEquals([code, stderr.match(/stopping/g)?.length], [0, 1], "by one signal of the two");
   });
 });
 

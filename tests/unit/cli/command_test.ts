@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { Command, CommandContext, CommandTable } from "../../../cli/command.ts";
-import { UserError } from "../../../cli/output/errors.ts";
+import { Terminated, UserError } from "../../../cli/output/errors.ts";
 import { main } from "../../../cli/main.ts";
 import { version } from "../../../cli/version.ts";
 import { FakeHost, type FakeHostOptions } from "../../support/fake_host.ts";
@@ -218,6 +218,21 @@ Deno.test("Command line: Ctrl-C aborts the command's signal, a second one leaves
     }),
   );
   assertEquals(host.exits, [130]);
+});
+
+Deno.test("Command line: a terminal that closes may send SIGHUP twice, which is no wish to exit at once", async () => {
+  const host = new FakeHost();
+  await main(
+    ["walk"],
+    host,
+    commandThat(({ interruption }) => {
+      const signal = interruption();
+      for (let times = 0; times < 3; times++) host.interrupt("SIGHUP");
+      assert(signal.reason instanceof Terminated);
+      return 0;
+    }),
+  );
+  assertEquals(host.exits, []);
 });
 
 Deno.test("Command line: a command that ends as it was asked to is no error: a summary, 1 after Ctrl-C and 0 after SIGTERM", async () => {
