@@ -22,7 +22,9 @@ export function minerLine(record: MinerRecord): string | null {
     case "stageLoading":
       return `stage ${record.stage}, round ${record.round}: ${loadingText(record)}`;
     case "stageLoaded":
-      return `stage ${record.stage}, round ${record.round}: ready, parameters ${record.parameters.slice(0, 12)}`;
+      return `stage ${record.stage}, round ${record.round}: ready, parameters ${record.parameters.slice(0, 12)}${
+        record.optimizer === undefined ? "" : "; its optimizer begins empty, so its first steps are small"
+      }`;
     case "loadFailed":
       return `stage ${record.stage}: cannot be loaded (${record.code}): ${record.detail}`;
     case "roundMerged":

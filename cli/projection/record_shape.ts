@@ -42,7 +42,7 @@ const fields: Fields = {
   nodeJoined: { node: text, role, adapter: text },
   nodeAssigned: { node: text, stage: whole, round: whole },
   nodeLoading: { node: text, stage: whole, part: v.picklist(loadingParts), percent: measured },
-  nodeReady: { node: text, stage: whole, round: whole, parameters: text },
+  nodeReady: { node: text, stage: whole, round: whole, parameters: text, optimizer: v.optional(v.literal("empty")) },
   nodeResumed: { node: text, stage: whole, tasksReissued: whole },
   nodeMoved: { node: text, from: whole, to: whole },
   nodeLost: {

@@ -107,6 +107,9 @@ type SpokenRecord = Exclude<ViewRecord, { type: typeof silentTypes[number] }>;
 const silent: ReadonlySet<string> = new Set(silentTypes);
 const isSpoken = (record: ViewRecord): record is SpokenRecord => !silent.has(record.type);
 
+const emptyClause = ({ optimizer }: Of<"nodeReady">): string =>
+  optimizer === undefined ? "" : "; its optimizer begins empty";
+
 function nodeSentence(record: Exclude<NodeRecord, { type: "nodeAssigned" }>): string {
   switch (record.type) {
     case "nodeJoined":
@@ -114,7 +117,9 @@ function nodeSentence(record: Exclude<NodeRecord, { type: "nodeAssigned" }>): st
     case "nodeLoading":
       return loadingSentence(record);
     case "nodeReady":
-      return `node     ${shortAddress(record.node)} serves stage ${record.stage} from round ${record.round}`;
+      return `node     ${shortAddress(record.node)} serves stage ${record.stage} from round ${record.round}${
+        emptyClause(record)
+      }`;
     case "nodeResumed":
       return `back     ${shortAddress(record.node)} on stage ${record.stage} with what it had${
         reissuedClause(record.tasksReissued)

@@ -87,7 +87,7 @@ export type MinerRecord =
   | { type: "kept"; stage: StageIndex; round: number; tasks: number } // a new session, nothing lost here
   | { type: "stageAssigned"; stage: StageIndex; round: number }
   | { type: "stageLoading"; stage: StageIndex; round: number; part: LoadingPart; bytes: number; totalBytes: number }
-  | { type: "stageLoaded"; stage: StageIndex; round: number; parameters: string }
+  | { type: "stageLoaded"; stage: StageIndex; round: number; parameters: string; optimizer?: "empty" } // for trained parameters
   | { type: "loadFailed"; stage: StageIndex; code: string; detail: string }
   | { type: "taskComputed"; task: TaskId; direction: Direction; computeMs: number; loss: number | null }
   | { type: "stepApplied"; step: number; tasks: number; replayed: boolean }

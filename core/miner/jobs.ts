@@ -112,9 +112,10 @@ function stageLoaded(
   state.localSteps = result.localSteps;
   state.isRamping = work.source.type !== "initial" && result.localSteps === 0;
   state.wasReplayed = false;
+  const begins: { optimizer?: "empty" } = state.isRamping ? { optimizer: "empty" } : {};
   return [
-    record({ type: "stageLoaded", stage, round: state.round, parameters: result.parameters.hash }),
-    send({ type: "ready", assignment, parameters: result.parameters }),
+    record({ type: "stageLoaded", stage, round: state.round, parameters: result.parameters.hash, ...begins }),
+    send({ type: "ready", assignment, parameters: result.parameters, ...begins }),
   ];
 }
 

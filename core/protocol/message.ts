@@ -88,6 +88,7 @@ export interface Ready {
   readonly type: "ready";
   readonly assignment: number;
   readonly parameters: BlobRef;
+  readonly optimizer?: "empty"; // for trained parameters: its state was lost, or the node is new
 }
 
 /** Segments: forward and backward: [output wire]; head's backward: none; turnaround: [gradient], none when K = 1. */

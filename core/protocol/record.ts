@@ -19,7 +19,7 @@ export type RunRecord =
   | { type: "nodeJoined"; node: NodeId; role: "miner" | "validator"; adapter: string }
   | { type: "nodeAssigned"; node: NodeId; stage: StageIndex; round: number }
   | { type: "nodeLoading"; node: NodeId; stage: StageIndex; part: LoadingPart; percent: number } // of that part
-  | { type: "nodeReady"; node: NodeId; stage: StageIndex; round: number; parameters: string }
+  | { type: "nodeReady"; node: NodeId; stage: StageIndex; round: number; parameters: string; optimizer?: "empty" } // for trained parameters
   | { type: "nodeResumed"; node: NodeId; stage: StageIndex; tasksReissued: number } // came back with what it had
   | { type: "nodeMoved"; node: NodeId; from: StageIndex; to: StageIndex } // to a stage that lacks replicas or capacity
   | {

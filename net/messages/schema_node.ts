@@ -48,7 +48,14 @@ const rules: MessageRules<NodeMessage> = {
       percent: v.pipe(count, v.maxValue(100)),
     }),
   },
-  ready: { schema: v.strictObject({ type: v.literal("ready"), assignment: count, parameters: blobRef }) },
+  ready: {
+    schema: v.strictObject({
+      type: v.literal("ready"),
+      assignment: count,
+      parameters: blobRef,
+      optimizer: v.exactOptional(v.literal("empty")),
+    }),
+  },
   taskDone: {
     schema: v.strictObject({
       type: v.literal("taskDone"),

@@ -79,6 +79,10 @@ Deno.test("Catching up: a newcomer that loads for three rounds applies their mer
   assertEquals(mine(of("nodeAssigned")).map(({ round }) => round), [1], "it keeps its assignment");
   const [ready] = mine(of("nodeReady"));
   assert(ready !== undefined && ready.round >= 4, `ready in round ${ready?.round}`);
+  assertEquals(ready.optimizer, "empty", "both sides say that its optimizer has no state of trained parameters");
+  assert(told.some((record) => record.type === "stageLoaded" && record.optimizer === "empty"));
+  const others = of("nodeReady").filter(({ node }) => node !== address);
+  assert(others.every(({ optimizer }) => optimizer === undefined), "initial parameters need none");
   const merges = of("roundMerged");
   assert(merges.every(({ stages }) => stages.every(({ agree }) => agree)), "everybody holds the same parameters");
   const last = merges.at(-1)!.stages.find(({ stage }) => stage === ready.stage)!;

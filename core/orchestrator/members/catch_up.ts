@@ -9,6 +9,7 @@ export interface CatchUp {
   readonly base: ParameterSource; // what it was told to load
   readonly merges: { readonly merged: MergedStage; readonly slices: readonly BlobRef[] }[]; // oldest first
   held: BlobHash | null; // parameters on its device; null: still loading the base
+  hasEmptyOptimizer: boolean;
   isAsked: boolean; // to apply the oldest of them
   isTold: boolean; // that it is behind
 }
@@ -17,6 +18,7 @@ export const newCatchUp = (base: ParameterSource): CatchUp => ({
   base,
   merges: [],
   held: null,
+  hasEmptyOptimizer: false,
   isAsked: false,
   isTold: false,
 });

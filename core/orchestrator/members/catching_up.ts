@@ -71,6 +71,7 @@ export function onReady(
     return reject(member.node, fault("badBlob", detail));
   }
   path.held = message.parameters.hash;
+  path.hasEmptyOptimizer = message.optimizer === "empty";
   return [];
 }
 
@@ -78,14 +79,23 @@ export function onReady(
 export function activateCaughtUp(state: OrchestratorState): OrchestratorEffect[] {
   if (state.phase === "merging") return [];
   const effects: OrchestratorEffect[] = [];
-  for (const [node, { held, merges }] of [...state.catchingUp]) {
+  for (const [node, { held, merges, hasEmptyOptimizer }] of [...state.catchingUp]) {
     const member = present(state.members.get(node), "a loading member is a member");
     const { stage, loadingRound } = member;
     if (held === null || merges.length > 0 || loadingRound !== state.round || stage === null) continue;
     member.loadFailures = 0;
     activate(state, member);
     rewire(state, stage);
-    effects.push(record({ type: "nodeReady", node, stage, round: state.round, parameters: held }));
+    effects.push(
+      record({
+        type: "nodeReady",
+        node,
+        stage,
+        round: state.round,
+        parameters: held,
+        ...(hasEmptyOptimizer ? { optimizer: "empty" } : {}),
+      }),
+    );
   }
   return effects;
 }
