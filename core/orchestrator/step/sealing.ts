@@ -179,6 +179,11 @@ export function onStepSealed(
 ): OrchestratorEffect[] {
   const { work } = state;
   const asked = work?.asked.get(member.node);
+  const ahead = work?.askedAhead.get(member.node);
+  if (ahead?.request === message.request && ahead.tasks.length === member.stepTasks.length) {
+    work?.askedAhead.delete(member.node); // all that was named is here, but it was given one more task: asked again after it
+    return [];
+  }
   if (
     work === null || message.step !== state.step || asked === undefined || message.request !== asked.request ||
     message.tasks !== member.stepTasks.length || work.sealed.has(member.node)

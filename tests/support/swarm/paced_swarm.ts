@@ -6,6 +6,7 @@
 
 import type { NodeId } from "../../../core/ids.ts";
 import type { Member } from "../../../core/orchestrator/state.ts";
+import type { HubMessage } from "../../../core/protocol/message.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
 import { reduceAll } from "./scripted_merge.ts";
 import { ScriptedOrchestrator } from "./scripted_orchestrator.ts";
@@ -106,8 +107,18 @@ export class PacedSwarm {
   /** A node asked more than once answers each time: only the last answer counts. */
   #seal(): void {
     for (const node of [...this.hub.state.work?.contributors ?? []]) {
+      this.#dropCancelled(node);
       while (this.hub.maySeal(node)) this.hub.seal(node);
     }
+  }
+
+  /** Another replica was faster: a miner drops what it has not begun. */
+  #dropCancelled(node: NodeId): void {
+    const inbox = this.hub.inbox(node);
+    const cancelled = new Set(inbox.flatMap((message) => message.type === "cancelTasks" ? message.tasks : []));
+    const isDropped = (message: HubMessage) =>
+      message.type === "cancelTasks" || (message.type === "runTask" && cancelled.has(message.task));
+    inbox.splice(0, inbox.length, ...inbox.filter((message) => !isDropped(message)));
   }
 
   #member(node: NodeId): Member {
