@@ -154,8 +154,8 @@ Deno.test("iota chain: register, stake, a permit, weights, and the row is in the
 });
 
 Deno.test("iota chain: under commit-reveal weights are committed, and revealed by the chain or with the salt", async (t) => {
-  // an epoch must outlast a drand round of 3 s
-  await withLocalChain("--block-ms 100 --tempo 100 --commit-reveal", async (chain) => {
+  // an epoch must outlast a drand round of 3 s and the start of two commands on a busy machine
+  await withLocalChain("--block-ms 100 --tempo 200 --commit-reveal", async (chain) => {
     await t.step("the chain opens timelocked weights in the block that was told", async () => {
       const set = await chain.told("weights --wallet alice --hotkey owner --set 0:1 --wait");
       assertEquals(set["mode"], "timelocked");

@@ -116,10 +116,14 @@ Deno.test("iota wallet: a request is signed and checked as subnets do it, with h
     await Deno.writeTextFile(body, '{"prompt": "hello"}');
     await Deno.writeTextFile(other, '{"prompt": "hallo"}');
     for (const kind of ["btauth", "epistula", "epistula-v2"]) {
-      const covered = kind === "btauth" ? "--method POST --target /generate?top=1" : "";
-      const request = `--request ${kind} ${covered} --receiver ${alice}`.split(/ +/);
-      const verify = async (more: readonly string[]) => {
-        const { code, last, printed } = await wallet(folder, "verify", [...request, "--headers", headers, ...more]);
+      const requestOf = ({ receiver = alice, method = "POST" }) => {
+        const covered = kind === "btauth" ? `--method ${method} --target /generate?top=1` : "";
+        return `--request ${kind} ${covered} --receiver ${receiver}`.split(/ +/);
+      };
+      const request = requestOf({});
+      const verify = async (more: readonly string[], changed: { receiver?: string; method?: string } = {}) => {
+        const words = [...requestOf(changed), "--headers", headers, ...more];
+        const { code, last, printed } = await wallet(folder, "verify", words);
         assertEquals(code, last["isValid"] === true ? 0 : 1, printed);
         return last;
       };
@@ -129,9 +133,9 @@ Deno.test("iota wallet: a request is signed and checked as subnets do it, with h
       assertEquals((await verify(["--body", body]))["address"], last["address"]);
       assertStringIncludes(String((await verify(["--body", other]))["problem"]), "signature must be by");
       assertStringIncludes(String((await verify(["--body", body, "--max-age", "0"]))["problem"]), "at most 0 ms");
-      const elsewhere = await verify(["--body", body, "--receiver", developmentAddress]);
+      const elsewhere = await verify(["--body", body], { receiver: developmentAddress });
       assertStringIncludes(String(elsewhere["problem"]), "receiver must be");
-      if (kind === "btauth") assertEquals((await verify(["--body", body, "--method", "PUT"]))["isValid"], false);
+      if (kind === "btauth") assertEquals((await verify(["--body", body], { method: "PUT" }))["isValid"], false);
 
       const words = ["wallet", "sign", "--name", "t", ...request, "--body", body, "--data", folder, "--quiet"];
       const { stdout } = await iota(words, { HOME: folder });
