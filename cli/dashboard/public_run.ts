@@ -87,7 +87,7 @@ export interface PublicRun {
   readonly phase: RunView["phase"];
   readonly isPaused: boolean; // the orchestrator's disk is full
   readonly isPausedByOwner: boolean;
-  readonly roundsLost: number; // a stage had no payload: they do not count
+  readonly roundsLost: number; // a stage had no payload or no merged parameters: they do not count
   readonly lostStages: readonly { readonly stage: number; readonly reason: string }[]; // of the last round, where it was lost
   readonly isHalted: boolean; // the run waits before it repeats that round
   readonly unserved: readonly number[]; // stages that wait for a miner

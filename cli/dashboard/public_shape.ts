@@ -76,10 +76,10 @@ const run = v.strictObject({
   phase: v.picklist(["gathering", "training", "merging", "finished", "stopped"]),
   isPaused: described(v.boolean(), "the orchestrator's disk is full"),
   isPausedByOwner: v.boolean(),
-  roundsLost: described(count, "a stage had no payload: they do not count"),
+  roundsLost: described(count, "a stage had no payload or no merged parameters: they do not count"),
   lostStages: described(
     v.array(v.strictObject({ stage: count, reason: v.string() })),
-    "stages without a payload in the last round, where it was lost",
+    "of the last round, where it was lost: the stages without a payload or without merged parameters",
   ),
   isHalted: described(v.boolean(), "the run waits before it repeats that round"),
   unserved: described(v.array(count), "stages that wait for a miner"),

@@ -65,7 +65,7 @@ export interface RunSummary {
   readonly mergeRounds: number;
   readonly parametersPerMiner: number; // of a stage, on average
   readonly microbatchesLost: number;
-  readonly roundsLost: number; // a stage had no payload: their steps were repeated, or are missing where the run has ended
+  readonly roundsLost: number; // a stage had no payload or no merged parameters: their steps were repeated, or are missing where the run has ended
   readonly gradientsLost: number; // accepted gradient tasks that no merge contained: their miner was lost or late
   readonly lostStages: readonly { stage: number; reason: string }[]; // of the last round, where it was lost
   readonly reLeases: number;

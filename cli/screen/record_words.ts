@@ -40,7 +40,9 @@ export function retakenText({ because, stages = [] }: Of<"mergeRetaken">): strin
     case "payloadMissing":
       return stages.map(({ stage, reason }) => `stage ${stage} has no payload (${reason})`).join(", ");
     case "parametersLost":
-      return "the parameters of the newest round are lost";
+      return stages.length === 0
+        ? "the parameters of the newest round are lost"
+        : stages.map(({ stage, reason }) => `stage ${stage} has no parameters (${reason})`).join(", ");
   }
 }
 
@@ -77,6 +79,8 @@ export function faultText(record: Of<"faultSeen">): string {
   return isLate(record) ? `an answer came late, which costs nothing: ${record.detail}` : record.detail;
 }
 
-/** Stages without a payload: their round does not count. */
+/** The stages that keep a round from counting. */
 export const lostStagesText = (stages: readonly { readonly stage: number }[]): string =>
-  `no payload of ${stages.length === 1 ? "stage" : "stages"} ${stages.map(({ stage }) => stage).join(", ")} arrived`;
+  `what ${stages.length === 1 ? "stage" : "stages"} ${
+    stages.map(({ stage }) => stage).join(", ")
+  } trained last is lost`;

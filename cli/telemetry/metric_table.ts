@@ -51,7 +51,7 @@ export const runMetrics: readonly RunMetric[] = [
     of: ({ view }) => Number(view.lostRounds.isHalted),
   }),
   gauge("iota_rounds_lost", {
-    help: "Rounds that did not count because a stage had no payload.",
+    help: "Rounds that did not count because a stage had no payload or no merged parameters.",
     of: ({ view }) => view.lostRounds.count,
   }),
   gauge("iota_step", { help: "Closed optimizer steps.", of: ({ view }) => view.step }),

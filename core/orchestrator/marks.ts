@@ -29,7 +29,7 @@ export const marks = [
   "restore: the run goes back to an earlier checkpoint",
   "restore: one word is believed",
   "restore: replicas upload what the hub cannot make",
-  "restore: a stage keeps its parameters",
+  "restore: a merged round is repeated",
   // step/refusals.ts
   "refusal: taken, as all replicas doubt it",
   "refusal: may be honest, nobody is blamed",

@@ -119,7 +119,7 @@ function resumeUpload(state: OrchestratorState, backMs: number): OrchestratorEff
   for (const stage of upload.stages) {
     if (stage.stored || stage.asked === null) continue;
     stage.deadlineMs = backMs + state.config.limits.mergePhaseMs;
-    if (stage.asked === "hub") effects.push(repeatMerge(state, { upload, stage }));
+    if (stage.asked === "hub") effects.push(repeatMerge(state, stage));
   }
   return effects;
 }

@@ -19,7 +19,7 @@ export interface Counters {
   mergeMiners: number; // miner-rounds in that sum
   restarts: number; // of the orchestrator
   rewinds: number; // rounds that were begun anew or gone back to, whatever the reason
-  roundsLost: number; // of these: a stage had no payload
+  roundsLost: number; // of these: a stage had no payload, or no parameters after the merge
   gradientsLost: number; // accepted gradient tasks of merged rounds that no payload contained: their miner was lost or late
 }
 

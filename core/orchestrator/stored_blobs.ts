@@ -7,6 +7,7 @@ import type { BlobHash, BlobRef } from "../ids.ts";
 import type { ParameterSource } from "../protocol/message.ts";
 import type { OrchestratorEffect } from "./event.ts";
 import { blobsOfPath } from "./members/catch_up.ts";
+import type { UploadWork } from "./merge/merge_state.ts";
 import type { OrchestratorState } from "./state.ts";
 
 /** The vectors. */
@@ -23,6 +24,13 @@ export const readableOf = (sources: readonly ParameterSource[]): BlobRef[] => [
   ...sources.flatMap((source) => source.type === "initial" ? [] : source.merge?.slices ?? []),
 ];
 
+/** What an upload and its merge bring into the store. */
+export function uploadBlobs(upload: UploadWork | null): BlobHash[] {
+  if (upload === null) return [];
+  const vectors = upload.stages.flatMap(({ merged: { parameters, momentum } }) => [parameters, momentum ?? []].flat());
+  return [...vectors.map(({ hash }) => hash), ...upload.payloads];
+}
+
 /** Hashes of all blobs that a round in use, a newcomer, an upload, a merge or an open audit may still need. */
 export function usedBlobs(state: OrchestratorState): Set<string> {
   const used = new Set<string>();
@@ -35,10 +43,7 @@ export function usedBlobs(state: OrchestratorState): Set<string> {
   for (const { states } of state.audit.held.values()) use(states);
   for (const { ends } of state.audit.trials) for (const { slices } of ends) use(slices ?? []);
   use(readableOf(state.good?.sources.stages ?? []));
-  for (const { merged } of state.upload?.stages ?? []) {
-    use(merged.momentum === null ? [merged.parameters] : [merged.parameters, merged.momentum]);
-  }
-  for (const hash of state.upload?.payloads ?? []) used.add(hash);
+  for (const hash of uploadBlobs(state.upload)) used.add(hash);
   for (const stage of state.merge?.stages ?? []) {
     for (const { hashes } of stage.payloads.values()) for (const hash of hashes) used.add(hash);
     for (const slice of stage.slices) use([...slice.results.values()]);

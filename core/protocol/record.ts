@@ -71,7 +71,7 @@ export type RunRecord =
     step: number;
     tokens: number; // that do not count any more
     suspects: readonly NodeId[]; // excluded from it
-    stages?: readonly { stage: StageIndex; reason: string }[]; // that are the cause, with payloadMissing and minersLost
+    stages?: readonly { stage: StageIndex; reason: string }[]; // that are the cause, with payloadMissing, minersLost and parametersLost
   }
   | { type: "mergePhase"; round: number; stage: StageIndex; phase: "committing" | "reducing" | "applying" | "agreed" }
   | {

@@ -227,7 +227,7 @@ function rewound(view: RunView, { toStep }: RecordOf<"rewound">): void {
 }
 
 function mergeRetaken(view: RunView, { step, round, because, stages = [] }: RecordOf<"mergeRetaken">): void {
-  if (because === "payloadMissing") {
+  if (because === "payloadMissing" || (because === "parametersLost" && stages.length > 0)) {
     view.lostRounds.count += 1;
     view.lostRounds.stages = stages.map(({ stage, reason }) => ({ stage, reason }));
   }

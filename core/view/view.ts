@@ -106,7 +106,7 @@ export interface Hop {
   readonly direction: "forward" | "backward";
 }
 
-/** Rounds of which a stage had no payload: they do not count. */
+/** Rounds that do not count, as what a stage trained in them is in no parameters. */
 export interface LostRoundsView {
   count: number; // in the run's log
   stages: { stage: number; reason: string }[]; // of the last one; none once a round was merged since

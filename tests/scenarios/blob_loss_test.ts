@@ -7,97 +7,12 @@ import { assert, assertEquals } from "@std/assert";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import type { Reducers } from "../../core/merge/payload/payload_codec_names.ts";
 import type { MergePhase } from "../../core/orchestrator/merge/merge_state.ts";
-import { hubBlobs } from "../../cli/roles/blob_access.ts";
 import { HubJournal, type StateJournal } from "../../cli/hub/journal/hub_journal.ts";
-import { type CheckpointPlace, putBackEarlier, putBackRound, storeRound } from "../../cli/hub/checkpoint_writer.ts";
-import { splitLayers } from "../../core/model/stages.ts";
-import { stageSpecs } from "../../core/model/spec.ts";
-import { DiskBlobs } from "../../net/blobs/blob_disk.ts";
-import type { LostBlob } from "../../net/blobs/blobs.ts";
-import { heldUp } from "../support/swarm/held_host.ts";
+import { diskConfig, hitBlobs, openSwarm } from "../support/swarm/disk_swarm.ts";
 import { LocalSwarm } from "../support/swarm/local_swarm.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 import { assertReached } from "../support/swarm/reached.ts";
 import { assertWhole, configOf, recordsOf } from "../support/swarm/whole_run.ts";
-
-const config = configOf({ outer: { learningRate: 0.7, momentum: 0.9 } });
-
-interface DiskSwarm {
-  readonly swarm: LocalSwarm;
-  readonly lost: LostBlob[];
-}
-
-/** Blobs and checkpoints as `iota orchestrate` keeps them. */
-async function openSwarm(
-  folder: string,
-  { replicas = 2, reducers = "auto", steps = 6, restartGraceMs = 30_000, awaitsNewcomer = false, journal, watch }: {
-    replicas?: number;
-    reducers?: Reducers;
-    steps?: number;
-    restartGraceMs?: number;
-    journal?: StateJournal;
-    awaitsNewcomer?: boolean; // no miner computes in round 1 before a newcomer has loaded its stage
-    watch: (record: RunRecord, swarm: LocalSwarm) => void;
-  },
-): Promise<DiskSwarm> {
-  const lost: LostBlob[] = [];
-  const limits = { blobBytes: 2 ** 26, capacityBytes: 2 ** 30 };
-  const store = await DiskBlobs.open({ folder: `${folder}/blobs`, ...limits, onLost: (blob) => lost.push(blob) });
-  const blobs = hubBlobs(store);
-  const own = configOf({
-    ...config,
-    outer: { ...config.outer, reducers },
-    swarm: { replicas },
-    train: { ...config.train, steps },
-    limits: { restartGraceMs },
-  });
-  const stages = stageSpecs(own, splitLayers(own));
-  const hashes = { tokenizerHash: "0".repeat(64), datasetHash: "0".repeat(64) };
-  const place: CheckpointPlace = {
-    warn: () => {},
-    folder: `${folder}/checkpoints`,
-    keep: 3,
-    runId: "local",
-    config: own,
-    stages,
-    ...hashes,
-  };
-  const newcomer = Promise.withResolvers<void>();
-  const swarm: LocalSwarm = new LocalSwarm({
-    config: own,
-    ...(journal === undefined ? {} : { journal }),
-    watch: (record, world) => {
-      if (record.type === "nodeReady" && record.round === 1) newcomer.resolve();
-      watch(record, world);
-    },
-    host: () => heldUp(() => awaitsNewcomer && swarm.orchestrator.state.round === 1 ? newcomer.promise : null),
-    disk: {
-      blobs,
-      storeRound: (round) => storeRound(place, round, blobs),
-      putBackRound: (round) => putBackRound(place, { round, blobs }),
-      putBackEarlier: (round) => putBackEarlier(place, { round, blobs }),
-    },
-  });
-  return { swarm, lost };
-}
-
-/** Every blob on the disk, behind the store's back. */
-function hitBlobs(folder: string, damage: "delete" | "rot"): void {
-  for (const { name, isDirectory } of Deno.readDirSync(`${folder}/blobs`)) {
-    if (!isDirectory || name === "incoming") continue;
-    for (const file of Deno.readDirSync(`${folder}/blobs/${name}`)) {
-      const path = `${folder}/blobs/${name}/${file.name}`;
-      try {
-        if (damage === "delete") Deno.removeSync(path);
-        else {Deno.writeFileSync(path, Deno.readFileSync(path).map((byte, i) => i === 7 ? byte ^ 1 : byte), {
-            create: false,
-          });}
-      } catch (error) {
-        if (!(error instanceof Deno.errors.NotFound)) throw error; // the store was faster
-      }
-    }
-  }
-}
 
 function agreedHashes(swarm: LocalSwarm): string[] {
   return recordsOf(swarm, "roundMerged").flatMap((round) => round.stages.map((stage) => stage.parameters));
@@ -108,7 +23,7 @@ let undisturbed: Promise<string[]> | null = null;
 /** Of a run with so few replicas that every task always goes to the same one. */
 function expectedHashes(): Promise<string[]> {
   undisturbed ??= (async () => {
-    const swarm = new LocalSwarm({ config: configOf({ ...config, swarm: { replicas: 1 } }) });
+    const swarm = new LocalSwarm({ config: configOf({ ...diskConfig, swarm: { replicas: 1 } }) });
     await swarm.startAll();
     await swarm.run();
     return agreedHashes(swarm);
@@ -238,7 +153,7 @@ Deno.test("Blob loss: in a half-copied folder, whose miners are gone too, the ru
     await Deno.truncate(`${folder}/checkpoints/round-000002/stage-1.safetensors`, 1_000);
     const { journal, recovered } = openJournal(folder);
     swarm.restart({ journal, recovered });
-    for (let i = 0; i < config.pipeline.stages; i++) await swarm.addMiner();
+    for (let i = 0; i < diskConfig.pipeline.stages; i++) await swarm.addMiner();
     const isBack = () => recordsOf(swarm, "mergeRetaken").length > 0;
     await swarm.runUntil(isBack, { stepMs: 20, atMostMs: 600_000 }); // those of before are waited for
     await swarm.run();

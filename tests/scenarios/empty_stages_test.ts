@@ -2,18 +2,18 @@
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Fault } from "../../core/fault.ts";
-import type { NodeId } from "../../core/ids.ts";
+import { type NodeId, stageIndex } from "../../core/ids.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
-import { commit } from "../support/swarm/scripted_merge.ts";
+import { commit, reduceAll } from "../support/swarm/scripted_merge.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 import { finishTraining } from "../support/swarm/shown_rounds.ts";
 
 const minuteMs = 60_000;
 
 /** Two stages of one replica each, in rounds of one step. */
-function paired({ replicas = 1 } = {}) {
+function paired({ replicas = 1, steps = 8 } = {}) {
   const hub = new ScriptedOrchestrator({
-    train: { microbatchesPerStep: 2, steps: 8, stepsPerRound: 1 },
+    train: { microbatchesPerStep: 2, steps, stepsPerRound: 1 },
     swarm: { replicas, validators: 0 },
     limits: { mergePhaseMs: minuteMs, leaseMs: 60 * minuteMs, disconnectGraceMs: 10 * minuteMs },
   });
@@ -135,6 +135,46 @@ Deno.test("Empty stages: beside a replica whose payload arrives, a refused one c
   for (const node of nodes.slice(1)) commit(hub, node);
   assertEquals([hub.state.phase, hub.count("mergeRetaken")], ["merging", 0]);
   assertEquals(hub.state.standings.get(nodes[0]!)?.lapses, 1);
+});
+
+Deno.test("Empty stages: a merged round whose parameters nobody can store is repeated too, and the second in a row halts the run", () => {
+  const { hub, nodes, stageOf } = paired();
+  const [first, second] = nodes as [NodeId, NodeId];
+  const stage = stageIndex(stageOf(first));
+  for (const lost of [1, 2]) {
+    finishTraining(hub, nodes);
+    for (const node of nodes) commit(hub, node);
+    reduceAll(hub, nodes);
+    const round = hub.state.round + 1;
+    for (const node of nodes) {
+      hub.tell(node, { type: "mergeApplied", round, parameters: hub.blob(64), momentum: null });
+    }
+    assertEquals([hub.count("roundMerged"), hub.state.step], [lost, 1]);
+    hub.tell(first, { type: "leaving", reason: "power cut" });
+    hub.step({ type: "mergeUnavailable", round: round - 1, stage, lost: "slices" });
+    assertEquals([hub.state.step, hub.state.counters.tokens, hub.state.losses.inARow], [0, 0, lost]);
+    hub.ready(first);
+    reload(hub, [second]);
+  }
+  const back = recordsOf(hub, "mergeRetaken").map(({ because, stages = [] }) => [because, stages.length]);
+  assertEquals(back, [["parametersLost", 1], ["parametersLost", 1]]);
+  const [halted] = recordsOf(hub, "trainingHalted");
+  assertStringIncludes(halted!.text, `stage ${stage} has no parameters (no miner has its merged parameters`);
+  assertEquals([hub.state.work, hub.count("blamed")], [null, 0]);
+});
+
+Deno.test("Empty stages: a run whose last round's parameters nobody stores does not end as if it had them", () => {
+  const { hub, nodes } = paired({ steps: 1 });
+  finishTraining(hub, nodes);
+  for (const node of nodes) commit(hub, node);
+  reduceAll(hub, nodes);
+  for (const node of nodes) {
+    hub.tell(node, { type: "mergeApplied", round: 1, parameters: hub.blob(64), momentum: null });
+  }
+  assertEquals([hub.state.phase, hub.count("roundMerged")], ["closing", 1]);
+  hub.wait(6 * minuteMs); // neither does the orchestrator answer
+  assertEquals([hub.state.phase, hub.state.step, hub.state.counters.roundsLost], ["training", 0, 1]);
+  assertEquals([hub.count("runFinished"), recordsOf(hub, "mergeRetaken")[0]?.stages?.length], [0, 2]);
 });
 
 Deno.test("Empty stages: payloads that do not come in time lose the round as well", () => {

@@ -131,20 +131,21 @@ Deno.test("Merge: one word is taken when the store has lost the slices that it c
   assertEquals(hub.take(nodes[0]!, "uploadParameters").round, 1);
 });
 
-Deno.test("Merge: parameters that were taken on one word are looked at before others load them, and not kept unless finite", () => {
+Deno.test("Merge: parameters that were taken on one word are looked at before others load them; unless they are finite the round is repeated", () => {
   for (const isFinite of [true, false]) {
     const { hub, nodes, parameters } = oneWord((hub) => hub.blob(64));
     hub.step({ type: "mergeUnavailable", round: 0, stage, lost: "slices" });
     hub.statsOf = () => ({ isFinite, squareSum: 1, largest: 1 });
     const { round } = hub.take(nodes[0]!, "uploadParameters");
     hub.tell(nodes[0]!, { type: "parametersUploaded", round, parameters, momentum: null });
-    const start = hub.blob(64);
-    if (!isFinite) hubMerges(hub, start);
-    hub.step({ type: "checkpointWritten", round, folder: "" });
+    if (isFinite) hub.step({ type: "checkpointWritten", round, folder: "" });
     const [source] = hub.state.sources.stages;
-    assertEquals(source?.type === "blobs" && source.parameters, isFinite ? parameters : start);
+    assertEquals(source?.type === "blobs" ? source.parameters : source?.type, isFinite ? parameters : "initial");
     assertEquals(hub.take(nodes[1]!, "assign").source, source!);
     assertEquals([hub.state.members.get(nodes[0]!)!.status, hub.count("blamed")], [isFinite ? "active" : "loading", 0]);
+    const { counters, losses, step } = hub.state;
+    const lost = isFinite ? 0 : 1;
+    assertEquals([step, counters.roundsLost, counters.tokens > 0, losses.inARow], [1 - lost, lost, isFinite, lost]);
   }
 });
 

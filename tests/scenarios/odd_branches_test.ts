@@ -125,7 +125,7 @@ Deno.test("Restoring: a miner that cannot load what the store has is sent away a
   assert(hub.effects.some((effect) => effect.type === "disconnect" && effect.node === newcomer));
 });
 
-Deno.test("Restoring: when the hub cannot make an agreed stage, replicas upload it; without any it keeps its parameters", () => {
+Deno.test("Restoring: when the hub cannot make an agreed stage, replicas upload it; without any the round is repeated", () => {
   for (const isLeft of [true, false]) {
     const { hub, nodes } = applying(1);
     agree(hub, nodes);
@@ -134,8 +134,10 @@ Deno.test("Restoring: when the hub cannot make an agreed stage, replicas upload 
     hub.step({ type: "mergeUnavailable", round: 0, stage, lost: "slices" });
     assertReached(
       hub.state,
-      isLeft ? "restore: replicas upload what the hub cannot make" : "restore: a stage keeps its parameters",
+      isLeft ? "restore: replicas upload what the hub cannot make" : "restore: a merged round is repeated",
     );
+    const { step, counters: { roundsLost, tokens } } = hub.state;
+    assertEquals([step, roundsLost, tokens > 0, hub.count("blamed")], isLeft ? [1, 0, true, 0] : [0, 1, false, 0]);
   }
 });
 

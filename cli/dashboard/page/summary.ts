@@ -33,7 +33,7 @@ function waitingText({ isPaused, isPausedByOwner, phase, isHalted, lostStages, u
   if (isPaused) return "The run is paused until the orchestrator's disk has room.";
   if (phase === "gathering") return "The run waits for its miners.";
   if (isHalted) {
-    const lost = lostStages.map(({ stage, reason }) => `stage ${stage} had no payload: ${reason}`).join("; ");
+    const lost = lostStages.map(({ stage, reason }) => `those of stage ${stage} were lost: ${reason}`).join("; ");
     return `The run is halted. Its last rounds do not count because ${lost}.`;
   }
   if (unserved.length === 0 || phase === "finished" || phase === "stopped") return "";

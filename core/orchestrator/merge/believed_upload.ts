@@ -2,16 +2,13 @@
  * Parameters that a stage adopted unchecked because the store had lost what the hub needed to check them.
  *
  * The hub checks them when they are uploaded, before any other node loads them. Non-finite values are useless, whatever their
- * origin: the stage keeps the parameters the round began with, and its replicas load those. Nobody is blamed, since an honest
- * replica makes such parameters from slices that others have spoiled. Finite ones are accepted, as usual.
+ * origin: the round is repeated (losses/lost_rounds.ts). Nobody is blamed, since an honest replica makes such parameters from
+ * slices that others have spoiled. Finite ones are accepted, as usual.
  */
 
 import { present } from "../../assert.ts";
 import type { NodeId, StageIndex } from "../../ids.ts";
-import { type OrchestratorEffect, record } from "../event.ts";
-import { replicasOf } from "../members/replicas.ts";
-import { benchMember } from "../members/roster_changes.ts";
-import { reissueWorkOf } from "../step/leases.ts";
+import type { OrchestratorEffect } from "../event.ts";
 import type { StageUpload, UploadWork } from "./merge_state.ts";
 import type { OrchestratorState } from "../state.ts";
 
@@ -34,20 +31,11 @@ export function onUploadChecked(
     upload.asked = null;
     return [];
   }
-  upload.isBelieved = false;
   if (isFinite) {
+    upload.isBelieved = false;
     upload.stored = true;
-    return [];
+  } else {
+    upload.lostBecause = "the merged parameters that its replicas reported are not finite";
   }
-  upload.slices = [];
-  upload.holders = []; // so the hub makes it from what the round began with
-  upload.asked = null;
-  for (const member of [...replicasOf(state, stage)]) {
-    reissueWorkOf(state, member);
-    benchMember(state, member);
-  }
-  const text =
-    `Stage ${stage} of round ${state.round} cannot go on with what its replicas showed as its values must be ` +
-    `finite; it keeps the parameters of the round before`;
-  return [record({ type: "warning", text })];
+  return [];
 }

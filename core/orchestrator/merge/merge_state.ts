@@ -158,6 +158,7 @@ export interface StageUpload {
   deadlineMs: number; // of the holder that was asked
   stored: boolean;
   lost: number; // times that the store lost it again before its checkpoint was written
+  lostBecause: string | null; // nobody can store the round's parameters: losses/lost_rounds.ts
 }
 
 /** The new round's parameters on their way from one replica of each stage into the hub's store. */

@@ -8,14 +8,13 @@
  * Older rounds' parameters are deleted, not lost: a miner that can no longer load them loads the newest.
  */
 
-import { present } from "../../assert.ts";
 import { fault } from "../../fault.ts";
 import type { StageIndex } from "../../ids.ts";
 import type { LoadFailed, ParameterSource } from "../../protocol/message.ts";
 import type { ParametersUploaded } from "../../protocol/merge_messages.ts";
 import { dropReplays } from "../audit/auditing.ts";
 import { type OrchestratorEffect, type OrchestratorEvent, record, send } from "../event.ts";
-import { hubMergesAgain, mergeOfHub, uploadOfHub } from "./hub_merge.ts";
+import { hubMergesAgain, mergeOfHub } from "./hub_merge.ts";
 import { reach } from "../marks.ts";
 import { isSameStage, type StageMerge } from "./merge_state.ts";
 import { abandonPaths } from "../members/catching_up.ts";
@@ -25,7 +24,7 @@ import type { Member, OrchestratorState } from "../state.ts";
 import { blobsOf, deleteUnused } from "../stored_blobs.ts";
 import { onTooLarge } from "../members/unfit.ts";
 import { goBackToEarlier } from "./retake.ts";
-import { onParametersUploaded, repeatMerge } from "./uploads.ts";
+import { onParametersUploaded, uploadOfHub } from "./uploads.ts";
 
 /** Where a stage's parameters were found, or what they were made from. */
 export type Restored = "stored" | "checkpoint" | "neighbours" | "initial";
@@ -187,8 +186,8 @@ interface LostForHub {
 
 /**
  * The hub could not take an outer step because blobs were lost. If it was to take it in any case, replicas that show the same
- * are believed as in a large stage. Replicas that have the result upload it; otherwise the stage does without: if slices are lost
- * it keeps its start, if the start is lost it is restored.
+ * are believed as in a large stage. Replicas that have the result upload it; without any, the start is restored if that is
+ * lost, and the round is repeated if its slices are.
  */
 export function onMergeUnavailable(
   state: OrchestratorState,
@@ -217,10 +216,9 @@ export function onMergeUnavailable(
     return [lostText(options, "asking the stage's replicas again")];
   }
   if (lost === "start") return [lostText(options, "restoring the stage"), restore(state, stage)];
-  reach(state, "restore: a stage keeps its parameters");
-  upload.slices = [];
-  const again = repeatMerge(state, { upload: present(state.upload, "an upload is under way"), stage: upload });
-  return [lostText(options, `the stage keeps the parameters of round ${round}`), again];
+  reach(state, "restore: a merged round is repeated");
+  upload.lostBecause = "no miner has its merged parameters, and the store lost what they were made of";
+  return [];
 }
 
 /** The hub was to take the outer step in any case, and cannot: the merge goes on as in a large stage. */

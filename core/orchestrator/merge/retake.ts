@@ -15,7 +15,7 @@
  * newer.
  */
 
-import { assert } from "../../assert.ts";
+import { present } from "../../assert.ts";
 import { stageIndex } from "../../ids.ts";
 import { isLikeGood } from "../audit/held_out/evaluated_rounds.ts";
 import { awaitedEvaluations } from "../audit/held_out/evaluations.ts";
@@ -28,7 +28,7 @@ import { abandonStep, forgetWork } from "./rewind.ts";
 import { abandonPaths } from "../members/catching_up.ts";
 import { benchMember } from "../members/roster_changes.ts";
 import { type GoodRound, type OrchestratorState, tokensPerMicrobatch } from "../state.ts";
-import { deleteUnused } from "../stored_blobs.ts";
+import { deleteUnused, uploadBlobs } from "../stored_blobs.ts";
 
 /** Goes back if an evaluation called for it. */
 export function retakeRound(state: OrchestratorState): OrchestratorEffect[] {
@@ -86,23 +86,28 @@ export function restartRound(state: OrchestratorState): OrchestratorEffect[] {
   ];
 }
 
-/** Begins the open round anew, from the parameters that it began with. `tokens`: how many no longer count. */
+/**
+ * Goes back to the newest stored parameters, which the open round began with, or the one before while what that was merged to is
+ * not stored. `tokens`: how many no longer count.
+ */
 export function beginAnew(state: OrchestratorState): { effects: OrchestratorEffect[]; tokens: number; step: number } {
-  const { sources, roundFirstStep: step, good } = state;
-  assert(sources.round === state.round, "The open round's parameters must be stored");
+  const { sources, good } = state;
+  const step = present(state.firstSteps.get(sources.round), "rounds are forgotten once a later one is stored");
   const effects = dropOpenRound(state);
   const tokens = goBack(state, { sources, step }) * tokensPerMicrobatch(state.config);
   if (good?.sources.round === sources.round) state.good = { ...good, sources: state.sources };
   return { effects, tokens, step };
 }
 
-/** Nothing of the open step and merge is left, and no miner holds its stage. */
+/** Nothing of the open step, merge and upload is left, and no miner holds its stage. */
 function dropOpenRound(state: OrchestratorState): OrchestratorEffect[] {
   const effects = abandonStep(state);
-  const { merge } = state;
+  const { merge, upload } = state;
   state.merge = null;
-  // Else they would count against the miners that stored them, who store as much again.
+  state.upload = null;
+  // Otherwise they would count against the miners that stored them, who store as much again.
   if (merge !== null) effects.push(...deleteUnused(state, mergeBlobs(merge.stages)));
+  effects.push(...deleteUnused(state, uploadBlobs(upload)));
   for (const roster of state.rosters) {
     for (const member of [...roster.members]) {
       reissueWorkOf(state, member);
@@ -120,7 +125,6 @@ export function goBackToEarlier(
   const from = state.step;
   const effects = dropOpenRound(state);
   const microbatches = goBack(state, earlier);
-  state.closeUntilMs = null; // a run that was closing has steps to do again
   const { good, round, sources } = state;
   if (good !== null) state.good = good.step > earlier.step ? null : { ...good, sources, step: earlier.step };
   const lost = `${from - earlier.step} step${from - earlier.step === 1 ? "" : "s"}`;
@@ -155,6 +159,7 @@ export function checkpointOf({ round }: OrchestratorState, { sources, step }: St
       deadlineMs: Infinity,
       stored: true,
       lost: 0,
+      lostBecause: null,
     };
     stages.push({ stage: stageIndex(index), merged, slices: [], ...stored });
   }
@@ -178,6 +183,7 @@ function goBack(state: OrchestratorState, good: Start): number {
   state.upload = checkpointOf(state, good);
   state.unpaid.clear();
   state.restoring.clear();
+  state.closeUntilMs = null; // a run that was closing has steps to do again
   state.phase = "training";
   return microbatches;
 }

@@ -68,7 +68,6 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
   const committed = logCommitments(state.round, merge.stages);
   state.merge = null;
   state.restarts = 0;
-  state.losses.inARow = 0;
   openRound(state, { mergedMs: nowMs - merge.waitedMs });
   state.upload = {
     round: state.round,
@@ -84,6 +83,7 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
       deadlineMs: Infinity,
       stored: stage.refereed !== null,
       lost: 0,
+      lostBecause: null,
     })),
     payloads: mergeBlobs(merge.stages),
     writing: false,

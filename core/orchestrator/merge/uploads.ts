@@ -38,7 +38,7 @@ export function continueUpload(state: OrchestratorState, nowMs: number): Orchest
     stage.deadlineMs = nowMs + state.config.limits.mergePhaseMs;
     effects.push(
       stage.asked === "hub"
-        ? repeatMerge(state, { upload, stage })
+        ? repeatMerge(state, stage)
         : send(stage.asked, { type: "uploadParameters", round: upload.round }),
     );
   }
@@ -59,21 +59,30 @@ export function writeCheckpoint(upload: UploadWork): OrchestratorEffect {
   return { type: "writeCheckpoint", round: upload.round, step: upload.step, sources: sourcesOf(upload) };
 }
 
-/** Every replica that had the parameters is gone, but their inputs are still here. */
+/** Every replica that had the parameters is gone, but their inputs are still here. After going back there is nothing to merge. */
 export function repeatMerge(
   state: OrchestratorState,
-  { upload, stage }: { upload: UploadWork; stage: StageUpload },
+  { stage, slices }: StageUpload,
 ): OrchestratorEffect {
-  const source = present(state.sources.stages[stage.stage], "every stage has a source");
-  return { type: "refereeMerge", round: upload.round - 1, stage: stage.stage, source, slices: stage.slices };
+  const { round, stages } = state.sources;
+  return { type: "refereeMerge", round, stage, source: present(stages[stage], "every stage has a source"), slices };
+}
+
+/** The upload that waits for the hub to repeat the merge of this round. */
+export function uploadOfHub(
+  { sources, upload }: OrchestratorState,
+  { round, stage }: { round: number; stage: StageIndex },
+): StageUpload | null {
+  const asked = round === sources.round ? upload?.stages[stage] : undefined;
+  return asked?.asked === "hub" && !asked.stored ? asked : null;
 }
 
 export function onMergeRepeated(
   state: OrchestratorState,
   options: { round: number; stage: StageIndex; merged: MergedStage },
 ): OrchestratorEffect[] {
-  const stage = state.upload?.round === options.round + 1 ? state.upload.stages[options.stage] : undefined;
-  if (stage?.asked !== "hub") return [];
+  const stage = uploadOfHub(state, options);
+  if (stage === null) return [];
   stage.stored = true;
   if (isSameStage(stage.merged, options.merged)) return [];
   stage.merged = options.merged; // the replicas that had agreed on another result are gone, and their result with them
@@ -173,6 +182,7 @@ function publishSources(
 ): OrchestratorEffect[] {
   const { closeUntilMs } = state;
   if (closeUntilMs !== null) state.closeUntilMs = Math.max(closeUntilMs, nowMs + closingMs(state)); // to evaluate it
+  if (upload.round > state.sources.round) state.losses.inARow = 0; // otherwise the run went back to these parameters
   state.retired.push(state.sources);
   state.sources = { round: upload.round, stages: followableSources(state, upload) };
   state.upload = null;

@@ -1,9 +1,9 @@
-/** What the orchestrator remembers of rounds that were lost because a stage had no payload. Plain data. */
+/** What the orchestrator remembers of rounds that were lost because a stage had no payload or no parameters. Plain data. */
 
 import type { NodeId } from "../../../ids.ts";
 
 export interface LossState {
-  inARow: number; // rounds, since the last merge
+  inARow: number; // rounds, since the last one whose parameters were stored
   halt: Halt | null; // the run waits before it repeats the last one
   readonly failed: FailedUpload[]; // whose consequences are open: failed_uploads.ts
   readonly probe: UploadProbe;

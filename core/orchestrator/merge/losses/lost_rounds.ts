@@ -1,17 +1,19 @@
 /**
- * A round of which a stage has no payload did not happen: the run goes back to its first step and repeats it.
+ * A round of which a stage has no payload did not happen: the run goes back to its first step and repeats it. The same holds if
+ * a stage of a merged round turns out to have no usable parameters before they are stored.
  *
- * Its steps would otherwise count as trained while that stage keeps its parameters, round after round. Before it goes back, the
- * orchestrator tries an upload to its own public address, so that the record can say whether its side refuses them. Rounds lost
+ * Its steps would otherwise count as trained while that stage keeps its parameters, round after round. Before a merge is given up,
+ * the orchestrator tries an upload to its own public address, so that the record can say whether its side refuses them. Rounds lost
  * in a row halt the run: it is repeated after a while that doubles, or when that address takes uploads again, or when the owner
  * says so. A merge that all miners have left before any delivered a payload (a power cut) is repeated as soon as some are back.
  */
 
+import { closesAtMs } from "../../closing.ts";
 import { type OrchestratorEffect, record } from "../../event.ts";
 import type { OrchestratorState } from "../../state.ts";
 import { forgetProbe, judgeFailedUploads, probeUploads } from "./failed_uploads.ts";
-import { type LostStage, lostStages } from "./lost_stages.ts";
-import type { StageMerge } from "../merge_state.ts";
+import { lostOf, type LostStage, lostStages } from "./lost_stages.ts";
+import type { StageMerge, StageUpload } from "../merge_state.ts";
 import { beginAnew } from "../retake.ts";
 
 const lossesBeforeHalt = 2; // the first may be an accident
@@ -26,20 +28,40 @@ export function repeatLostRound(state: OrchestratorState, nowMs: number): Orches
     const { effects, tokens, step: toStep } = beginAnew(state);
     return [...effects, record({ type: "rewound", step, toStep, tokens })];
   }
+  const merged = lostOf(uploadsAtLast(state, nowMs));
+  if (merged.length > 0) return repeatRound(state, { because: "parametersLost", stages: merged, nowMs });
   const stages = lostStages(state);
   if (stages.length === 0) return [];
   const { losses } = state;
   if (losses.probe.status !== "answered") return probeUploads(state);
-  const { refusal } = losses.probe;
+  return repeatRound(state, { because: "payloadMissing", stages, nowMs });
+}
+
+/** Those of the last round are waited for until the run would end: what is not stored by then is lost. */
+function uploadsAtLast(state: OrchestratorState, nowMs: number): readonly StageUpload[] {
+  const stages = state.upload?.stages ?? [];
+  if (state.phase !== "closing" || nowMs < closesAtMs(state)) return stages;
+  for (const stage of stages) if (!stage.stored) stage.lostBecause ??= "its merged parameters were not stored in time";
+  return stages;
+}
+
+interface Loss {
+  readonly because: keyof typeof lacking;
+  readonly stages: readonly LostStage[];
+  readonly nowMs: number;
+}
+
+const lacking = { payloadMissing: "payload", parametersLost: "parameters" };
+
+function repeatRound(state: OrchestratorState, loss: Loss): OrchestratorEffect[] {
+  const { losses } = state;
   const { effects, tokens, step } = beginAnew(state);
   losses.inARow += 1;
   state.counters.roundsLost += 1;
-  const lost = { type: "mergeRetaken", because: "payloadMissing", round: state.round, step, tokens } as const;
-  const told = [
-    ...effects,
-    record({ ...lost, suspects: [], stages: stages.map((each) => withRefusal(each, refusal)) }),
-  ];
-  return losses.inARow < lossesBeforeHalt ? told : [...told, halt(state, { stages, nowMs })];
+  const stages = loss.stages.map((each) => withRefusal(each, losses.probe.refusal));
+  const { because } = loss;
+  const told = record({ type: "mergeRetaken", because, round: state.round, step, tokens, suspects: [], stages });
+  return [...effects, told, ...(losses.inARow < lossesBeforeHalt ? [] : [halt(state, loss)])];
 }
 
 /** No miner that trained in the round is left, and none has delivered its payload. */
@@ -57,14 +79,11 @@ const withRefusal = ({ stage, reason }: LostStage, refusal: string | null): Lost
 
 // ------------------------------------------------------------------------------------------------------------- halts
 
-function halt(
-  state: OrchestratorState,
-  { stages, nowMs }: { stages: readonly LostStage[]; nowMs: number },
-): OrchestratorEffect {
+function halt(state: OrchestratorState, { because, stages, nowMs }: Loss): OrchestratorEffect {
   const { losses } = state;
   const { inARow, probe: { refusal } } = losses;
   const retryMs = Math.min(longestHaltMs, firstHaltMs * 2 ** (inARow - lossesBeforeHalt));
-  const missing = stages.map(({ stage, reason }) => `stage ${stage} has no payload (${reason})`).join(", ");
+  const missing = stages.map(({ stage, reason }) => `stage ${stage} has no ${lacking[because]} (${reason})`).join(", ");
   const next = refusal === null
     ? `the next attempt follows in ${Math.round(retryMs / 60_000)} min`
     : `${refusal}; the run goes on when an upload to that address succeeds`;

@@ -1,5 +1,5 @@
 /**
- * A stage of a merge of which nothing can be merged, and why.
+ * A stage of which nothing can be merged, or whose merged parameters cannot be stored, and why.
  *
  * Owns: the reasons in words, for the run's owner. Out of scope: what follows for the round (lost_rounds.ts).
  */
@@ -65,5 +65,8 @@ const durationText = (ms: number): string =>
 export function lostStages({ merge }: OrchestratorState): LostStage[] {
   const stages = merge?.stages ?? [];
   if (stages.some(({ phase }) => phase === "committing")) return [];
-  return stages.flatMap(({ stage, lostBecause }) => lostBecause === null ? [] : [{ stage, reason: lostBecause }]);
+  return lostOf(stages);
 }
+
+export const lostOf = (stages: readonly Pick<StageMerge, "stage" | "lostBecause">[]): LostStage[] =>
+  stages.flatMap(({ stage, lostBecause }) => lostBecause === null ? [] : [{ stage, reason: lostBecause }]);
