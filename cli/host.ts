@@ -9,7 +9,7 @@
 import { askKeyboard, type KeyboardListener, keyboardVariable, openKeyboard } from "./output/keyboard.ts";
 import type { Environment, System } from "./paths.ts";
 import { confine } from "./rights/confinement.ts";
-import { askNohup, nohupVariable } from "./rights/nohup.ts";
+import { nohupVariable } from "./rights/nohup.ts";
 import { handedOver, type HeldRights, heldWith } from "./rights/rights.ts";
 
 export type Stream = "stdout" | "stderr";
@@ -45,7 +45,7 @@ export interface Host {
 export function denoHost(taken: Readonly<Record<string, string>> = {}): Host {
   const encoder = new TextEncoder();
   let hasKeyboard = false; // asked while programs may be started
-  let hasNohup = taken[nohupVariable] !== undefined; // likewise
+  const hasNohup = taken[nohupVariable] !== undefined;
   const get = (name: string) => taken[name] ?? Deno.env.get(name);
   return {
     environment: { system: systemOf(Deno.build.os), get },
@@ -85,7 +85,6 @@ export function denoHost(taken: Readonly<Record<string, string>> = {}): Host {
         return value === undefined ? [] : [[name, value] as const];
       });
       hasKeyboard = askKeyboard();
-      hasNohup = askNohup();
       const asked = { [keyboardVariable]: hasKeyboard, [nohupVariable]: hasNohup };
       const found = Object.entries(asked).filter(([, is]) => is).map(([name]) => [name, "yes"] as const);
       const variables = Object.fromEntries([...values, ...found]);

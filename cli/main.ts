@@ -21,6 +21,7 @@ import { TerminalOutput } from "./output/output.ts";
 import { restoreHome } from "./own_home.ts";
 import { dataFolder } from "./paths.ts";
 import { resolveRights } from "./rights/resolve_rights.ts";
+import { nohupVariables } from "./rights/nohup.ts";
 import type { HeldRights } from "./rights/rights.ts";
 import { printable } from "./screen/format.ts";
 import { ownProgram } from "./self.ts";
@@ -276,7 +277,8 @@ function explain(error: unknown, { output, verbose }: { output: TerminalOutput; 
 }
 
 if (import.meta.main) {
+  const nohup = nohupVariables(); // first, see there
   restoreHome();
-  const host = denoHost(takeProxyVariables());
+  const host = denoHost({ ...nohup, ...takeProxyVariables() });
   host.exit(await main(Deno.args, host));
 }

@@ -122,20 +122,6 @@ Deno.test("Clean stop: while the run gathers, and again at once, it begins as if
   });
 });
 
-Deno.test("Clean stop: a role that nohup started outlives SIGHUP", async () => {
-  await withScratchFolder(async (folder) => {
-    const words = ["orchestrate", ...run, "--port", "0", "--json", "--data", folder];
-    const role = new IotaProcess(words, {}, { through: ["nohup"] });
-    const { url } = await role.lines.next("listening") as Line & { url: string };
-    role.kill("SIGHUP");
-    const status = await fetch(`${url.replace("ws", "http")}/status`);
-    assertEquals((await status.json()).phase, "gathering");
-    role.kill("SIGTERM");
-    const { code, stderr } = await role.ended;
-    assertEquals([code, stderr.match(/stopping/g)?.length], [0, 1], "by one signal of the two");
-  });
-});
-
 for (const [signal, expected] of [["SIGINT", 1], ["SIGTERM", 0]] as const) {
   Deno.test(`Clean stop: a simulation that is still busy ends with its summary on ${signal}`, async () => {
     const sim = new IotaProcess(["sim", "--miners", "64", "--minutes", "100000", "--faults", "none"]);
