@@ -11,7 +11,7 @@ import { hotkeyOfMiniSecret, type HotkeyPair, verifySignature } from "../../chai
 import { assert } from "../../core/assert.ts";
 import { parsed } from "../../core/fault.ts";
 import { decodeFrame, encodeFrame } from "../../net/messages/frame.ts";
-import { answerChallenge, checkAccept } from "../../net/auth/hello.ts";
+import { answerChallenge, checkAccept, processOf } from "../../net/auth/hello.ts";
 import { Hub } from "../../net/links/hub.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
 import type { HeldTicket } from "../../net/auth/ticket.ts";
@@ -31,6 +31,7 @@ export interface HelloCost {
 
 interface Caller {
   readonly signer: HotkeyPair;
+  readonly process: string; // one that comes back, not a second one with its hotkey
   ticket: HeldTicket | null;
 }
 
@@ -41,7 +42,11 @@ const share = 0.5; // of the time, for each way
 export function measureHello(seconds: number): HelloCost {
   const own = newKey();
   const hub = openHub(own);
-  const flock = Array.from({ length: callers }, (): Caller => ({ signer: newKey(), ticket: null }));
+  const flock = Array.from({ length: callers }, (): Caller => ({
+    signer: newKey(),
+    process: processOf(systemRandom),
+    ticket: null,
+  }));
   for (let turn = 0; turn < warmUps; turn++) for (const caller of flock) sign(hub, caller);
   const signed = measureUntil(share * seconds, (turn) => sign(hub, flock[turn % callers]!));
   for (let turn = 0; turn < 4 * warmUps; turn++) for (const caller of flock) connect(hub, caller);
@@ -102,6 +107,7 @@ function connect(hub: Hub<unknown, unknown>, caller: Caller): number {
     identity: { signer: caller.signer, role: "miner", run: null, hub: null },
     resume: null,
     ticket: caller.ticket,
+    process: caller.process,
     random: systemRandom,
     nowMs: systemTimers.nowMs(),
   });
