@@ -58,7 +58,8 @@ export class MergeCheck {
   }
 
   onSend(to: NodeId, message: HubMessage, state: OrchestratorState): void {
-    if (message.type === "applyMerge") this.#onApplyMerge(to, message, state);
+    if (message.type !== "applyMerge" || message.round !== state.round) return; // an older one is for a newcomer that catches up
+    this.#onApplyMerge(to, message, state);
   }
 
   /** Books the accepted slices, which this message names. */
