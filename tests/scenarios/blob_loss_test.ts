@@ -175,9 +175,9 @@ Deno.test("Blob loss: in a half-copied folder, whose miners are gone too, the ru
 Deno.test("Blob loss: a disk that keeps nothing halts the run; it says which stages have no payload, and blames nobody", () =>
   withScratchFolder(async (folder) => {
     let isHit = true;
-    const { swarm } = await openSwarm(folder, {
+    const { swarm, settled } = await openSwarm(folder, {
       watch: ({ type }) => {
-        if (type === "trainingHalted") isHit = false; // the folder is about to go
+        if (type === "trainingHalted") isHit = false;
         if (isHit) hitBlobs(folder, "delete");
       },
     });
@@ -186,6 +186,7 @@ Deno.test("Blob loss: a disk that keeps nothing halts the run; it says which sta
     const [lost] = recordsOf(swarm, "mergeRetaken");
     assert(lost?.because === "payloadMissing" && (lost.stages?.length ?? 0) > 0);
     assertEquals([swarm.records.count("roundMerged"), swarm.records.count("blamed")], [0, 0]);
+    await settled();
   }));
 
 Deno.test("Blob loss: a newcomer finds its stage gone; a replica that has it uploads it again", () =>

@@ -2,7 +2,7 @@
 
 import type { RunRecord } from "../../../core/protocol/record.ts";
 import type { Reducers } from "../../../core/merge/payload/payload_codec_names.ts";
-import { hubBlobs } from "../../../cli/roles/blob_access.ts";
+import { type HubBlobs, hubBlobs } from "../../../cli/roles/blob_access.ts";
 import type { StateJournal } from "../../../cli/hub/journal/hub_journal.ts";
 import { type CheckpointPlace, putBackEarlier, putBackRound, storeRound } from "../../../cli/hub/checkpoint_writer.ts";
 import { splitLayers } from "../../../core/model/stages.ts";
@@ -18,6 +18,8 @@ export const diskConfig = configOf({ outer: { learningRate: 0.7, momentum: 0.9 }
 export interface DiskSwarm {
   readonly swarm: LocalSwarm;
   readonly lost: LostBlob[];
+  /** Resolves when nothing more is written: for a run that is left before its end, as its folder goes with the test. */
+  readonly settled: () => Promise<void>;
 }
 
 export async function openSwarm(
@@ -45,7 +47,17 @@ export async function openSwarm(
   const lost: LostBlob[] = [];
   const limits = { blobBytes: 2 ** 26, capacityBytes: 2 ** 30 };
   const store = await DiskBlobs.open({ folder: `${folder}/blobs`, ...limits, onLost: (blob) => lost.push(blob) });
-  const blobs = hubBlobs(store);
+  const writes = new Set<Promise<unknown>>();
+  const stored = hubBlobs(store);
+  const blobs: HubBlobs = {
+    ...stored,
+    put: (bytes) => {
+      const write = stored.put(bytes);
+      writes.add(write);
+      write.finally(() => writes.delete(write)).catch(() => {}); // its caller's
+      return write;
+    },
+  };
   const own = configOf({
     ...diskConfig,
     outer: { ...diskConfig.outer, reducers },
@@ -80,7 +92,13 @@ export async function openSwarm(
       putBackEarlier: (round) => putBackEarlier(place, { round, blobs }),
     },
   });
-  return { swarm, lost };
+  const settled = async () => {
+    while (writes.size > 0) {
+      await Promise.allSettled(writes);
+      await swarm.quiet();
+    }
+  };
+  return { swarm, lost, settled };
 }
 
 /** Every blob on the disk, behind the store's back. */
