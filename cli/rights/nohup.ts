@@ -1,13 +1,17 @@
 /**
  * Whether this process was started to outlive its terminal: `nohup` has SIGHUP ignored.
  *
- * Owns: asking as the process starts, and the variable that passes the answer to the confined thread. Deno has no call for it, and in a
- * checkout it takes SIGHUP over by itself within the first moments, now and then before the question: then the answer is no. A child inherits which signals are ignored, so a shell that sends SIGHUP to itself survives only under `nohup`.
+ * Owns: the variable that carries the answer. The launcher and the packed file ask in their shell. Without them the process asks as it
+ * starts, which Deno, as it takes SIGHUP over by itself in the first moments, may forestall: then the answer is no. A child inherits
+ * which signals are ignored, so a shell that sends SIGHUP to itself survives only under `nohup`.
  */
 
-export const nohupVariable = "IOTA_NOHUP"; // set for this process and its confined thread alone
+export const nohupVariable = "IOTA_NOHUP"; // "yes" or "no"; children inherit it as they do what is ignored
 
-export const nohupVariables = (): Record<string, string> => askNohup() ? { [nohupVariable]: "yes" } : {};
+export function nohupVariables(): Record<string, string> {
+  const told = Deno.env.get(nohupVariable);
+  return (told === undefined ? askNohup() : told === "yes") ? { [nohupVariable]: "yes" } : {};
+}
 
 /** False also where it cannot be told. */
 function askNohup(): boolean {
