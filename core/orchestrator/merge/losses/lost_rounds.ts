@@ -11,6 +11,7 @@
 import { closesAtMs } from "../../closing.ts";
 import { type OrchestratorEffect, record } from "../../event.ts";
 import type { OrchestratorState } from "../../state.ts";
+import { usedBlobs } from "../../stored_blobs.ts";
 import { forgetProbe, judgeFailedUploads, probeUploads } from "./failed_uploads.ts";
 import { lostOf, type LostStage, lostStages } from "./lost_stages.ts";
 import type { StageMerge, StageUpload } from "../merge_state.ts";
@@ -61,7 +62,8 @@ function repeatRound(state: OrchestratorState, loss: Loss): OrchestratorEffect[]
   const stages = loss.stages.map((each) => withRefusal(each, losses.probe.refusal));
   const { because } = loss;
   const told = record({ type: "mergeRetaken", because, round: state.round, step, tokens, suspects: [], stages });
-  return [...effects, told, ...(losses.inARow < lossesBeforeHalt ? [] : [halt(state, loss)])];
+  const swept = { type: "sweepBlobs", used: usedBlobs(state) } as const; // a full store may be why no payload came
+  return [...effects, swept, told, ...(losses.inARow < lossesBeforeHalt ? [] : [halt(state, loss)])];
 }
 
 /** No miner that trained in the round is left, and none has delivered its payload. */
