@@ -47,17 +47,7 @@ export async function openSwarm(
   const lost: LostBlob[] = [];
   const limits = { blobBytes: 2 ** 26, capacityBytes: 2 ** 30 };
   const store = await DiskBlobs.open({ folder: `${folder}/blobs`, ...limits, onLost: (blob) => lost.push(blob) });
-  const writes = new Set<Promise<unknown>>();
-  const stored = hubBlobs(store);
-  const blobs: HubBlobs = {
-    ...stored,
-    put: (bytes) => {
-      const write = stored.put(bytes);
-      writes.add(write);
-      write.finally(() => writes.delete(write)).catch(() => {}); // its caller's
-      return write;
-    },
-  };
+  const { blobs, writes } = watchedWrites(hubBlobs(store));
   const own = configOf({
     ...diskConfig,
     outer: { ...diskConfig.outer, reducers },
@@ -99,6 +89,21 @@ export async function openSwarm(
     }
   };
   return { swarm, lost, settled };
+}
+
+/** The store, and what is being written to it. */
+function watchedWrites(store: HubBlobs): { blobs: HubBlobs; writes: Set<Promise<unknown>> } {
+  const writes = new Set<Promise<unknown>>();
+  const put = async (bytes: Uint8Array) => {
+    const write = store.put(bytes);
+    writes.add(write);
+    try {
+      return await write;
+    } finally {
+      writes.delete(write);
+    }
+  };
+  return { blobs: { ...store, put }, writes };
 }
 
 /** Every blob on the disk, behind the store's back. */
