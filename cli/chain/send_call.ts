@@ -43,7 +43,7 @@ export async function sendCall(access: ChainAccess, sending: Sending): Promise<S
   const search = chain.finalityOf({ block, extrinsicHash, type: sending.call.type });
   const finality = sending.isFinalAwaited
     ? await untilDecided(access, { search, block, sending })
-    : await reading(search.look()).catch(notKnown); // the call has worked: not knowing this is no failure
+    : await reading(search.look()).catch(notKnown); // the call itself has succeeded
   if (finality.status === "open") return { block, extrinsicHash, isUnchanged: false, isFinal: false };
   if (finality.status === "undone") throw undoneError(block, sending);
   const final = includedOf(finality.receipt, access, sending); // a fork may have moved it, and changed its outcome

@@ -68,7 +68,7 @@ export interface HubEdges<Held, Sent> {
   ) => void;
   /** Begins work; `done` is called once, with the machine's event. Never called back: the work died with the process. */
   readonly work: (work: OwnWork, done: (event: OrchestratorEvent) => void) => void;
-  /** Uploads as many bytes to the address that nodes use. `refusal`: null if it succeeds. @default there is no such address */
+  /** Uploads as many bytes to the address that nodes use. `refusal`: null if it succeeds. @default without such an address */
   readonly probeUploads?: (bytes: number, done: (refusal: string | null) => void) => void;
   readonly deleteBlobs: (hashes: readonly BlobHash[]) => void;
   readonly sweepBlobs: (used: ReadonlySet<string>) => void;

@@ -70,7 +70,7 @@ export interface OrchestratorRoleOptions {
   readonly arithmetic?: VectorArithmetic;
   /** Throws while the disk has no room for so many bytes; default: never throws. */
   readonly probeRoom?: (bytes: number) => Promise<void>;
-  /** Uploads so many bytes to the address that nodes dial; what refuses them, in words. @default there is no such address */
+  /** Uploads so many bytes to the address that nodes dial; what refuses them, in words. @default without such an address */
   readonly probeUpload?: (bytes: number) => Promise<string | null>;
 }
 

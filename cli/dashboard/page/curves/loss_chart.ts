@@ -42,7 +42,7 @@ export interface StepRange {
   readonly high: number;
 }
 
-/** Null: there is no loss yet. */
+/** Null before the first loss. */
 export function drawLoss(chart: Element, run: Curves, { other, last, zoom, smoothing }: LossView): StepAxis | null {
   const steps = zoom ?? { low: 0, high: Math.max(1, run.step, last) };
   const losses = rangeOf(lossesIn(steps, other === null ? [run] : [run, other]));
