@@ -12,7 +12,7 @@ import { commandTable } from "./command_table.ts";
 import type { ConfigFile } from "./options/config_file.ts";
 import { interrupted, Stopped, Terminated, UsageError, UserError } from "./output/errors.ts";
 import { exitFailed, exitInterrupted } from "./output/exit_codes.ts";
-import { openOutbound, takeProxyVariables } from "./outbound.ts";
+import { takeProxyVariables } from "./proxy_variables.ts";
 import { commandText, overviewText, type Page } from "./output/help_text.ts";
 import { readOptions } from "./options/given_options.ts";
 import { denoHost, type Host, type Interrupt } from "./host.ts";
@@ -98,7 +98,7 @@ async function dispatch({ words, output, table }: Invocation): Promise<number> {
   if (isAsked("--help") || isAsked("-h")) return await printHelp([name, ...rest], { output, table });
   const { command, words: ownWords } = await chooseCommand([name, ...rest], table);
   const { environment, readSensors } = output.host;
-  openOutbound(environment);
+  (await import("./outbound.ts")).openOutbound(environment); // help needs none
   const { options, positionals, runFile } = await readOptions(command, { words: ownWords, environment });
   const { host } = output;
   const context: CommandContext = {

@@ -6,14 +6,14 @@
  */
 
 import { type Fetch, Outbound } from "../net/proxy/outbound.ts";
-import { proxyVariables } from "../net/proxy/proxy_choice.ts";
 import type { Environment } from "./paths.ts";
+import { proxyValues } from "./proxy_variables.ts";
 
 let current = new Outbound({ get: () => undefined });
 let inherited: Readonly<Record<string, string>> = {};
 
 export function openOutbound({ get }: Environment): void {
-  inherited = valuesOf(get);
+  inherited = proxyValues(get);
   current = new Outbound({ get });
 }
 
@@ -26,21 +26,3 @@ export const chainSocketOptions = (url: string): Readonly<Record<string, unknown
 
 /** For child processes that are this program too: they take the variables out of their environment as this one did. */
 export const proxiesOfChildren = (): Readonly<Record<string, string>> => inherited;
-
-export const proxyNames: readonly string[] = proxyVariables.flatMap((name) => [name, name.toLowerCase()]);
-
-const valuesOf = (get: Environment["get"]): Record<string, string> =>
-  Object.fromEntries(proxyNames.flatMap((name) => {
-    const value = get(name);
-    return value === undefined ? [] : [[name, value]];
-  }));
-
-/**
- * Takes the proxy's variables out of this process's environment and returns them. Deno's `fetch` would obey them behind our back,
- * also for this machine's own addresses.
- */
-export function takeProxyVariables(): Readonly<Record<string, string>> {
-  const taken = valuesOf((name) => Deno.env.get(name));
-  for (const name of Object.keys(taken)) Deno.env.delete(name);
-  return taken;
-}

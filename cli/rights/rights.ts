@@ -6,7 +6,7 @@
  * command may load native libraries or fetch code, whatever it declares.
  */
 
-import { proxyNames } from "../outbound.ts";
+import { proxyNames } from "../proxy_variables.ts";
 
 /**
  * A place on disk by purpose: the data folder, the signing wallet's hotkeys, the program itself, the training text
