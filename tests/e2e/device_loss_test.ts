@@ -72,7 +72,7 @@ testWhere(
       const { hub, miner } = await startPair({ folder, lose: "lose=30 lose=3 lose=3 lose=3" });
       const { code, stderr } = await miner.ended;
       assertEquals(code, 1, stderr);
-      assertMatch(stderr, /lost 3 times without one.*device was lost/);
+      assertMatch(stderr, /was lost 3 times without finishing a task in between. The last time: .*device was lost/);
       assertMatch(stderr, /next.*--device cpu/);
       assertEquals(miner.lines.count("deviceLost"), 2);
       hub.kill("SIGTERM");
