@@ -95,3 +95,16 @@ for (const wire of wires) {
 function judged({ error, ...rest }: Innovation, tolerance: number): ReturnType<typeof judgeAsReferee> {
   return judgeAsReferee({ innovationError: error, lossError: null, ...rest }, tolerance);
 }
+
+Deno.test("Innovation: one token that is off is no proof, and two are", () => {
+  const width = 24;
+  const repeated = Float32Array.from({ length: 32 * width }, () => 1e-3 * gaussian());
+  const off = (rows: number) =>
+    innovation({
+      claimed: repeated.map((value, i) => i < rows * width ? 1.4 * value : value),
+      ...{ repeated, lazy: null, width, rounding: plain },
+    });
+  assertGreater(off(1).error, 0.05);
+  assertLess(off(1).beyondRounding, 1e-6);
+  assertGreater(off(2).beyondRounding, 0.05);
+});
