@@ -8,12 +8,14 @@ import { IotaProcess, type Line } from "../support/process/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 
 const bytesPerMs = 25; // 25 kB/s: 0.2 Mbit/s
+// A merge takes 2 s on it, its stage 8 s and more; a round takes 3.5 s or more, however fast this machine is.
+const others = { delayMs: 25, bytesPerMs: Infinity };
 
 Deno.test("Slow newcomer: at 25 kB/s it keeps its assignment, catches up with the merges and trains", async () => {
   await withScratchFolder(async (folder) => {
     await Deno.writeTextFile(
       `${folder}/run.toml`,
-      `size = "toy"\n[pipeline]\nstages = 1\n[swarm]\nreplicas = 1\n[train]\nsteps = 100000\nstepsPerRound = 40\n`,
+      `size = "toy"\n[pipeline]\nstages = 1\n[swarm]\nreplicas = 1\n[outer]\npayload = "int8"\n[train]\nsteps = 100000\nstepsPerRound = 40\n`,
     );
     const hub = new IotaProcess([
       "orchestrate",
@@ -33,20 +35,23 @@ Deno.test("Slow newcomer: at 25 kB/s it keeps its assignment, catches up with th
       const place = ["--orchestrator", `ws://127.0.0.1:${at}`, "--device", "reference", "--json"];
       return { address: pair.address, process: new IotaProcess(["miner", ...wallet, ...place]) };
     };
-    const first = await join("first", port);
+    const lineOf = (shape: { delayMs: number; bytesPerMs: number }) =>
+      new ShapedLink({
+        target: { hostname: "127.0.0.1", port },
+        shape: { ...shape, jitterMs: 0, resetMs: Infinity },
+        timers: systemTimers,
+        random: systemRandom,
+      });
+    const usual = lineOf(others);
+    const first = await join("first", usual.port);
     await hub.lines.next("checkpointWritten");
-    const line = new ShapedLink({
-      target: { hostname: "127.0.0.1", port },
-      shape: { delayMs: 20, bytesPerMs, jitterMs: 0, resetMs: Infinity },
-      timers: systemTimers,
-      random: systemRandom,
-    });
+    const line = lineOf({ delayMs: 20, bytesPerMs });
     const slow = await join("slow", line.port);
     await slow.process.lines.next("stepApplied");
     for (const each of [first.process, slow.process]) each.kill("SIGKILL");
     hub.kill("SIGINT");
     await Promise.all([hub.ended, first.process.ended, slow.process.ended]);
-    line.close();
+    for (const each of [usual, line]) each.close();
     const mine = (type: string) => hub.lines.all.filter((each) => each.type === type && each["node"] === slow.address);
     const [assigned, ready] = [mine("nodeAssigned"), mine("nodeReady")];
     assertEquals(assigned.length, 1, "it keeps its assignment");
