@@ -47,9 +47,12 @@ export function chooseProxy(url: string, get: GetVariable): ProxyChoice {
 export function shownVariables(get: GetVariable): string[] {
   return proxyVariables.flatMap((name) => {
     const given = firstGiven([name], get);
-    return given === null ? [] : [`${given.name}=${given.value.replace(/\/\/[^/@]*@/, "//")}`];
+    return given === null ? [] : [`${given.name}=${withoutUser(given.value)}`];
   });
 }
+
+/** User name and password end at the last `@`: people leave `@` and `/` in them as they are, and the scheme out. */
+const withoutUser = (value: string): string => value.replace(/^([a-z][a-z0-9+.-]*:\/\/)?.*@/i, "$1");
 
 export const portOf = ({ port, protocol }: URL): number =>
   port !== "" ? Number(port) : protocol === "https:" || protocol === "wss:" ? 443 : 80;
@@ -73,17 +76,29 @@ function readProxy({ name, value }: { name: string; value: string }): ProxyChoic
     const shown = `${url.protocol}//${url.host}`;
     return { type: "unusable", reason: `${name} is ${shown}, and only http:// and https:// proxies can be used` };
   }
+  const user = percentDecoded(`${url.username}:${url.password}`);
+  if (user === null) {
+    return { type: "unusable", reason: `${name} has a user name or password that cannot be decoded: write % as %25` };
+  }
   const isTls = url.protocol === "https:";
-  const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
   const proxy: Proxy = {
     variable: name,
     isTls,
     host: bareHost(url.hostname),
     port: portOf(url),
-    authorization: url.username === "" ? null : `Basic ${new TextEncoder().encode(user).toBase64()}`,
+    authorization: user === ":" ? null : `Basic ${new TextEncoder().encode(user).toBase64()}`,
     shown: `${url.protocol}//${url.host}`,
   };
   return { type: "proxy", proxy };
+}
+
+/** Null: a `%` in it is not followed by the code of a character. */
+function percentDecoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
 }
 
 /** Addresses of this machine itself. */

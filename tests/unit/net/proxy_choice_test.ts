@@ -71,3 +71,25 @@ Deno.test("Proxy: a password is sent and never shown", () => {
   assertEquals(choice.proxy.shown, "http://proxy:3128");
   assertEquals(shownVariables((name) => variables[name]), ["HTTPS_PROXY=http://proxy:3128"]);
 });
+
+Deno.test("Proxy: a % that is not the code of a character makes a variable unusable, by name and without the password", () => {
+  for (const password of ["50%off", "p%zz", "%", "%ff"]) {
+    const said = way("wss://hub.example", { HTTPS_PROXY: `http://me:${password}@proxy:3128` });
+    assertStringIncludes(said, "HTTPS_PROXY has a user name or password that cannot be decoded");
+    assertStringIncludes(said, "write % as %25");
+    assertEquals(said.replace("write % as %25", "").includes(password), false, said);
+  }
+});
+
+Deno.test("Proxy: what is shown of a variable has no user name and no password, however they are written", () => {
+  for (const user of ["me:secret", "me:se/cret", "me:se@cret", "secret"]) {
+    for (const scheme of ["http://", ""]) {
+      assertEquals(shownVariables((name) => name === "ALL_PROXY" ? `${scheme}${user}@proxy:3128` : undefined), [
+        `ALL_PROXY=${scheme}proxy:3128`,
+      ]);
+    }
+  }
+  assertEquals(shownVariables((name) => name === "NO_PROXY" ? "hub.example,10.0.0.0/8" : undefined), [
+    "NO_PROXY=hub.example,10.0.0.0/8",
+  ]);
+});
