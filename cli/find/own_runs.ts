@@ -95,15 +95,15 @@ export async function describeOwnRun({ folder, atMs }: OwnRunPlace): Promise<Own
   const saved = await readSavedRun(folder).catch(() => null);
   const config = saved === null || saved === "damaged" ? null : saved.config;
   const summary = await savedSummary(folder).catch((): Record<string, unknown> => ({}));
-  const last = await lastStep(folder).catch(() => null);
+  const last = await lastProgress(folder).catch(() => null);
   const step = last?.step ?? numberOf(summary["steps"]);
   const steps = config?.train.steps ?? null;
-  const isDone = steps === null ? summary["finished"] === true : step !== null && step >= steps;
+  const isDone = (last?.isOver ?? summary["finished"] === true) && (steps === null || step === null || step >= steps);
   return {
     ...{ folder, atMs, step, steps },
     run: saved === null || saved === "damaged" ? null : saved.runId,
     size: config?.size ?? null,
-    loss: last?.loss ?? numberOf(summary["lossLast"]),
+    loss: last === null ? numberOf(summary["lossLast"]) : last.loss,
     state: isRunHeld(folder) ? "running" : isDone ? "finished" : "stopped",
   };
 }
@@ -137,31 +137,48 @@ async function changedAtMs(folder: string): Promise<number> {
 
 const tailBytes = 2 ** 20; // far more than the records of one step
 
-interface LastStep {
+interface Progress {
   readonly step: number | null;
-  readonly loss: number | null;
+  readonly loss: number | null; // of that step; null: it is not in the tail, or nothing was trained
+  readonly isOver: boolean; // the run ended with all steps done and stored, and nobody took it up again
 }
 
 /** By the end of the record log, which a killed run has too. Null: no step is there. */
-async function lastStep(folder: string): Promise<LastStep | null> {
+async function lastProgress(folder: string): Promise<Progress | null> {
   const lines = (await tailOf(recordPath(folder))).split("\n").reverse();
-  let step: number | null = null;
+  let last: Omit<Progress, "loss"> | null = null;
   for (const line of lines) {
     const entry = parseLine(line);
-    const told = stepIn({ ...entry?.view, ...entry?.record });
-    if (told === null) continue;
-    step ??= told.step;
-    if (told.loss !== null) return { step, loss: told.loss };
+    const told = progressIn({ ...entry?.view, ...entry?.record });
+    if (told === null || told.step === null) continue;
+    last ??= { step: told.step, isOver: told.isOver };
+    if (told.loss !== null && told.step === last.step) return { ...last, loss: told.loss };
+    if (told.step < last.step!) break; // earlier steps tell nothing of this one
   }
-  return step === null ? null : { step, loss: null };
+  return last === null ? null : { ...last, loss: null };
 }
 
-/** In a record or a view, of any version. */
-function stepIn(fields: Readonly<Record<string, unknown>>): LastStep | null {
-  const { type, step, toStep, loss, lossLast } = fields;
-  if (type === "rewound") return { step: numberOf(toStep), loss: null };
-  if (type === "stepClosed") return { step: numberOf(step), loss: numberOf(loss) };
-  return type === undefined && step !== undefined ? { step: numberOf(step), loss: numberOf(lossLast) } : null;
+/** In a record or a view, of any version. Steps that a lost round or a loss of miners took back do not count. */
+function progressIn(fields: Readonly<Record<string, unknown>>): Progress | null {
+  const { type, step, toStep, loss, lossLast, finished, phase } = fields;
+  switch (type) {
+    case "rewound":
+      return { step: numberOf(toStep), loss: null, isOver: false };
+    case "mergeRetaken":
+      return { step: numberOf(step), loss: null, isOver: false };
+    case "takenUp":
+      return { step: numberOf(step), loss: null, isOver: phase === "finished" };
+    case "stepClosed":
+      return { step: numberOf(step), loss: numberOf(loss), isOver: false };
+    case "runFinished":
+      return { step: numberOf(step), loss: null, isOver: finished === true };
+    case undefined:
+      return step === undefined
+        ? null
+        : { step: numberOf(step), loss: numberOf(lossLast), isOver: phase === "finished" };
+    default:
+      return null;
+  }
 }
 
 async function tailOf(path: string): Promise<string> {

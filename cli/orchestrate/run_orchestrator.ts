@@ -49,7 +49,7 @@ import { startOrchestrator } from "../hub/orchestrator_role.ts";
 import type { OrchestratorRoleOptions, RunningOrchestrator } from "../hub/running_orchestrator.ts";
 import { hasJournal, refuseWhileHeld, removeJournal, userError as journalError } from "./recover_run.ts";
 import { lostText, takenUp } from "./run_facts.ts";
-import { type BegunAt, runSummary, saveSummary, sessionFields } from "./run_summary.ts";
+import { type BegunAt, hasLostRound, runSummary, saveSummary, sessionFields } from "./run_summary.ts";
 import { type Measures, openMeasures } from "../projection/measures.ts";
 import { openOwner } from "./open_owner.ts";
 import { openSamples } from "./open_samples.ts";
@@ -125,6 +125,7 @@ async function untilTheEnd(
       firstStepAtMs: run.measures.firstStepAtMs,
       endedMs: systemTimers.nowMs(),
       begun: run.begun,
+      isFinished: result.finished,
       trainedTokens: run.measures.trained.total,
     });
     run.projection.close();
@@ -145,8 +146,7 @@ async function untilTheEnd(
     await saveSummary(summary, { folder: path, warn: (text) => context.output.log.warn(text) });
     if (!result.finished) context.output.log.warn(stoppedText(run.role.state, { reason: result.reason, folder: path }));
     const isAsked = run.owner.hasStopped || interruption.reason instanceof Terminated;
-    const hasLost = summary.lostStages.length > 0;
-    return { code: result.finished || (isAsked && !hasLost) ? 0 : 1, finished: result.finished };
+    return { code: result.finished || (isAsked && !hasLostRound(summary)) ? 0 : 1, finished: result.finished };
   } catch (error) {
     isOurs = !(error instanceof JournalError && error.code === "fenced");
     throw explainStorage(error, path);
@@ -267,6 +267,7 @@ function begunAt({ recovered, from }: Pick<OpenRunState, "recovered" | "from">, 
   return {
     step: recovered?.state.step ?? from?.step ?? 0,
     round: recovered?.state.round ?? nextRound(past, from ?? undefined),
+    merges: recovered === null ? from?.sources.round ?? 0 : 0,
     isJournaled: recovered !== null,
   };
 }

@@ -18,6 +18,7 @@ export interface RunSummaryInput {
   readonly firstStepAtMs: number | null;
   readonly endedMs: number;
   readonly begun: BegunAt;
+  readonly isFinished: boolean; // all steps are done, and the parameters of the last merge are stored
   readonly trainedTokens: number; // in this process
 }
 
@@ -25,6 +26,7 @@ export interface RunSummaryInput {
 export interface BegunAt {
   readonly step: number;
   readonly round: number;
+  readonly merges: number; // that the counters begin with
   readonly isJournaled: boolean; // then the counters continue; otherwise they start at zero
 }
 
@@ -43,7 +45,7 @@ export interface RunSummary {
   readonly firstLossMs: number | null; // from the start of the program to the first closed step
   readonly wallMs: number;
   readonly steps: number;
-  readonly rounds: number;
+  readonly rounds: number; // merged
   readonly tokens: number;
   readonly tokensPerSecond: number | null; // while training, merges included
   readonly lossFirst: number | null;
@@ -62,7 +64,7 @@ export interface RunSummary {
   readonly parameterBytes: number; // whole stages, and what audits and evaluations read
   readonly controlBytes: number; // all other messages
   readonly mergeBytesPerMiner: number | null; // uploaded per round
-  readonly mergeRounds: number;
+  readonly mergeRounds: number; // the same
   readonly parametersPerMiner: number; // of a stage, on average
   readonly microbatchesLost: number;
   readonly roundsLost: number; // a stage had no payload or no merged parameters: their steps were repeated, or are missing where the run has ended
@@ -80,6 +82,10 @@ export interface RunSummary {
   readonly [key: string]: unknown;
 }
 
+/** A stop that was asked for is in order unless the run stopped in a round that it had lost. */
+export const hasLostRound = (summary: Readonly<Record<string, unknown>>): boolean =>
+  Array.isArray(summary["lostStages"]) && summary["lostStages"].length > 0;
+
 /** Fields that do not cover the whole run if it was resumed; for the table. */
 export function sessionFields({ isJournaled }: Pick<BegunAt, "isJournaled">): string[] {
   return isJournaled ? ofProcess : [...ofProcess, ...counted];
@@ -92,11 +98,11 @@ export function runSummary(input: RunSummaryInput): RunSummary {
   const heldOut = (facts.heldOutLast?.round ?? 0) > 0 ? facts.heldOutLast!.loss : null;
   const trainingMs = view.trainingSinceMs === null ? null : endedMs - view.trainingSinceMs;
   return {
-    finished: state.step >= state.config.train.steps,
+    finished: input.isFinished,
     firstLossMs: firstStepAtMs === null ? null : firstStepAtMs - startedMs,
     wallMs: endedMs - startedMs,
     steps: state.step,
-    rounds: state.round,
+    rounds: counters.merges,
     tokens: counters.tokens,
     tokensPerSecond: trainingMs === null ? null : (trainedTokens * 1000) / trainingMs,
     lossFirst: facts.lossFirst,
@@ -110,7 +116,7 @@ export function runSummary(input: RunSummaryInput): RunSummary {
     bytesPerTokenBackward: traffic.bytesPerToken("backward"),
     bytesPerTokenBf16: bf16BytesPerToken(state.config),
     ...portBytes(traffic.byKind, trainedTokens),
-    mergeRounds: state.round,
+    mergeRounds: counters.merges,
     parametersPerMiner: state.stageFloats.reduce((sum, floats) => sum + floats, 0) / state.stageFloats.length,
     mergeBytesPerMiner: counters.mergeMiners === 0 ? null : counters.mergeBytes / counters.mergeMiners,
     microbatchesLost: counters.microbatchesIssued - counters.microbatchesCredited - open,
@@ -120,7 +126,7 @@ export function runSummary(input: RunSummaryInput): RunSummary {
     reLeases: counters.reLeases,
     speculations: counters.speculations,
     orchestratorRestarts: counters.restarts,
-    stageHashesAgree: state.round === (begun.isJournaled ? 0 : begun.round) ? null : counters.disagreements === 0,
+    stageHashesAgree: counters.merges === begun.merges ? null : counters.disagreements === 0,
     verdictsPassed: facts.verdictsPassed,
     verdictsFailed: facts.verdictsFailed,
     checkpoint: state.sources.stages.some(({ type }) => type === "initial") // also of a later round, after one was lost

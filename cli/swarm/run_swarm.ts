@@ -28,7 +28,7 @@ import { mustHaveText, takeRunFolder } from "../orchestrate/prepare_run.ts";
 import { sampleRun } from "../generate/run_generate.ts";
 import { deviceSentence, deviceText, openDevice, sameDevice, threadsOf } from "../roles/open_device.ts";
 import { readTuning, shareTuning } from "../roles/tuning_file.ts";
-import { saveSummary, sessionFields } from "../orchestrate/run_summary.ts";
+import { hasLostRound, saveSummary, sessionFields } from "../orchestrate/run_summary.ts";
 import { givenLinks } from "../chaos/given_links.ts";
 import type { AttackName } from "../redteam/attack_names.ts";
 import { parseAttackers } from "../redteam/attackers.ts";
@@ -96,8 +96,12 @@ export async function runSwarm(context: CommandContext, unkept: readonly OptionS
     const { hostname: host, port } = new URL(url);
     await keepPage(context, { folder, host, port: Number(port), url });
   }
-  return isStoppedInOrder(context) ? exitFine : exitCode;
+  return isStoppedInOrder(context) ? stoppedCode(summary) : exitCode;
 }
+
+/** As of an orchestrator that is asked to stop: a swarm that stops in a round that it had lost has failed. */
+export const stoppedCode = (summary: Readonly<Record<string, unknown>>): number =>
+  hasLostRound(summary) ? exitFailed : exitFine;
 
 /** By the system, by a key, or by Ctrl-C of a person who sees the screen and reads how to resume: that is no failure. */
 function isStoppedInOrder({ interruption, output }: CommandContext): boolean {

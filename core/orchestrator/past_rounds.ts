@@ -27,6 +27,7 @@ export function openAfter(options: OpenOptions, past: PastRounds): OrchestratorS
   const sources = { round, stages: from?.sources.stages ?? stages.map(() => ({ type: "initial" } as const)) };
   const start = { step: from?.step ?? 0, sources };
   const state = openOrchestrator({ ...options, from: start });
+  state.counters.merges = from?.sources.round ?? 0;
   for (const report of past.reports) state.reports.push({ ...report, units: new Map(report.units) });
   for (const node of past.expelled) state.expelled.add(node);
   if (round !== from?.sources.round) state.upload = checkpointOf(state, start);

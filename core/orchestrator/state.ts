@@ -120,7 +120,7 @@ export interface RoundReport {
  * Of the state's shape and of what the machine makes of an event: a journal of another one cannot be replayed. A test fails when
  * the shape changes without it.
  */
-export const stateVersion = 23;
+export const stateVersion = 24;
 
 export type Phase = "gathering" | "training" | "merging" | "closing" | "finished";
 

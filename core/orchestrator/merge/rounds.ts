@@ -60,6 +60,7 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
   const miners = merge.stages.reduce((sum, stage) => sum + Math.max(stage.payloads.size, 1), 0);
   const bytes = merge.stages.reduce((sum, stage) => sum + stage.uploadedBytes, 0);
   const tasksLost = merge.stages.reduce((sum, stage) => sum + unmergedTasks(state, stage), 0);
+  counters.merges += 1;
   counters.gradientsLost += tasksLost;
   counters.mergeBytes += bytes;
   counters.mergeMiners += miners;

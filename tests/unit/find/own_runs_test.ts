@@ -33,6 +33,7 @@ async function makeRun({ folder, atMinute, records = [] }: MadeRun): Promise<voi
 }
 
 const step = (number: number, loss: number) => ({ type: "stepClosed", step: number, loss });
+const finished = (step: number, finished: boolean) => ({ type: "runFinished", step, finished, reason: "" });
 
 async function iota(words: readonly string[]) {
   const host = new FakeHost();
@@ -44,11 +45,11 @@ async function iota(words: readonly string[]) {
 /** A stopped, a finished and a running run, and one that was put aside. */
 async function makeRuns(data: string): Promise<void> {
   await makeRun({ folder: `${data}/runs/stopped`, atMinute: 2, records: [step(4, 5), step(5, 4.5)] });
-  await makeRun({ folder: `${data}/runs/done`, atMinute: 3, records: [step(12, 3.25)] });
+  await makeRun({ folder: `${data}/runs/done`, atMinute: 3, records: [step(12, 3.25), finished(12, true)] });
   await makeRun({
     folder: `${data}/runs/done/put-aside-1-run`,
     atMinute: 1,
-    records: [step(8, 4), { type: "rewound", toStep: 6 }],
+    records: [step(6, 4), step(8, 3), { type: "rewound", toStep: 6 }],
   });
   await makeRun({ folder: `${data}/runs/now`, atMinute: 4 });
   await Deno.mkdir(`${data}/runs/none`);
@@ -79,6 +80,30 @@ Deno.test("Own runs: all are listed, the newest first, with steps, loss and stat
     const { stdout } = await iota(["runs", "--own", "--data", data]);
     assertMatch(stdout, /\/runs\/done +toy +step 12 of 12 +loss 3\.250 +finished +20\d\d-/);
   }));
+
+const ends: readonly { what: string; records: readonly Record<string, unknown>[]; row: RegExp }[] = [
+  { what: "killed before its last merge", records: [], row: /step 12 of 12 +loss 3\.000 +stopped/ },
+  { what: "stopped there", records: [finished(12, false)], row: /step 12 of 12 +loss 3\.000 +stopped/ },
+  {
+    what: "its only round lost",
+    records: [{ type: "mergeRetaken", step: 0 }, finished(0, false)],
+    row: /step 0 of 12 +no loss yet +stopped/,
+  },
+  { what: "over", records: [finished(12, true), { type: "textSampled" }], row: /step 12 of 12 +loss 3\.000 +finished/ },
+  {
+    what: "taken up again without its parameters",
+    records: [finished(12, true), { type: "takenUp", step: 0 }],
+    row: /step 0 of 12 +no loss yet +stopped/,
+  },
+];
+
+for (const { what, records, row } of ends) {
+  Deno.test(`Own runs: a run at its last step is finished once its end is recorded (${what})`, () =>
+    withScratchFolder(async (data) => {
+      await makeRun({ folder: `${data}/runs/run`, atMinute: 1, records: [step(12, 3), ...records] });
+      assertMatch((await iota(["runs", "--own", "--data", data])).stdout, row);
+    }));
+}
 
 Deno.test("Own runs: where none is, the list says how to begin one", () =>
   withScratchFolder(async (data) => {
