@@ -82,6 +82,7 @@ class OrchestratorRole implements RunningOrchestrator {
     this.#hub = this.#openHub();
     this.#news = new MemberNews({
       nowMs: () => timers.nowMs(),
+      isMember: (node) => this.state.members.has(node),
       send: (node, notice) => this.#hub.send(node, notice),
       warn: (text) => this.#publish({ type: "warning", text }),
     });
@@ -153,7 +154,10 @@ class OrchestratorRole implements RunningOrchestrator {
           if (sent.ok) this.traffic.sent({ node: to, message, segments: segments?.length ?? 0, bytes: sent.value });
           return sent;
         },
-        close: (node, fault) => this.#hub.close(node, fault),
+        close: (node, fault) => {
+          this.#hub.close(node, fault);
+          this.#news.closed(node);
+        },
         pause: () => this.#hub.pause(),
         resume: () => this.#hub.resume(),
       },
