@@ -210,9 +210,11 @@ export function runsCommand(chain: NamedChain | null): string {
   return chain === null ? "iota runs" : shellWords(["iota", "runs", ...chainWords(chain)]);
 }
 
-function sayWaiting({ output }: CommandContext, why: string): void {
+function sayWaiting({ output, options }: CommandContext, why: string): void {
   output.event({ type: "searching", why });
-  output.log.warn(`Not in a run yet: ${why}; with an invite: --orchestrator 'iota://HOST:PORT/RUN#KEY'`);
+  const isNamed = options.given("orchestrator");
+  const invited = isNamed ? "" : "; with an invite: --orchestrator 'iota://HOST:PORT/RUN#KEY'";
+  output.log.warn(`Not in a run yet: ${why}${invited}`);
 }
 
 function sayFound({ output }: CommandContext, found: FoundRun): void {

@@ -154,6 +154,7 @@ export async function overridesOf(
   const text = options.text("set");
   if (text === undefined) return overrides;
   const { valueFromText } = await import("../../core/config/parse.ts");
+  const set = new Map<string, KnobValue>();
   for (const entry of text.split(/,(?=\s*[A-Za-z])/)) { // a value may have commas before numbers: boundaries
     const at = entry.indexOf("=");
     if (at <= 0) {
@@ -172,6 +173,8 @@ export async function overridesOf(
     }
     const read = valueFromText({ path, text: entry.slice(at + 1).trim() });
     const value = path === corpusPath && typeof read === "string" ? expandHome(read, environment) : read;
+    mustBeSame(path, { value, before: set.get(path) });
+    set.set(path, value);
     const ownOption = givenOption(options, path);
     if (ownOption !== undefined) {
       mustAgree({ path, value, ownOption, other: (path === "size" ? options.text("size") : overrides[path])! });
@@ -185,6 +188,14 @@ export async function overridesOf(
 export function givenOption(options: OptionValues, path: string): string | undefined {
   const paths = { ...flagPaths, size: "size", deterministic: "deterministic" };
   return Object.entries(paths).find(([name, ofName]) => ofName === path && options.given(name))?.[0];
+}
+
+function mustBeSame(path: string, { value, before }: { value: KnobValue; before: KnobValue | undefined }): void {
+  if (before === undefined || before === value) return;
+  throw new UsageError(
+    `Cannot use --set as ${path} is given twice with different values: '${before}' and '${value}'`,
+    { next: "Leave one of them out" },
+  );
 }
 
 function mustAgree(

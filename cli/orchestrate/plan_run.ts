@@ -201,7 +201,7 @@ export async function sayOver(
   const step = found?.manifest.step ?? steps;
   const words = (...more: string[]) => shellWords(["iota", command, "--data", path, ...more]);
   const text = [
-    `The run in '${path}' is over: all ${step} steps are done. Its model: ${found?.folder ?? "not stored"}`,
+    `The run in '${path}' is over: step ${step} of ${steps} is done. Its model: ${found?.folder ?? "not stored"}`,
     `More steps: ${words("--steps", String(2 * step))}${
       plan.advice.steps === null
         ? ""

@@ -171,7 +171,7 @@ Deno.test("Coming back: after Ctrl-C, SIGTERM and kill -9 the same command resum
     assertEquals(over.code, 0, over.stderr);
     assertMatch(
       over.stdout,
-      /is over: all \d+ steps are done\. Its model: \S+\/checkpoints\/round-\d+\nMore steps: iota /,
+      /is over: step \d+ of \d+ is done\. Its model: \S+\/checkpoints\/round-\d+\nMore steps: iota /,
     );
   });
 });

@@ -1,7 +1,9 @@
 /** Rounds of which every miner that trained in them is gone: their steps do not count as trained. */
 
 import { assertEquals } from "@std/assert";
+import type { NodeId } from "../../core/ids.ts";
 import { commit } from "../support/swarm/scripted_merge.ts";
+import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 import { check, drawn, fine, finishTraining, merge, show, train } from "../support/swarm/shown_rounds.ts";
 
 Deno.test("Lost rounds: if all miners go before any has delivered a payload, the run goes back to the round's first step", () => {
@@ -66,4 +68,37 @@ Deno.test("Lost rounds: newcomers get work as soon as one that holds the round's
   hub.load(early);
   hub.join(late, { holding: { assignment, round: 0, step: header?.step ?? null, tasks: [] } });
   assertEquals([hub.tasksOf(early).length > 0, hub.state.step, hub.count("rewound")], [true, 2, 0]);
+});
+
+/** The reasons that a lost round gives, where each of two stages has so many miners and `end` is what those of stage 0 do in its merge. */
+function reasonsOf(replicas: number, end: (hub: ScriptedOrchestrator, nodes: readonly NodeId[]) => void): unknown {
+  const hub = new ScriptedOrchestrator({
+    model: { layers: 2 },
+    pipeline: { stages: 2, codec: "none" },
+    train: { microbatchesPerStep: 8, steps: 100, stepsPerRound: 1 },
+    swarm: { replicas, validators: 0 },
+    limits: { mergePhaseMs: 60_000, leaseMs: 600_000, disconnectGraceMs: 1_000 },
+  });
+  const nodes = Array.from({ length: 2 * replicas }, (_, i) => hub.ready(`miner-${i}`));
+  hub.work(nodes);
+  for (const node of nodes) hub.seal(node);
+  const isFirst = (node: NodeId) => hub.state.members.get(node)?.stage === 0;
+  for (const node of nodes) if (!isFirst(node)) commit(hub, node);
+  end(hub, nodes.filter(isFirst));
+  hub.wait(240_000);
+  hub.step({ type: "uploadsProbed", refusal: null });
+  return hub.records.flatMap((record) =>
+    record.type === "mergeRetaken" ? record.stages?.map(({ stage, reason }) => `${stage}: ${reason}`) ?? [] : []
+  );
+}
+
+Deno.test("Lost rounds: the reason tells miners that were gone from those that were late", () => {
+  const disconnect = (hub: ScriptedOrchestrator, node: NodeId) => hub.step({ type: "nodeDisconnected", node });
+  assertEquals(reasonsOf(1, () => {}), ["0: no payload came in time"]);
+  assertEquals(reasonsOf(1, (hub, [only]) => disconnect(hub, only!)), [
+    "0: the only miner that had trained in the round left or lost the connection before a payload had come",
+  ]);
+  assertEquals(reasonsOf(2, (hub, [first]) => disconnect(hub, first!)), [
+    "0: of the 2 miners that had trained in the round, 1 left or lost the connection, and no payload of the rest came in time",
+  ]);
 });

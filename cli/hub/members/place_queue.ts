@@ -8,6 +8,7 @@
 
 import { type Fault, fault } from "../../../core/fault.ts";
 import type { NodeId } from "../../../core/ids.ts";
+import { plural } from "../../../core/plural.ts";
 
 const keepMs = 600_000; // a new version is installed, a machine is started again
 const awakeMs = 15_000; // a node asks at least every 4 s (net/links/node.ts)
@@ -51,7 +52,7 @@ export class PlaceQueue {
     const others = Math.max(rank + 1, awake.length + (isNew ? 1 : 0));
     return fault(
       "limitExceeded",
-      `Every stage has its ${most} miners, so this node waits for a place, ${
+      `Every stage has its ${plural(most, "miner")}, so this node waits for a place, ${
         rank + 1
       } of ${others} in the queue. It gets one when a ` +
         "miner leaves, or when the run's owner raises limits.minersPerStage; it keeps its rank for 10 minutes while it is restarted",

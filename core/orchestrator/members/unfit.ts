@@ -27,7 +27,6 @@ export function onTooLarge(
   setStage(state, member, null);
   const seen = record({ type: "faultSeen", node, ...message.fault });
   if (member.unfitStages.length < state.stages.length) return [seen];
-  const detail =
-    `Cannot keep this node as its device must hold one of the ${state.stages.length} stages: ${message.fault.detail}`;
+  const detail = `Cannot keep this node as its device must hold one of the run's stages: ${message.fault.detail}`;
   return [seen, { type: "disconnect", node, fault: fault("tooLarge", detail) }];
 }

@@ -33,7 +33,7 @@ export function reduce(state: OrchestratorState, options: { merge: StageMerge; n
   merge.edition += 1;
   const entered = [enter(state, { merge, phase: "reducing", nowMs })];
   if (merge.payloads.size === 0) {
-    merge.lostBecause = whyEmpty(merge);
+    merge.lostBecause = whyEmpty(state, merge);
     return entered;
   }
   const own = ownAverage(state, merge);

@@ -194,6 +194,16 @@ Deno.test("Config show: --set is the origin of a setting that has an option of i
   for (const option of ["--size", "--deterministic", "--merge"]) assertStringIncludes(stdout, `# ${option} `);
 });
 
+Deno.test("Config show: --set must not give one setting two values", async () => {
+  for (
+    const words of [["--set", "train.steps=5,train.steps=7"], ["--set", "train.steps=5", "--set", "train.steps=7"]]
+  ) {
+    const { code, stderr } = await config("show", ...words);
+    assertEquals(code, 2);
+    assertStringIncludes(stderr, "Cannot use --set as train.steps is given twice with different values: '5' and '7'");
+  }
+  assertEquals((await config("show", "--set", "train.steps=5", "--set", "train.steps=5.0,seed=3")).code, 0);
+});
 Deno.test("Config show: an option and --set must not give one setting two values", async () => {
   const settings = [
     ["--codec", "q4block", "pipeline.codec", "none"],

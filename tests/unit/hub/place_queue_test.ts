@@ -15,7 +15,7 @@ function world(queued: ReturnType<typeof nodeId>[] = []) {
   const timers = new ManualTimers();
   let saved: readonly string[] = queued;
   const queue = new PlaceQueue({ queued, onChange: (nodes) => saved = nodes, steadyMs: () => timers.steadyMs() });
-  const ask = (node: typeof a, free: number) => queue.ask(node, { free, most: 2 })?.detail ?? "in";
+  const ask = (node: typeof a, free: number, most = 2) => queue.ask(node, { free, most })?.detail ?? "in";
   return { timers, queue, ask, saved: () => saved };
 }
 
@@ -25,6 +25,7 @@ Deno.test("Places: a full run says what rank a node has and what would let it in
     ask(a, 0),
     /^Every stage has its 2 miners, .*1 of 1 in the queue. It gets one when a miner leaves, or .*minersPerStage/,
   );
+  assertMatch(ask(a, 0, 1), /^Every stage has its 1 miner, /);
   assertMatch(ask(b, 0), /2 of 2 in the queue/);
   assertMatch(ask(a, 0), /1 of 2 in the queue/);
   assertEquals(saved(), [a, b]);

@@ -10,6 +10,7 @@
  */
 
 import type { StageIndex } from "../../../ids.ts";
+import { plural } from "../../../plural.ts";
 import { type OrchestratorEffect, record } from "../../event.ts";
 import { reach } from "../../marks.ts";
 import type { OrchestratorState } from "../../state.ts";
@@ -42,7 +43,9 @@ function giveUp(state: OrchestratorState, stages: readonly StageIndex[]): Orches
   const { roundFirstStep, step, round } = state;
   const steps = step - roundFirstStep;
   const text =
-    `Stage ${stages.join(", ")} of round ${round} has lost its miners and what they learned in ${steps} steps; ` +
+    `Stage ${stages.join(", ")} of round ${round} has lost its miners and what they learned in ${
+      plural(steps, "step")
+    }; ` +
     `the round has begun anew ${mostRestarts} times for that and now goes on without it`;
   return record({ type: "warning", text });
 }

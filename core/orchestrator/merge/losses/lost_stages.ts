@@ -5,7 +5,7 @@
  */
 
 import type { Fault } from "../../../fault.ts";
-import type { StageIndex } from "../../../ids.ts";
+import type { NodeId, StageIndex } from "../../../ids.ts";
 import type { OrchestratorEffect } from "../../event.ts";
 import type { OrchestratorState } from "../../state.ts";
 import { enter } from "../merge_phase.ts";
@@ -33,12 +33,19 @@ export function loseStage(
   return [entered];
 }
 
-/** Why a stage has no payload when it has waited long enough. */
-export function whyEmpty({ failures, replicas, hadWork }: StageMerge): string {
+/** Why a stage has no payload when nobody owes it one any more. */
+export function whyEmpty(state: OrchestratorState, merge: StageMerge): string {
+  const { failures, replicas, hadWork, tasks, participants } = merge;
   const [first] = failures.values();
   if (first !== undefined) return failures.size === 1 ? first : `${failures.size} miners failed; the first: ${first}`;
   if (replicas === 0) return "no miner was left";
-  return hadWork ? "no payload came in time" : "none of its miners had trained in the round";
+  if (!hadWork) return "none of its miners had trained in the round";
+  const isHere = (node: NodeId) => participants.has(node) && state.members.get(node)?.graceUntilMs === null;
+  const here = [...tasks.keys()].filter(isHere).length;
+  const trained = `${tasks.size === 1 ? "only miner" : `${tasks.size} miners`} that had trained in the round`;
+  if (here === 0) return `the ${trained} left or lost the connection before a payload had come`;
+  if (here === tasks.size) return "no payload came in time";
+  return `of the ${trained}, ${tasks.size - here} left or lost the connection, and no payload of the rest came in time`;
 }
 
 const clocksApartMs = 5000; // far above what the date of an answer, in whole seconds, is off by itself
