@@ -196,7 +196,7 @@ export interface OrchestratorState {
   poorest: StageIndex | null; // stage that lacked capacity at the end of the last round: rebalance.ts
   retakeBecause: string | null; // an evaluation calls for going back: retake.ts
   restartBecause: string | null; // a liar's wires are in the open round: retake.ts
-  restarts: number; // of rounds for that reason since the last merge
+  restarts: Record<"minersLost" | "madeUpWires", number>; // of rounds since the last merge, by reason
   readonly losses: LossState;
   readonly audit: AuditWork;
   readonly counters: Counters;
@@ -271,7 +271,7 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     firstSteps: new Map([[sources.round, step]]),
     firstLosses: new Map(),
     poorest: null,
-    ...{ retakeBecause: null, restartBecause: null, restarts: 0, losses: newLosses() },
+    ...{ retakeBecause: null, restartBecause: null, restarts: { minersLost: 0, madeUpWires: 0 }, losses: newLosses() },
     audit,
     counters: newCounters(),
     facts: newFacts(),

@@ -1,6 +1,6 @@
 /** Stages that lose the miners that trained them in the open round, while the other stages keep theirs. */
 
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
 import { assertReached } from "../support/swarm/reached.ts";
 import { commit, reduceAll } from "../support/swarm/scripted_merge.ts";
@@ -76,6 +76,26 @@ Deno.test("Lost progress: a miner that keeps leaving holds a round up three time
   for (const node of nodes) hub.tell(node, { type: "mergeApplied", round, parameters: hub.blob(64), momentum: null });
   const merged = hub.records.findLast((record) => record.type === "roundMerged");
   assertEquals([merged?.tasksLost, hub.state.counters.gradientsLost], [2 * 2, 2 * 2]);
+});
+
+Deno.test("Lost progress: a miner that keeps leaving takes nothing from the restarts for made-up wires, which have their own bound", () => {
+  const { hub, nodes } = inRound();
+  const [leaver] = nodes;
+  for (let times = 0; times < 3; times++) {
+    killed(hub, leaver);
+    loadAll(hub, nodes);
+    trainTo(hub, nodes, 2);
+  }
+  const reasons = () => hub.records.flatMap((record) => record.type === "mergeRetaken" ? [record.because] : []);
+  assertEquals(reasons(), ["minersLost", "minersLost", "minersLost"]);
+  for (let times = 0; times < 4; times++) {
+    hub.state.restartBecause = "The wires of a liar were made up"; // as the referee sets it
+    hub.step({ type: "tick" });
+    loadAll(hub, nodes);
+  }
+  assertEquals(reasons().slice(3), ["madeUpWires", "madeUpWires", "madeUpWires"]);
+  const last = hub.records.findLast((record) => record.type === "warning");
+  assertStringIncludes(last?.text ?? "", "has begun anew 3 times for such wires");
 });
 
 Deno.test("Lost progress: it is not lost while another miner of the stage has trained in the round", () => {

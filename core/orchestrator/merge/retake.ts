@@ -69,20 +69,32 @@ function mayGetNewer(state: OrchestratorState): boolean {
   return awaitedEvaluations(state).some((each) => each < round && isLikeGood(state, each));
 }
 
-export const mostRestarts = 3; // between two merges: who can pay for ever more places must not keep a run from merging
+export const mostRestarts = 3; // for each reason between two merges: members must not keep a run from merging for ever
+
+/** Counts a restart of the open round for this reason; false: there have been too many. */
+export function mayRestart({ restarts }: OrchestratorState, because: keyof OrchestratorState["restarts"]): boolean {
+  if (restarts[because] >= mostRestarts) return false;
+  restarts[because] += 1;
+  return true;
+}
 
 /** Begins the open round anew if wires in it were made up. What else the round learned is unharmed, so nobody is a suspect. */
 export function restartRound(state: OrchestratorState): OrchestratorEffect[] {
   const { restartBecause, sources } = state;
   state.restartBecause = null;
   const isOpen = state.phase === "training" || state.phase === "merging";
-  if (restartBecause === null || !isOpen || sources.round !== state.round || state.restarts >= mostRestarts) return [];
-  state.restarts += 1;
+  if (restartBecause === null || !isOpen || sources.round !== state.round) return [];
+  const because = "madeUpWires";
+  if (!mayRestart(state, because)) {
+    const text =
+      `${restartBecause}; the round has begun anew ${mostRestarts} times for such wires and goes on with these`;
+    return [record({ type: "warning", text })];
+  }
   const { effects, tokens, step } = beginAnew(state);
   return [
     ...effects,
     record({ type: "warning", text: `${restartBecause}; the round begins anew without it, at step ${step}` }),
-    record({ type: "mergeRetaken", because: "madeUpWires", round: state.round, step, tokens, suspects: [] }),
+    record({ type: "mergeRetaken", because, round: state.round, step, tokens, suspects: [] }),
   ];
 }
 

@@ -68,7 +68,7 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
   const trials = drawTrials(state, merge.stages);
   const committed = logCommitments(state.round, merge.stages);
   state.merge = null;
-  state.restarts = 0;
+  state.restarts = { minersLost: 0, madeUpWires: 0 };
   openRound(state, { mergedMs: nowMs - merge.waitedMs });
   state.upload = {
     round: state.round,

@@ -14,7 +14,7 @@ import { plural } from "../../../plural.ts";
 import { type OrchestratorEffect, record } from "../../event.ts";
 import { reach } from "../../marks.ts";
 import type { OrchestratorState } from "../../state.ts";
-import { beginAnew, mostRestarts } from "../retake.ts";
+import { beginAnew, mayRestart, mostRestarts } from "../retake.ts";
 import { rewindWhenLost } from "../rewind.ts";
 
 export const repeatLostProgress = (state: OrchestratorState): OrchestratorEffect[] => [
@@ -27,11 +27,10 @@ function repeatLostStages(state: OrchestratorState): OrchestratorEffect[] {
   if (lostProgress.size === 0 || phase !== "training" || sources.round !== round) return []; // the round's parameters are being stored
   const stages = [...lostProgress].sort((a, b) => a - b);
   lostProgress.clear();
-  if (state.restarts >= mostRestarts) return [giveUp(state, stages)];
-  state.restarts += 1;
+  const because = "minersLost";
+  if (!mayRestart(state, because)) return [giveUp(state, stages)];
   const { effects, tokens, step } = beginAnew(state);
   const lost = stages.map((stage) => ({ stage, reason: "the miners that trained it in the round are gone" }));
-  const because = "minersLost";
   return [
     ...effects,
     record({ type: "mergeRetaken", because, round: state.round, step, tokens, suspects: [], stages: lost }),
