@@ -1,8 +1,10 @@
 /** Rounds of which a stage has no payload: they did not happen, and a run that has nothing else halts. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import type { OuterConfig } from "../../core/config/config.ts";
 import type { Fault } from "../../core/fault.ts";
 import { type NodeId, stageIndex } from "../../core/ids.ts";
+import { int8 } from "../../core/merge/payload/int8.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import { commit, reduceAll } from "../support/swarm/scripted_merge.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
@@ -11,8 +13,11 @@ import { finishTraining } from "../support/swarm/shown_rounds.ts";
 const minuteMs = 60_000;
 
 /** Two stages of one replica each, in rounds of one step. */
-function paired({ replicas = 1, steps = 8 } = {}) {
+function paired(
+  { replicas = 1, steps = 8, outer = {} }: { replicas?: number; steps?: number; outer?: Partial<OuterConfig> } = {},
+) {
   const hub = new ScriptedOrchestrator({
+    outer,
     train: { microbatchesPerStep: 2, steps, stepsPerRound: 1 },
     swarm: { replicas, validators: 0 },
     limits: { mergePhaseMs: minuteMs, leaseMs: 60 * minuteMs, disconnectGraceMs: 10 * minuteMs },
@@ -33,6 +38,8 @@ function refuse(hub: ScriptedOrchestrator, node: NodeId): void {
   const { round } = hub.take(node, "startMerge");
   hub.tell(node, { type: "mergeFailed", round, fault: refused });
 }
+
+const lapsesOf = (hub: ScriptedOrchestrator, node: NodeId) => hub.state.standings.get(node)?.lapses ?? 0;
 
 /** Everybody loads the stage that it is given anew. */
 function reload(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): void {
@@ -67,21 +74,38 @@ Deno.test("Empty stages: if all uploads are refused the round is repeated, and t
   assertEquals([hub.state.work, hub.tasksOf(nodes[0]!)], [null, []], "no step while the run is halted");
 });
 
-Deno.test("Empty stages: a halted run tries its address every minute and goes on when that takes an upload", () => {
-  const { hub, nodes } = paired();
-  hub.refusal = "413";
-  for (let i = 0; i < 2; i++) {
+/** The run halts for four minutes, and loads its stages again. */
+function haltLong(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): void {
+  for (const pauseMs of [0, minuteMs, 2 * minuteMs, 0]) {
     finishTraining(hub, nodes);
     for (const node of nodes) refuse(hub, node);
     reload(hub, nodes);
+    hub.wait(pauseMs);
   }
-  const probes = () => hub.effects.filter(({ type }) => type === "probeUploads").length;
-  const before = probes();
-  hub.wait(3 * minuteMs);
-  assertEquals([probes() - before, hub.state.work === null], [3, true]);
+  assertEquals([hub.state.losses.halt === null, hub.state.work], [false, null]);
+}
+
+const probesOf = (hub: ScriptedOrchestrator) =>
+  hub.effects.flatMap((effect) => effect.type === "probeUploads" ? [effect.bytes] : []);
+
+Deno.test("Empty stages: a halted run tries its address every minute and goes on when that takes an upload", () => {
+  const { hub, nodes } = paired();
+  hub.refusal = "413";
+  haltLong(hub, nodes);
+  const [before, retried] = [probesOf(hub).length, hub.count("trainingRetried")];
+  hub.wait(2 * minuteMs);
+  assertEquals([probesOf(hub).length - before, hub.state.work === null], [2, true]);
   hub.refusal = null;
   hub.wait(minuteMs);
-  assertEquals([hub.count("trainingRetried"), hub.state.work === null], [1, false]);
+  assertEquals([hub.count("trainingRetried") - retried, hub.state.work === null], [1, false]);
+});
+
+Deno.test("Empty stages: a halted run repeats the round after its pause even if its address refuses its own uploads for ever", () => {
+  const { hub, nodes } = paired();
+  hub.refusal = "403 from a router that answers for the address inside its network";
+  haltLong(hub, nodes);
+  hub.wait(4 * minuteMs);
+  assertEquals([hub.state.losses.halt, hub.state.work === null], [null, false]);
 });
 
 Deno.test("Empty stages: without a cause on its own side a halted run waits longer each time; its owner may say when", () => {
@@ -114,8 +138,7 @@ Deno.test("Empty stages: one miner whose uploads are refused, alone in its stage
   assertEquals([hub.state.phase, hub.state.step, hub.count("roundMerged")], ["training", 0, 0]);
   const { stages = [] } = recordsOf(hub, "mergeRetaken")[0]!;
   assertEquals(stages.map(({ stage }) => stage as number), [stageOf(first)]);
-  const lapses = (node: NodeId) => hub.state.standings.get(node)?.lapses ?? 0;
-  assertEquals([lapses(first), lapses(second)], [1, 0], "the other's upload got through");
+  assertEquals([lapsesOf(hub, first), lapsesOf(hub, second)], [1, 0], "the other's upload got through");
 });
 
 Deno.test("Empty stages: if the public address refuses the hub's own upload, the same miner is not blamed", () => {
@@ -126,6 +149,48 @@ Deno.test("Empty stages: if the public address refuses the hub's own upload, the
   refuse(hub, first);
   commit(hub, second);
   assertEquals([hub.state.step, hub.state.standings.get(first)?.lapses ?? 0], [0, 0]);
+});
+
+Deno.test("Empty stages: behind a proxy that lets payloads through, one that withholds its payload answers for it", () => {
+  const { hub, nodes } = paired({ outer: { payload: "int8" } });
+  const [first, second] = nodes as [NodeId, NodeId];
+  const payloadBytes = int8.payloadBytes(Math.max(...hub.state.stageFloats)).most;
+  hub.refusal = "413";
+  hub.letsThroughBytes = payloadBytes; // parameters are four times as large
+  for (const lost of [1, 2]) {
+    finishTraining(hub, nodes);
+    commit(hub, second);
+    hub.wait(minuteMs);
+    assertEquals([hub.state.step, hub.state.losses.inARow], [0, lost]);
+    reload(hub, nodes);
+  }
+  assertEquals([probesOf(hub), lapsesOf(hub, first), lapsesOf(hub, second)], [[payloadBytes, payloadBytes], 2, 0]);
+  assertEquals(recordsOf(hub, "trainingHalted")[0]!.text.includes("413"), false, "the proxy is not the cause");
+});
+
+Deno.test("Empty stages: a payload that is late because the public address refuses uploads is nobody's fault", () => {
+  const { hub, nodes } = paired({ replicas: 2 });
+  const [late] = nodes as [NodeId];
+  hub.refusal = "503";
+  finishTraining(hub, nodes);
+  for (const node of nodes.slice(1)) commit(hub, node);
+  hub.wait(minuteMs);
+  assertEquals([hub.count("mergeLate") > 0, probesOf(hub).length, lapsesOf(hub, late)], [true, 1, 0]);
+  assertEquals([...hub.state.unpaid], [late], "but what it learned in the round is in no merge");
+});
+
+Deno.test("Empty stages: parameters that are late because the public address refuses uploads are nobody's fault", () => {
+  const { hub, nodes } = paired();
+  finishTraining(hub, nodes);
+  for (const node of nodes) commit(hub, node);
+  reduceAll(hub, nodes);
+  const round = hub.state.round + 1;
+  for (const node of nodes) hub.tell(node, { type: "mergeApplied", round, parameters: hub.blob(64), momentum: null });
+  hub.refusal = "503";
+  hub.wait(2 * minuteMs);
+  const late = recordsOf(hub, "mergeLate").map(({ node, phase }) => [phase, lapsesOf(hub, node)]);
+  assertEquals(late, [["uploading", 0], ["uploading", 0]]);
+  assertEquals(probesOf(hub), [4 * Math.max(...hub.state.stageFloats)]);
 });
 
 Deno.test("Empty stages: beside a replica whose payload arrives, a refused one costs no round", () => {

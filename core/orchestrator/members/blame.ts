@@ -93,15 +93,21 @@ export function noteWithheld(
   { node, duty, ofRound = state.round }: DutyOf & { readonly ofRound?: number },
 ): void {
   const standing = standingOf(state, node);
-  if (duty !== "tasks") { // an undone task is unpaid anyway
-    if (!state.unpaid.has(node)) notify(state, node, { type: "notice", about: "withheld", duty, round: ofRound });
-    state.unpaid.add(node);
-  }
+  if (duty !== "tasks") noteUnpaid(state, { node, duty, ofRound }); // an undone task is unpaid anyway
   if (duty !== "tasks" && duty !== "confirming") return noteLapse(state, { node, duty });
   standing.withheld[duty] += 1;
   if (standing.withheld[duty] < mostWithheld[duty]) return;
   standing.withheld[duty] -= 1; // one more withheld duty rests it again
   sendToRest(state, node);
+}
+
+/** Half of the round's pay is lost: audit/work_report.ts. */
+export function noteUnpaid(
+  state: OrchestratorState,
+  { node, duty, ofRound }: { node: NodeId; duty: Exclude<Duty, "tasks">; ofRound: number },
+): void {
+  if (!state.unpaid.has(node)) notify(state, node, { type: "notice", about: "withheld", duty, round: ofRound });
+  state.unpaid.add(node);
 }
 
 const tasksOfLoad = mostWithheld.tasks / 2; // a load without progress weighs as much: the second in a row costs the place

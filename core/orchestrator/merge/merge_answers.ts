@@ -13,7 +13,7 @@ import { type OrchestratorEffect, record, reject } from "../event.ts";
 import { blame, noteWithheld } from "../members/blame.ts";
 import { onFollowed, onFollowFailed } from "../members/catching_up.ts";
 import { commitmentOf } from "./payloads/commitments.ts";
-import { noteFailedUpload, noteNoPayload } from "./losses/failed_uploads.ts";
+import { noteFailedUpload } from "./losses/failed_uploads.ts";
 import { noteQuorum } from "./merge_deadlines.ts";
 import { type MergedStage, type MergePhase, payloadOf, type StageMerge, valuesOfSlice } from "./merge_state.ts";
 import { failureText, loseStage, unusable } from "./losses/lost_stages.ts";
@@ -191,16 +191,19 @@ export function onMergeFailed(
   const { code, detail } = message.fault;
   const isUpload = code === "uploadFailed";
   const seen = record({ type: "faultSeen", node, code, detail });
-  if (merge === null) return isUpload ? [seen, ...onParametersFailed(state, { node, round: message.round })] : [seen];
+  if (merge === null) {
+    if (isUpload) onParametersFailed(state, { node, round: message.round });
+    return [seen];
+  }
   if (code === "badBlob" && (merge.phase === "reducing" || merge.phase === "applying")) {
     if (merge.owing.has(node)) merge.doubters.add(node); // else the request came from another phase
     return [seen];
   }
   merge.failures.set(node, failureText(message.fault));
   const isAccusing = merge.phase === "reducing" && merge.owing.has(node) && !isUpload;
+  noteFailure(state, { node, duty: merge.phase, isUpload });
   return [
     seen,
-    ...noteFailure(state, { node, duty: merge.phase, isUpload }),
     ...(isAccusing ? blame(state, { node, fault: falseReport(message) }) : []),
     ...dropParticipants(state, { merge, nodes: [node], nowMs }),
   ];
@@ -210,12 +213,10 @@ export function onMergeFailed(
 function noteFailure(
   state: OrchestratorState,
   { node, duty, isUpload }: { node: NodeId; duty: MergePhase; isUpload: boolean },
-): OrchestratorEffect[] {
-  if (duty === "agreed") return [];
-  if (isUpload && duty !== "applying") return noteFailedUpload(state, { node, duty });
-  if (duty === "committing") noteNoPayload(state, node);
+): void {
+  if (duty === "agreed") return;
+  if (duty === "committing" || (duty === "reducing" && isUpload)) noteFailedUpload(state, { node, duty });
   else noteWithheld(state, { node, duty });
-  return [];
 }
 
 /** Blames an answer that no honest program gives. */

@@ -12,8 +12,8 @@
 import type { NodeId } from "../../ids.ts";
 import { isUnreliable, noteAbsence, noteWithheld } from "../members/blame.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
-import { noteNoPayload } from "./losses/failed_uploads.ts";
-import { isReduced, type StageMerge } from "./merge_state.ts";
+import { noteFailedUpload } from "./losses/failed_uploads.ts";
+import { isReduced, type MergePhase, type StageMerge } from "./merge_state.ts";
 import { dropParticipants, dropWeight } from "./participants.ts";
 import { replaceReducer } from "./reducers.ts";
 import { largestOf } from "../step/scale_book.ts";
@@ -133,9 +133,7 @@ function goOnWithout(
   state: OrchestratorState,
   { merge, node, nowMs }: { merge: StageMerge; node: NodeId; nowMs: number },
 ): OrchestratorEffect[] {
-  const isHere = state.members.get(node)?.graceUntilMs === null;
-  if (merge.phase === "committing" && isHere) noteNoPayload(state, node);
-  else if (merge.phase !== "agreed") (isHere ? noteWithheld : noteAbsence)(state, { node, duty: merge.phase });
+  noteLate(state, { node, phase: merge.phase });
   const late = record({ type: "mergeLate", round: state.round, stage: merge.stage, node, phase: merge.phase });
   switch (merge.phase) {
     case "committing":
@@ -150,4 +148,12 @@ function goOnWithout(
     case "agreed":
       return [];
   }
+}
+
+/** A payload or a reduced slice may be late because the orchestrator's side refuses uploads. */
+function noteLate(state: OrchestratorState, { node, phase }: { node: NodeId; phase: MergePhase }): void {
+  if (phase === "agreed") return;
+  if (state.members.get(node)?.graceUntilMs !== null) noteAbsence(state, { node, duty: phase });
+  else if (phase === "applying") noteWithheld(state, { node, duty: phase });
+  else noteFailedUpload(state, { node, duty: phase });
 }

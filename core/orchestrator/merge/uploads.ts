@@ -16,7 +16,7 @@ import { mostFollowed } from "../../protocol/stored_source.ts";
 import { sourceName } from "../../statements/statement.ts";
 import { evaluatePublished } from "../audit/held_out/evaluation_pace.ts";
 import { dropReplays } from "../audit/auditing.ts";
-import { isUnreliable, noteAbsence, noteWithheld } from "../members/blame.ts";
+import { isUnreliable, noteAbsence } from "../members/blame.ts";
 import { type OrchestratorEffect, record, reject, send } from "../event.ts";
 import { isSameStage, type MergedStage, type Reducer, type StageUpload, type UploadWork } from "./merge_state.ts";
 import { closingMs } from "../closing.ts";
@@ -100,7 +100,7 @@ export function replaceLateUploaders(state: OrchestratorState, nowMs: number): O
   for (const stage of state.upload?.stages ?? []) {
     const { asked } = stage;
     if (stage.stored || asked === null || asked === "hub" || stage.deadlineMs > nowMs) continue;
-    const note = state.members.get(asked)?.graceUntilMs === null ? noteWithheld : noteAbsence;
+    const note = state.members.get(asked)?.graceUntilMs === null ? noteFailedUpload : noteAbsence;
     note(state, { node: asked, duty: "uploading" });
     stage.holders = stage.holders.filter((holder) => holder !== asked);
     stage.asked = null;
@@ -145,12 +145,12 @@ export function onParametersUploaded(
 export function onParametersFailed(
   state: OrchestratorState,
   { node, round }: { node: NodeId; round: number },
-): OrchestratorEffect[] {
+): void {
   const stage = state.upload?.round === round ? state.upload.stages.find(({ asked }) => asked === node) : undefined;
-  if (stage === undefined || stage.stored) return [];
+  if (stage === undefined || stage.stored) return;
   stage.holders = stage.holders.filter((holder) => holder !== node);
   stage.asked = null;
-  return noteFailedUpload(state, { node, duty: "uploading" });
+  noteFailedUpload(state, { node, duty: "uploading" });
 }
 
 /** A holder is gone: another one uploads. */

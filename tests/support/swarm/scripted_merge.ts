@@ -5,6 +5,7 @@
  */
 
 import type { BlobRef, NodeId } from "../../../core/ids.ts";
+import { payloadCodecOf } from "../../../core/merge/payload/payload_codecs.ts";
 import type { StageMerge } from "../../../core/orchestrator/merge/merge_state.ts";
 import type { TinyOverrides } from "../tiny_model.ts";
 import { ScriptedOrchestrator } from "./scripted_orchestrator.ts";
@@ -40,7 +41,8 @@ export function applying(replicas: number): ScriptedMerge {
 
 export function commit(hub: ScriptedOrchestrator, node: NodeId): void {
   const { round, slices } = hub.take(node, "startMerge");
-  hub.tell(node, { type: "payloadCommitted", round, slices: slices.map(({ size }) => hub.blob(4 * size)) });
+  const bytesOf = (size: number) => payloadCodecOf(hub.state.config).payloadBytes(size).least;
+  hub.tell(node, { type: "payloadCommitted", round, slices: slices.map(({ size }) => hub.blob(bytesOf(size))) });
 }
 
 export function reduceAll(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): void {

@@ -46,6 +46,7 @@ export class ScriptedOrchestrator {
   checksSignatures = true;
   probesUploads = true;
   refusal: string | null = null; // of an upload to the hub's own address
+  letsThroughBytes = 0; // that are not refused in any case
   isGenuine: (signed: SignedStatement) => boolean = () => true;
   loss = 2; // that tails report
   shapeOf: (node: NodeId) => PayloadShape | null = () => null;
@@ -101,7 +102,8 @@ export class ScriptedOrchestrator {
         own.push({ type: "uploadChecked", round, stage, node, isFinite: this.statsOf(node)?.isFinite ?? null });
       }
       if (effect.type === "probeUploads" && this.probesUploads) {
-        own.push({ type: "uploadsProbed", refusal: this.refusal });
+        const refusal = effect.bytes > this.letsThroughBytes ? this.refusal : null;
+        own.push({ type: "uploadsProbed", refusal });
       }
       if (effect.type === "compareWires") {
         const { step, microbatch, making, stage, first, last } = effect;

@@ -1,63 +1,88 @@
 /**
- * Payloads that did not arrive, and who answers for that.
+ * Uploads that did not arrive, and who answers for that.
  *
- * A miner whose payload is missing has withheld it, unless no payload of the round arrived at all, or the orchestrator cannot
- * upload to its own public address: then its side refuses uploads, and nobody is blamed. What a miner says of its upload decides
- * nothing; it only has the address probed. Judged once all stages have the payloads that they will get and the probe is answered.
+ * A miner whose upload is missing has withheld it, unless no payload of the round arrived at all, or the orchestrator cannot upload
+ * as much to its own public address: then its side refuses uploads, and nobody is blamed. What a miner says of its upload decides
+ * nothing. Judged once all stages have the payloads that they will get and a probe of the missing upload's size is answered.
+ *
+ * A payload that is missed through no fault of its miner is in no merge either: its round is paid like a first missed one.
  */
 
 import type { NodeId } from "../../../ids.ts";
+import { payloadCodecOf } from "../../../merge/payload/payload_codecs.ts";
 import { vectorBytes } from "../../../model/vector_bytes.ts";
 import type { OrchestratorEffect } from "../../event.ts";
-import { noteWithheld } from "../../members/blame.ts";
+import { noteUnpaid, noteWithheld } from "../../members/blame.ts";
 import type { OrchestratorState } from "../../state.ts";
-import type { FailedUpload } from "./loss_state.ts";
 import { largestOf } from "../../step/scale_book.ts";
+import type { FailedUpload } from "./loss_state.ts";
+import { lostStages } from "./lost_stages.ts";
 
-/** The node's payload did not come in time, or it says that none will come. */
-export function noteNoPayload(state: OrchestratorState, node: NodeId): void {
-  state.losses.failed.push({ node, duty: "committing", round: state.round, didOthers: null });
-}
+type UploadDuty = FailedUpload["duty"];
 
-/** The node says that an upload failed. Payloads of a merge have arrived when it is reduced. */
+/** The node's upload did not come in time, or the node says that it failed. */
 export function noteFailedUpload(
   state: OrchestratorState,
-  { node, duty }: Pick<FailedUpload, "node" | "duty">,
-): OrchestratorEffect[] {
-  state.losses.failed.push({ node, duty, round: state.round, didOthers: duty === "committing" ? null : true });
-  return probeUploads(state);
+  { node, duty }: { node: NodeId; duty: UploadDuty },
+): void {
+  const didOthers = duty === "committing" ? null : true; // payloads have arrived when a merge is reduced
+  state.losses.failed.push({ node, duty, round: state.round, bytes: bytesOf(state, duty), didOthers });
 }
 
-export function probeUploads(state: OrchestratorState): OrchestratorEffect[] {
-  if (state.losses.probe.status !== "none") return [];
-  state.losses.probe.status = "asked";
-  return [probeEffect(state)];
+/** The largest blob that a miner uploads for this duty: one slice of a payload or of a result, or a stage's parameters. */
+export function bytesOf(state: OrchestratorState, duty: UploadDuty): number {
+  if (duty === "uploading") return vectorBytes(largestOf(state.stageFloats) ?? 0);
+  const sizes = (state.merge?.stages ?? []).flatMap(({ layout }) => layout.map(({ size }) => size));
+  const codec = payloadCodecOf(state.config);
+  const values = largestOf(sizes) ?? 0;
+  return (duty === "committing" ? codec.payloadBytes(values) : codec.resultBytes(values)).most;
 }
 
-/** As large as the largest vector that a miner uploads. */
-const probeEffect = ({ stageFloats }: OrchestratorState): OrchestratorEffect => ({
-  type: "probeUploads",
-  bytes: vectorBytes(largestOf(stageFloats) ?? 0),
-});
+// ------------------------------------------------------------------------------------------------------------ the probe
+
+export function probeUploads({ losses: { probe } }: OrchestratorState, bytes: number): OrchestratorEffect[] {
+  if (probe.status === "asked") return [];
+  probe.status = "asked";
+  probe.bytes = bytes;
+  return [{ type: "probeUploads", bytes }];
+}
+
+export const isProbed = ({ losses: { probe } }: OrchestratorState, bytes: number): boolean =>
+  probe.status === "answered" && probe.bytes === bytes;
+
+/** Of an upload of this size; null: it was let through, or has not been tried. */
+export const refusalOf = (state: OrchestratorState, bytes: number): string | null =>
+  isProbed(state, bytes) ? state.losses.probe.refusal : null;
 
 /** The last process took the answer with it. */
-export const resumeProbe = (state: OrchestratorState): OrchestratorEffect[] =>
-  state.losses.probe.status === "asked" ? [probeEffect(state)] : [];
+export const resumeProbe = ({ losses: { probe } }: OrchestratorState): OrchestratorEffect[] =>
+  probe.status === "asked" ? [{ type: "probeUploads", bytes: probe.bytes }] : [];
 
-/** A new merge, or a new attempt: what was found before may have changed. */
+/** A new merge: what was found before may have changed. */
 export function forgetProbe({ losses: { probe } }: OrchestratorState): void {
   if (probe.status === "answered") probe.status = "none";
-  probe.refusal = null;
 }
 
-export function judgeFailedUploads(state: OrchestratorState): void {
-  const { losses: { failed, probe }, merge, round } = state;
-  if (failed.length === 0) return;
-  if (merge?.stages.some(({ phase }) => phase === "committing") === true) return;
+// ------------------------------------------------------------------------------------------------------------- judging
+
+/** Each failed upload in turn, once the answer for its size is known. */
+export function judgeFailedUploads(state: OrchestratorState): OrchestratorEffect[] {
+  const { losses: { failed }, merge, round } = state;
+  if (merge?.stages.some(({ phase }) => phase === "committing") === true) return [];
   const didArrive = merge?.stages.some(({ payloads }) => payloads.size > 0) === true;
   for (const each of failed) each.didOthers ??= each.round === round && didArrive;
-  if (probe.status === "asked") return;
-  for (const { node, duty, round: ofRound, didOthers } of failed.splice(0)) {
-    if (didOthers === true && probe.refusal === null) noteWithheld(state, { node, duty, ofRound });
+  for (let next = failed[0]; next !== undefined; next = failed[0]) {
+    if (next.didOthers === true) {
+      if (!isProbed(state, next.bytes)) return probeUploads(state, next.bytes);
+      judge(state, next);
+    }
+    failed.shift();
   }
+  return [];
+}
+
+function judge(state: OrchestratorState, { node, duty, round, bytes }: FailedUpload): void {
+  if (refusalOf(state, bytes) === null) return noteWithheld(state, { node, duty, ofRound: round });
+  const isMerged = round === state.round && lostStages(state).length === 0; // a lost round pays nobody
+  if (duty === "committing" && isMerged) noteUnpaid(state, { node, duty, ofRound: round });
 }

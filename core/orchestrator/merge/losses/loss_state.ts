@@ -11,7 +11,8 @@ export interface LossState {
 
 export interface Halt {
   readonly sinceMs: number;
-  untilMs: number; // when to repeat the round, or to try the public address again
+  untilMs: number; // when to repeat the round
+  probeAtMs: number | null; // when to try the public address again; null: it did not refuse the last upload
   readonly text: string;
 }
 
@@ -20,12 +21,14 @@ export interface FailedUpload {
   readonly node: NodeId;
   readonly duty: "committing" | "reducing" | "uploading";
   readonly round: number;
+  readonly bytes: number; // that an upload for this duty has at most
   didOthers: boolean | null; // a payload of the round arrived; null: not known yet
 }
 
-/** This orchestrator's upload to its own public address, at most one a merge and one an attempt of a halted run. */
+/** This orchestrator's last upload to its own public address: at most one of each size a merge, and one a minute of a halt. */
 export interface UploadProbe {
   status: "none" | "asked" | "answered";
+  bytes: number;
   refusal: string | null; // by the last answer
 }
 
@@ -33,5 +36,5 @@ export const newLosses = (): LossState => ({
   inARow: 0,
   halt: null,
   failed: [],
-  probe: { status: "none", refusal: null },
+  probe: { status: "none", bytes: 0, refusal: null },
 });

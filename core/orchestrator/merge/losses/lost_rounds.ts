@@ -3,16 +3,17 @@
  * a stage of a merged round turns out to have no usable parameters before they are stored.
  *
  * Its steps would otherwise count as trained while that stage keeps its parameters, round after round. Before a merge is given up,
- * the orchestrator tries an upload to its own public address, so that the record can say whether its side refuses them. Rounds lost
- * in a row halt the run: it is repeated after a while that doubles, or when that address takes uploads again, or when the owner
- * says so. A merge that all miners have left before any delivered a payload (a power cut) is repeated as soon as some are back.
+ * the orchestrator tries an upload of a payload's size to its own public address, so that the record can say whether its side
+ * refuses them. Rounds lost in a row halt the run: the round is repeated after a pause that doubles, or earlier if that address
+ * begins to take such uploads, or when the owner says so. A merge that all miners have left before any delivered a payload (a power
+ * cut) is repeated as soon as some are back.
  */
 
 import { closesAtMs } from "../../closing.ts";
 import { type OrchestratorEffect, record } from "../../event.ts";
 import type { OrchestratorState } from "../../state.ts";
 import { usedBlobs } from "../../stored_blobs.ts";
-import { forgetProbe, judgeFailedUploads, probeUploads } from "./failed_uploads.ts";
+import { bytesOf, isProbed, judgeFailedUploads, probeUploads, refusalOf } from "./failed_uploads.ts";
 import { lostOf, type LostStage, lostStages } from "./lost_stages.ts";
 import type { StageMerge, StageUpload } from "../merge_state.ts";
 import { beginAnew } from "../retake.ts";
@@ -23,18 +24,20 @@ const longestHaltMs = 3_600_000; // an unattended run tries a round at most once
 const probeAgainMs = 60_000;
 
 export function repeatLostRound(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
-  judgeFailedUploads(state);
+  const probing = judgeFailedUploads(state);
   if (isDeserted(state)) {
     const { step } = state;
     const { effects, tokens, step: toStep } = beginAnew(state);
-    return [...effects, record({ type: "rewound", step, toStep, tokens })];
+    return [...probing, ...effects, record({ type: "rewound", step, toStep, tokens })];
   }
   const merged = lostOf(uploadsAtLast(state, nowMs));
-  if (merged.length > 0) return repeatRound(state, { because: "parametersLost", stages: merged, nowMs });
+  if (merged.length > 0) {
+    return [...probing, ...repeatRound(state, { because: "parametersLost", stages: merged, nowMs })];
+  }
   const stages = lostStages(state);
-  if (stages.length === 0) return [];
-  const { losses } = state;
-  if (losses.probe.status !== "answered") return probeUploads(state);
+  if (stages.length === 0) return probing;
+  const payloadBytes = bytesOf(state, "committing");
+  if (!isProbed(state, payloadBytes)) return [...probing, ...probeUploads(state, payloadBytes)];
   return repeatRound(state, { because: "payloadMissing", stages, nowMs });
 }
 
@@ -56,14 +59,15 @@ const lacking = { payloadMissing: "payload", parametersLost: "parameters" };
 
 function repeatRound(state: OrchestratorState, loss: Loss): OrchestratorEffect[] {
   const { losses } = state;
+  const refusal = refusalOf(state, bytesOf(state, loss.because === "payloadMissing" ? "committing" : "uploading"));
   const { effects, tokens, step } = beginAnew(state);
   losses.inARow += 1;
   state.counters.roundsLost += 1;
-  const stages = loss.stages.map((each) => withRefusal(each, losses.probe.refusal));
+  const stages = loss.stages.map((each) => withRefusal(each, refusal));
   const { because } = loss;
   const told = record({ type: "mergeRetaken", because, round: state.round, step, tokens, suspects: [], stages });
   const swept = { type: "sweepBlobs", used: usedBlobs(state) } as const; // a full store may be why no payload came
-  return [...effects, swept, told, ...(losses.inARow < lossesBeforeHalt ? [] : [halt(state, loss)])];
+  return [...effects, swept, told, ...(losses.inARow < lossesBeforeHalt ? [] : [halt(state, { ...loss, refusal })])];
 }
 
 /** No miner that trained in the round is left, and none has delivered its payload. */
@@ -81,29 +85,39 @@ const withRefusal = ({ stage, reason }: LostStage, refusal: string | null): Lost
 
 // ------------------------------------------------------------------------------------------------------------- halts
 
-function halt(state: OrchestratorState, { because, stages, nowMs }: Loss): OrchestratorEffect {
+function halt(
+  state: OrchestratorState,
+  { because, stages, nowMs, refusal }: Loss & { refusal: string | null },
+): OrchestratorEffect {
   const { losses } = state;
-  const { inARow, probe: { refusal } } = losses;
+  const { inARow } = losses;
   const retryMs = Math.min(longestHaltMs, firstHaltMs * 2 ** (inARow - lossesBeforeHalt));
   const missing = stages.map(({ stage, reason }) => `stage ${stage} has no ${lacking[because]} (${reason})`).join(", ");
-  const next = refusal === null
-    ? `the next attempt follows in ${Math.round(retryMs / 60_000)} min`
-    : `${refusal}; the run goes on when an upload to that address succeeds`;
-  const text = `The last ${inARow} rounds were lost: ${missing}; ${next}, or after iota admin resume`;
-  losses.halt = { sinceMs: nowMs, untilMs: nowMs + retryMs, text };
+  const earlier = refusal === null ? "" : "when an upload to that address succeeds, or ";
+  const next = `the next attempt follows in ${
+    Math.round(retryMs / 60_000)
+  } min, or earlier ${earlier}after iota admin resume`;
+  const causes = refusal === null ? missing : `${missing}; ${refusal}`;
+  const text = `The last ${inARow} rounds were lost: ${causes}; ${next}`;
+  losses.halt = {
+    sinceMs: nowMs,
+    untilMs: nowMs + retryMs,
+    probeAtMs: refusal === null ? null : nowMs + probeAgainMs,
+    text,
+  };
   return record({ type: "trainingHalted", text, retryMs });
 }
 
-/** While the answer of a probe is awaited nothing is due. */
-export const haltDueMs = ({ losses: { halt, probe } }: OrchestratorState): number | null =>
-  halt === null || probe.status === "asked" ? null : halt.untilMs;
+export function haltDueMs({ losses: { halt, probe } }: OrchestratorState): number | null {
+  if (halt === null) return null;
+  return Math.min(halt.untilMs, probe.status === "asked" ? Infinity : halt.probeAtMs ?? Infinity);
+}
 
 export function continueHalted(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
-  const dueMs = haltDueMs(state);
-  if (dueMs === null || nowMs < dueMs) return [];
-  if (state.losses.probe.refusal === null) return endHalt(state, nowMs);
-  forgetProbe(state);
-  return probeUploads(state);
+  const { halt, probe } = state.losses;
+  if (halt === null) return [];
+  if (nowMs >= halt.untilMs) return endHalt(state, nowMs);
+  return halt.probeAtMs !== null && nowMs >= halt.probeAtMs ? probeUploads(state, probe.bytes) : [];
 }
 
 export function onUploadsProbed(
@@ -114,7 +128,9 @@ export function onUploadsProbed(
   if (probe.status !== "asked") return [];
   probe.status = "answered";
   probe.refusal = refusal;
-  if (halt !== null) halt.untilMs = refusal === null ? nowMs : nowMs + probeAgainMs;
+  if (halt === null || halt.probeAtMs === null) return [];
+  halt.probeAtMs = nowMs + probeAgainMs;
+  if (refusal === null) halt.untilMs = nowMs;
   return [];
 }
 
