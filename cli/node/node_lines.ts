@@ -4,7 +4,7 @@ import type { MinerRecord } from "../../core/miner/event.ts";
 import type { ValidatorRecord } from "../../core/validator/event.ts";
 import type { AuditTally } from "../screen/audit_tally.ts";
 import { byteSize, decimal, duration, plural } from "../screen/format.ts";
-import { noticeText } from "../screen/node/notice_text.ts";
+import { failedUploadText, noticeText } from "../screen/node/notice_text.ts";
 
 /** Lines for a miner's owner; tasks are counted, not listed. */
 export function minerLine(record: MinerRecord): string | null {
@@ -33,6 +33,8 @@ export function minerLine(record: MinerRecord): string | null {
       return noticeText(record);
     case "refused":
       return `refused (${record.code}): ${record.detail}`;
+    case "uploadFailed":
+      return failedUploadText(record);
     case "handingIn":
       return `round ${record.round}: most of its stage's work is held here alone; leaving when it is merged, in ${
         duration(record.mostMs)
@@ -55,7 +57,7 @@ export const idleLine = ({ idleMs, isOver }: { idleMs: number; isOver: boolean }
     ? `working again after ${duration(idleMs)}`
     : `nothing to do for ${
       duration(idleMs)
-    }: the orchestrator is paused, another stage lacks a miner, or others are faster; its screen says which`;
+    }: the orchestrator is paused, another stage has no miner ready, or others are faster; its screen says which`;
 
 function loadingText({ part, bytes, totalBytes }: Extract<MinerRecord, { type: "stageLoading" }>): string {
   switch (part) {

@@ -4,7 +4,7 @@
  */
 
 import type { ChainConfig, RunConfig } from "../config/config.ts";
-import type { Fault } from "../fault.ts";
+import type { Fault, RefusedUpload } from "../fault.ts";
 import type { BlobRef, Direction, StageIndex, TaskId } from "../ids.ts";
 import type { Subject } from "../statements/findings.ts";
 import type { HubMessage, LoadingPart, NodeMessage, ParameterSource, Peer } from "../protocol/message.ts";
@@ -93,6 +93,7 @@ export type MinerRecord =
   | { type: "stepApplied"; step: number; tasks: number; replayed: boolean }
   | { type: "roundMerged"; round: number; parameters: string }
   | { type: "refused"; code: string; detail: string }
+  | { type: "uploadFailed"; round: number; upload: RefusedUpload } // for a merge
   | { type: "handingIn"; round: number; mostMs: number } // leaves after the merge that takes its work, or after that time
   | { type: "handedIn"; round: number; isMerged: boolean } // false: the time was over
   | Notice

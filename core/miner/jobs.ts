@@ -172,6 +172,13 @@ function stepApplied(state: MinerState, job: Extract<Job, { type: "applyStep" }>
   return [...release(refs), applied];
 }
 
+/** It cannot do its part in a merge; its owner is told of an upload that failed. */
+export function mergeFailed(round: number, fault: Fault): MinerEffect[] {
+  const { upload } = fault;
+  const told = upload === undefined ? [] : [record({ type: "uploadFailed", round, upload })];
+  return [send({ type: "mergeFailed", round, fault }), ...told];
+}
+
 /** Work failed: reports it to the hub, which gives it to another miner. */
 export function jobFailed(state: MinerState, options: { job: Job; fault: Fault }): MinerEffect[] {
   const { job, fault } = options;
@@ -180,7 +187,7 @@ export function jobFailed(state: MinerState, options: { job: Job; fault: Fault }
       return [send({ type: "taskFailed", task: job.task, fault })];
     case "formPayload":
     case "applyMerge":
-      return [send({ type: "mergeFailed", round: job.round, fault })];
+      return mergeFailed(job.round, fault);
     case "loadStage":
       return [
         send({ type: "loadFailed", assignment: job.assignment, fault }),

@@ -14,7 +14,7 @@ import type { Assign, Holding, HubMessage, LeaveAnswered, RunTask, Welcome } fro
 import type { ReduceSlice } from "../protocol/merge_messages.ts";
 import { chainStart } from "../statements/work_chain.ts";
 import { type MinerEffect, type MinerEvent, record, release, send } from "./event.ts";
-import { beside, jobDone, jobFailed, refsOf, workOf } from "./jobs.ts";
+import { beside, jobDone, jobFailed, mergeFailed, refsOf, workOf } from "./jobs.ts";
 import { isTooLate, leaveWhenDone, onLeaveAnswered, requestLeave } from "./leaving.ts";
 import { copyMissed, noteUnsent, retryUploads, sayShown, showAgain } from "./showing.ts";
 import type { Job, MinerState, RunningJob } from "./state.ts";
@@ -341,5 +341,5 @@ function onWorkFailed(
     noteUnsent(state, { round: job.round, step: job.step, nowMs });
     return [record({ type: "refused", ...event.fault })];
   }
-  return [send({ type: "mergeFailed", round: job.round, fault: event.fault })];
+  return mergeFailed(job.round, event.fault);
 }

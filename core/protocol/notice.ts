@@ -27,6 +27,6 @@ export type Notice =
     readonly sinceMs: number; // wall clock of the orchestrator
   };
 
-/** Why a run stands still: its owner paused it, its disk is full, or no miner serves some stages. */
-export const standstills = ["owner", "disk", "stages"] as const;
+/** Why a run stands still: its owner paused it, its disk is full, its last rounds were lost, or some stages have no miner. */
+export const standstills = ["owner", "disk", "halt", "stages"] as const;
 export type Standstill = typeof standstills[number];

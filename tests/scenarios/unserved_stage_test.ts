@@ -4,6 +4,7 @@ import { assertEquals } from "@std/assert";
 import { stageIndex } from "../../core/ids.ts";
 import { LocalSwarm } from "../support/swarm/local_swarm.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
+import { finishTraining } from "../support/swarm/shown_rounds.ts";
 import { assertWhole, configOf, patience, recordsOf } from "../support/swarm/whole_run.ts";
 
 Deno.test("Waiting: a stage that loses its last miner is recorded at once, and again when a newcomer serves it", async () => {
@@ -21,7 +22,7 @@ Deno.test("Waiting: a stage that loses its last miner is recorded at once, and a
   await swarm.addMiner();
   await swarm.runThrough(patience);
   assertWhole(swarm);
-  assertEquals(waits().slice(-2), [[stageIndex(1)], []], "the other stages load again before");
+  assertEquals(waits().slice(-2), [[stageIndex(1)], []]);
 });
 
 Deno.test("Waiting: a stage with another miner does not wait, and every stage does after a restart", () => {
@@ -36,4 +37,18 @@ Deno.test("Waiting: a stage with another miner does not wait, and every stage do
   assertEquals(waits(), []);
   hub.step({ type: "restarted" });
   assertEquals(waits(), [[0, 1].map(stageIndex)]);
+});
+
+Deno.test("Waiting: stages whose miners load them again, as the round begins anew, have a miner", () => {
+  const hub = new ScriptedOrchestrator({
+    train: { microbatchesPerStep: 2, steps: 100, stepsPerRound: 1 },
+    swarm: { replicas: 1, validators: 0 },
+  });
+  const nodes = [hub.ready("miner-0"), hub.ready("miner-1")];
+  finishTraining(hub, nodes);
+  for (const node of nodes) {
+    const upload = { status: 413, bytes: 64, clockMs: 0 };
+    hub.tell(node, { type: "mergeFailed", round: 0, fault: { code: "uploadFailed", detail: "", upload } });
+  }
+  assertEquals([hub.count("mergeRetaken"), hub.count("stagesUnserved")], [1, 0]);
 });

@@ -2,7 +2,7 @@
  * Tells members when the run stands still and why: their screens would otherwise show a run that trains.
  *
  * Owns: the reasons that hold now, and since when. The words go over the links directly, as the run's machine does not step while it
- * is held. Out of scope: holding it (holds.ts, run_pause.ts).
+ * is held. Out of scope: holding it (holds.ts, run_pause.ts; core/orchestrator/merge/losses for a halt).
  */
 
 import { type Notice, type Standstill, standstills } from "../../../core/protocol/notice.ts";
@@ -39,6 +39,9 @@ export class StandstillNews {
   onRecord(record: RunRecord): void {
     if (record.type === "runPaused" || record.type === "runContinued") {
       return this.set("disk", record.type === "runPaused");
+    }
+    if (record.type === "trainingHalted" || record.type === "trainingRetried") {
+      return this.set("halt", record.type === "trainingHalted");
     }
     if (record.type !== "stagesUnserved") return;
     const isOther = this.#stages.join() !== record.stages.join();

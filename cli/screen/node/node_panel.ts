@@ -22,7 +22,7 @@ import {
 } from "../format.ts";
 import type { FrameRoom } from "../live_screen.ts";
 import type { LinkRates } from "./link_meter.ts";
-import { noticeText, standstillText } from "./notice_text.ts";
+import { failedUploadText, noticeText, standstillText } from "./notice_text.ts";
 import { type Doing, loadingLeftMs, type LoadingView, type NodeScreenView, paceOf } from "./node_view.ts";
 
 const labelWidth = 9;
@@ -73,6 +73,7 @@ function minerRows(view: NodeScreenView, facts: NodeFacts, { width, nowMs }: Fra
     ["done", `${plural(tasks, "task")}, ${plural(steps, "step")}, ${plural(merges, "merge")}${speed}`],
     ["machine", machineText(view, pace)],
     ["link", linkText(view, facts, nowMs)],
+    ...(view.failedUpload === null ? [] : [["upload", failedUploadText(view.failedUpload)] as const]),
     ...(view.notice === null ? [] : [["notice", noticeText(view.notice)] as const]),
     ...earnedRows(view),
   ];
@@ -118,7 +119,7 @@ function doingText(doing: Doing, { nowMs, width }: { nowMs: number; width: numbe
     case "idle":
       return `nothing to do for ${
         duration(Math.max(0, nowMs - doing.sinceMs))
-      }: paused, a stage lacks a miner, or others are faster`;
+      }: paused, a stage has no miner ready, or others are faster`;
     case "resting":
       return `resting: ${printable(doing.reason)}`;
     case "benched":

@@ -64,6 +64,7 @@ export interface NodeScreenView {
   recent: { readonly atMs: number; readonly direction: string; readonly computeMs: number }[]; // tasks of the last minute
   rounds: RoundRow[]; // the newest, oldest first
   notice: PayNotice | null; // the last one
+  failedUpload: Of<"uploadFailed"> | null; // since the last merge
   standstill: StandstillNotice | null; // null: the run goes on
   deviceLosses: number;
   chain: Extract<NodeEvent, { type: "chainHealth" }> | null;
@@ -90,6 +91,7 @@ export const openNodeView = (role: NodeScreenView["role"], startedAtMs: number):
   recent: [],
   rounds: [],
   notice: null,
+  failedUpload: null,
   standstill: null,
   deviceLosses: 0,
   chain: null,
@@ -129,6 +131,9 @@ export function foldNode(view: NodeScreenView, event: NodeEvent, atMs: number): 
     case "loadFailed":
     case "kept":
       return foldStage(view, event, atMs);
+    case "uploadFailed":
+      view.failedUpload = event;
+      return;
     case "notice":
       return foldNotice(view, event);
     case "idle":
@@ -228,6 +233,7 @@ function foldStage(
 function foldWork(view: NodeScreenView, event: Of<"taskComputed" | "stepApplied" | "roundMerged">, atMs: number): void {
   if (event.type === "roundMerged") {
     view.merges += 1;
+    view.failedUpload = null;
     view.round = event.round;
     if (view.notice !== null && event.round > roundOf(view.notice) + noticeRounds) view.notice = null;
     return;

@@ -1,6 +1,8 @@
 /** What the orchestrator says of a miner's conduct, in words for its owner. */
 
 import { unreachable } from "../../../core/assert.ts";
+import type { MinerRecord } from "../../../core/miner/event.ts";
+import { uploadText } from "../../../core/orchestrator/merge/losses/lost_stages.ts";
 import { clockText } from "../../../net/auth/clocks.ts";
 import { unservedText } from "../record_words.ts";
 import type { Notice, ToldDuty } from "../../../core/protocol/notice.ts";
@@ -32,12 +34,17 @@ export function standstillText({ why, stages, sinceMs }: Extract<Notice, { about
       return `the run is paused by its owner since ${since}`;
     case "disk":
       return `the run is paused since ${since}: the orchestrator's disk is full`;
+    case "halt":
+      return `the run is halted since ${since}, as its last rounds were lost; it tries again by itself`;
     case "stages":
       return `the run stands still since ${since}: ${unservedText(stages)}`;
     default:
       return unreachable(why);
   }
 }
+
+export const failedUploadText = ({ round, upload }: Extract<MinerRecord, { type: "uploadFailed" }>): string =>
+  `round ${round}: ${uploadText(upload)}`;
 
 export function noticeText(notice: Notice): string {
   switch (notice.about) {

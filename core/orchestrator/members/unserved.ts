@@ -1,5 +1,5 @@
 /**
- * Stages that no connected miner serves: the run waits for them.
+ * Stages without a connected miner, not even one that loads them: the run waits for them.
  *
  * Owns: the record of their list, whenever it changes. Out of scope: what is done about them (rebalance.ts, roster.ts).
  */
@@ -11,7 +11,20 @@ import type { OrchestratorState } from "../state.ts";
 /** In order; empty before training and after the last merge. */
 export function unservedStages(state: OrchestratorState): StageIndex[] {
   if (!isTraining(state)) return [];
-  return state.stages.flatMap(({ index }) => state.rosters[index]?.present === 0 ? [index] : []);
+  const empty = state.stages.filter(({ index }) => state.rosters[index]?.present === 0);
+  if (empty.length === 0) return [];
+  const loaded = loadedStages(state);
+  return empty.flatMap(({ index }) => loaded.has(index) ? [] : [index]);
+}
+
+/** Those that connected miners load, or will: after a round that begins anew all of them. */
+function loadedStages({ members, catchingUp, waiting }: OrchestratorState): Set<StageIndex> {
+  const stages = new Set<StageIndex>();
+  for (const node of [...catchingUp.keys(), ...waiting]) {
+    const member = members.get(node);
+    if (member !== undefined && member.stage !== null && member.graceUntilMs === null) stages.add(member.stage);
+  }
+  return stages;
 }
 
 /** `before`: the list that was recorded last. */

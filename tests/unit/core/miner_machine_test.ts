@@ -142,6 +142,15 @@ Deno.test("Miner: an upload that fails while nothing else happens is tried again
   assertEquals([works(waitUntil(dueAtMs)), state.unsent], [[], []], "nobody waits for it any more");
 });
 
+Deno.test("Miner: its owner reads of an upload for a merge that was refused", () => {
+  const { hear, fail } = loaded();
+  const asked = hear({ type: "uploadParameters", round: 0 });
+  const upload = { status: 413, bytes: 30_096, clockMs: 0 };
+  const failed = fail(asked, { ...fault("uploadFailed", "answered 413"), upload });
+  assertEquals(failed.map((effect) => effect.type), ["send", "record"]);
+  assertEquals(failed.at(-1), { type: "record", record: { type: "uploadFailed", round: 0, upload } });
+});
+
 Deno.test("Miner: a request to show that was lost with its session is made good while nothing has been applied since", () => {
   const { finish, handed, hear, comeBack } = loaded();
   const back = comeBack([3]);

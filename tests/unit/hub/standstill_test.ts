@@ -44,6 +44,18 @@ Deno.test("Standstill: a pause of the owner's comes before others, and one that 
   assertEquals(texts(), ["the run goes on"]);
 });
 
+Deno.test("Standstill: a halt is told until the round is repeated, and comes before stages that have no miner", () => {
+  const { news, texts } = world();
+  news.onRecord({ type: "trainingHalted", text: "The last 2 rounds were lost", retryMs: 60_000 });
+  news.onRecord({ type: "stagesUnserved", stages: [stageIndex(1)] });
+  const halted =
+    "the run is halted since 2026-11-27 15:44:10 UTC, as its last rounds were lost; it tries again by itself";
+  assertEquals([...new Set(texts())], [halted]);
+  news.onRecord({ type: "stagesUnserved", stages: [] });
+  news.onRecord({ type: "trainingRetried", haltedMs: 60_000 });
+  assertEquals(texts().at(-1), "the run goes on");
+});
+
 Deno.test("Standstill: a node's screen shows it instead of working, until the run goes on", () => {
   const view = openNodeView("miner", 0);
   const now = () => nodeFrame(view, facts, room).join("\n");

@@ -93,6 +93,16 @@ Deno.test("Node screen: what costs it pay is said, in words and as a line", () =
   );
 });
 
+Deno.test("Node screen: a refused upload is said with its status and size, until a round is merged", () => {
+  const failed = { type: "uploadFailed", round: 4, upload: { status: 413, bytes: 30_096, clockMs: 0 } } as const;
+  const text = "round 4: an upload of 30,096 bytes was answered with HTTP 413";
+  const row = (...events: NodeEvent[]) =>
+    shown(view("miner", ...begun, ...events.map((event) => [9_000, event] as const)))
+      .find((line) => line.startsWith("upload"));
+  assertEquals([row(failed), minerLine(failed)], [`upload   ${text}`, text]);
+  assertEquals(row(failed, { type: "roundMerged", round: 5, parameters: "" }), undefined);
+});
+
 Deno.test("Node screen: loading says how much, and how long only when the rate is known", () => {
   const loading = (bytes: number, atMs: number): readonly [number, NodeEvent] => [
     ...[atMs] as const,

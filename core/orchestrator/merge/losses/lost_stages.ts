@@ -4,7 +4,7 @@
  * Owns: the reasons in words, for the run's owner. Out of scope: what follows for the round (lost_rounds.ts).
  */
 
-import type { Fault } from "../../../fault.ts";
+import type { Fault, RefusedUpload } from "../../../fault.ts";
 import type { NodeId, StageIndex } from "../../../ids.ts";
 import type { OrchestratorEffect } from "../../event.ts";
 import type { OrchestratorState } from "../../state.ts";
@@ -52,8 +52,10 @@ const clocksApartMs = 5000; // far above what the date of an answer, in whole se
 
 /** In this program's words, as anyone may read them: what a miner writes about itself stays in the log. */
 export function failureText({ code, upload }: Fault): string {
-  if (upload === undefined) return `its miner failed with the fault '${code}'`;
-  const { status, bytes, clockMs } = upload;
+  return upload === undefined ? `its miner failed with the fault '${code}'` : uploadText(upload);
+}
+
+export function uploadText({ status, bytes, clockMs }: RefusedUpload): string {
   const sent = `an upload of ${bytes.toLocaleString("en-US")} bytes`;
   if (status === null) return `${sent} got no answer`;
   const isRefusedProof = status === 401 || status === 403;
