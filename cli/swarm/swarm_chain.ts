@@ -20,6 +20,7 @@ import { UserError } from "../output/errors.ts";
 import { shellWords } from "../shell_words.ts";
 import { exists } from "../run_folder.ts";
 import type { ChainActivity } from "../../core/view/view.ts";
+import { earlierNodes, type Enrolled, Payees } from "./payees.ts";
 import { SwarmPay } from "./swarm_pay.ts";
 
 export interface SwarmChainOptions {
@@ -41,12 +42,6 @@ function explained(error: unknown, folder: string): unknown {
   return new UserError(error.message, { next, cause: error });
 }
 
-export interface Enrolled {
-  readonly name: string;
-  readonly role: "miner" | "validator";
-  readonly hotkey: string;
-}
-
 /** What the chain has paid a node since its first block, in the summary. */
 export interface Emission extends Enrolled {
   readonly emissionRao: string; // in the subnet's alpha; equals its stake, less what was staked
@@ -63,9 +58,8 @@ export class SwarmChain {
   readonly #live: LiveLedger;
   readonly #chain: LocalChain;
   readonly #pay: SwarmPay;
-  readonly #enrolled = new Map<string, Enrolled>(); // by hotkey
+  readonly #payees: Payees;
   readonly #enrolments = new Map<string, Promise<void>>(); // by hotkey
-  readonly #guests = new Map<string, Enrolled>(); // others that registered, by hotkey
   readonly #paidRao = new Map<string, bigint>(); // by hotkey, until the newest epoch
   #weightsSet = 0;
   #weightsBlock = 0; // newest block with weights
@@ -82,17 +76,22 @@ export class SwarmChain {
     const isThere = await exists(path);
     const hyperparameters = { tempoBlocks, weightsRateLimitBlocks: 2 };
     const genesis = isThere ? null : localGenesis({ netuid, blockMs, startMs: systemTimers.nowMs(), hyperparameters });
+    const payees = new Payees(await earlierNodes(options.folder));
     const ledger = LocalLedger.open({ path, genesis });
     try {
       const live = await serveLedger({ ledger, host: "127.0.0.1", port: 0 });
-      return new SwarmChain(options, { ledger, live });
+      return new SwarmChain(options, { ledger, live, payees });
     } catch (error) {
       ledger.close();
       throw error;
     }
   }
 
-  private constructor(options: SwarmChainOptions, { ledger, live }: { ledger: LocalLedger; live: LiveLedger }) {
+  private constructor(
+    options: SwarmChainOptions,
+    { ledger, live, payees }: { ledger: LocalLedger; live: LiveLedger; payees: Payees },
+  ) {
+    this.#payees = payees;
     this.#options = options;
     this.#ledger = ledger;
     this.#live = live;
@@ -116,7 +115,7 @@ export class SwarmChain {
   enroll(node: Enrolled): Promise<void> {
     const begun = this.#enrolments.get(node.hotkey);
     if (begun !== undefined) return begun;
-    this.#enrolled.set(node.hotkey, node);
+    this.#payees.enroll(node);
     this.#paidRao.set(node.hotkey, this.#pay.earnedRao(node.hotkey));
     const enrolment = this.#register(node).catch(this.#options.onFailure);
     this.#enrolments.set(node.hotkey, enrolment);
@@ -131,14 +130,12 @@ export class SwarmChain {
 
   /** In alpha's smallest unit, by hotkey; 0 for nodes that were never paid. */
   earned(role: Enrolled["role"]): Map<string, number> {
-    const nodes = [...this.#enrolled.values()].filter((node) => node.role === role);
+    const nodes = this.#payees.enrolled.filter((node) => node.role === role);
     return new Map(nodes.map(({ hotkey }) => [hotkey, Number(this.#pay.earnedRao(hotkey))]));
   }
 
   summary(): Record<string, unknown> {
-    const byName = new Intl.Collator("en", { numeric: true });
-    const nodes = [...this.#enrolled.values()].sort((a, b) => byName.compare(a.name, b.name));
-    const emission: Emission[] = [...nodes, ...this.#guests.values()].map(({ name, role, hotkey }) => ({
+    const emission: Emission[] = this.#payees.all.map(({ name, role, hotkey }) => ({
       ...{ hotkey, name, role },
       emissionRao: String(this.#pay.earnedRao(hotkey)),
     }));
@@ -163,7 +160,7 @@ export class SwarmChain {
   #onBlock({ number }: LocalBlock): void {
     this.#pay.onBlock(number);
     for (const event of this.#ledger.eventsOf(number)) this.#onEvent(event, number);
-    const minersRao = [...this.#enrolled.values()].filter(({ role }) => role === "miner")
+    const minersRao = this.#payees.enrolled.filter(({ role }) => role === "miner")
       .reduce((sum, { hotkey }) => sum + this.#pay.earnedRao(hotkey), 0n);
     this.#options.onActivity({
       block: number,
@@ -197,7 +194,7 @@ export class SwarmChain {
   }
 
   async #tellPay(block: number): Promise<void> {
-    const paid = [...this.#enrolled.keys()].map((hotkey) => {
+    const paid = this.#payees.enrolled.map(({ hotkey }) => {
       const earnedRao = this.#pay.earnedRao(hotkey);
       const emissionRao = earnedRao - (this.#paidRao.get(hotkey) ?? 0n);
       this.#paidRao.set(hotkey, earnedRao);
@@ -207,16 +204,15 @@ export class SwarmChain {
       .map(({ hotkey, emissionRao }) => ({ hotkey, emissionRao: String(emissionRao) }));
     this.#options.onEvent({ type: "epochPaid", block, emission });
     if (this.#epochBlock > this.#weightsBlock) { for (const resolve of this.#awaiting.splice(0)) resolve(); }
-    await this.#noteGuests();
+    await this.#noteOthers();
     await this.#keepWeights();
   }
 
-  /** Nodes that joined from outside and registered by themselves. */
-  async #noteGuests(): Promise<void> {
+  /** Nodes that joined from outside and registered by themselves, and those of earlier starts. */
+  async #noteOthers(): Promise<void> {
     const { ownerHotkey } = await this.#chain.parameters();
-    for (const { hotkey, hasPermit } of (await this.#chain.metagraph()).neurons) {
-      if (hotkey === ownerHotkey || this.#enrolled.has(hotkey)) continue;
-      this.#guests.set(hotkey, { name: "guest", role: hasPermit ? "validator" : "miner", hotkey });
+    for (const neuron of (await this.#chain.metagraph()).neurons) {
+      if (neuron.hotkey !== ownerHotkey) this.#payees.note(neuron);
     }
   }
 }

@@ -1,0 +1,70 @@
+/**
+ * Whom a swarm's own chain pays: the swarm's nodes and guests, each hotkey once.
+ *
+ * A node of an earlier start stays registered on the chain, so a resumed swarm meets it there before the node is started again,
+ * or without ever starting it. It keeps its name, which its wallet in the run's folder has.
+ */
+
+import { hotkeyExists, loadHotkey } from "../../chain/wallet/hotkey_files.ts";
+
+export interface Enrolled {
+  readonly name: string;
+  readonly role: "miner" | "validator";
+  readonly hotkey: string;
+}
+
+export class Payees {
+  readonly #earlier: ReadonlyMap<string, Enrolled>; // by hotkey, as are the others
+  readonly #enrolled = new Map<string, Enrolled>();
+  readonly #registered = new Map<string, Enrolled>(); // not by this start of the swarm
+
+  constructor(earlier: readonly Enrolled[]) {
+    this.#earlier = new Map(earlier.map((node) => [node.hotkey, node]));
+  }
+
+  enroll(node: Enrolled): void {
+    this.#enrolled.set(node.hotkey, node);
+    this.#registered.delete(node.hotkey);
+  }
+
+  /** One that the subnet's list of neurons has, other than its owner. */
+  note({ hotkey, hasPermit }: { hotkey: string; hasPermit: boolean }): void {
+    if (this.#enrolled.has(hotkey)) return;
+    const guest = { name: "guest", role: hasPermit ? "validator" : "miner", hotkey } as const;
+    this.#registered.set(hotkey, this.#earlier.get(hotkey) ?? guest);
+  }
+
+  /** Those that this start of the swarm enrolled. */
+  get enrolled(): readonly Enrolled[] {
+    return [...this.#enrolled.values()];
+  }
+
+  /** By name, and guests last. */
+  get all(): readonly Enrolled[] {
+    const byName = new Intl.Collator("en", { numeric: true });
+    const isGuest = ({ name }: Enrolled) => Number(name === "guest");
+    return [...this.#enrolled.values(), ...this.#registered.values()]
+      .sort((a, b) => isGuest(a) - isGuest(b) || byName.compare(a.name, b.name));
+  }
+}
+
+const nodeName = /^(miner|validator)-\d{1,6}$/;
+
+/** Nodes of earlier starts, by the wallets in the run's folder. A key that cannot be read is its node's to report. */
+export async function earlierNodes(folder: string): Promise<Enrolled[]> {
+  const wallets = `${folder}/wallets`;
+  const names: string[] = [];
+  try {
+    for await (const { name } of Deno.readDir(wallets)) if (nodeName.test(name)) names.push(name);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error; // the run's first start makes it
+  }
+  const nodes: Enrolled[] = [];
+  for (const name of names) {
+    const key = { folder: wallets, wallet: name, hotkey: "default" };
+    const pair = await hotkeyExists(key) ? await loadHotkey(key).catch(() => null) : null;
+    if (pair === null) continue;
+    nodes.push({ name, role: name.startsWith("miner") ? "miner" : "validator", hotkey: pair.address });
+  }
+  return nodes;
+}
