@@ -121,7 +121,7 @@ async function serveFolder(context: CommandContext, shown: ShownFolder): Promise
 
 export interface FolderPage {
   readonly url: string;
-  /** When it was last asked for anything, on the steady clock; an open page asks every few seconds. */
+  /** When an open page last asked for the run, on the steady clock; each does so every few seconds. */
   viewedAtMs(): number;
   close(): Promise<void>;
 }
@@ -166,11 +166,12 @@ export async function openFolderPage(
           return { frame: () => {}, closed: () => {} };
         },
         fetch: (request, _trust, origin) => {
-          viewedAtMs = timers.steadyMs();
           const { pathname, hostname } = new URL(request.url);
           const isRead = request.method === "GET" || request.method === "HEAD";
           if (!isRead || (isOnlyHere(host) && !isOnlyHere(hostname))) return notFound();
-          return pages[pathname]?.(request, origin) ?? notFound();
+          const page = pages[pathname];
+          if (page !== undefined && isAskedByPage(pathname)) viewedAtMs = timers.steadyMs();
+          return page?.(request, origin) ?? notFound();
         },
         onNotice: (text) => output.log.warn(text),
       }),
@@ -185,6 +186,9 @@ export async function openFolderPage(
   };
   return { url: `${listener.url}/`, viewedAtMs: () => viewedAtMs, close };
 }
+
+/** A monitor, a crawler or a scraper of metrics asks for other pages, or for none that there is, and views nothing. */
+const isAskedByPage = (pathname: string): boolean => pathname === "/events" || pathname.startsWith("/api/");
 
 /** Another name for a page of this machine alone is a stranger's site that wants to read it. */
 const isOnlyHere = (host: string): boolean => ["127.0.0.1", "localhost", "::1", "[::1]"].includes(host);

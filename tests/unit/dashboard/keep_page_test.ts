@@ -1,11 +1,15 @@
 /** How long the page of a finished run stays up, and what its run says at the end. */
 
 import { assertEquals, assertMatch } from "@std/assert";
+import type { CommandContext } from "../../../cli/command.ts";
 import { untilUnseen } from "../../../cli/dashboard/keep_page.ts";
+import { openFolderPage } from "../../../cli/dashboard/run_dashboard.ts";
+import { RunHistory } from "../../../cli/history/run_history.ts";
 import { nextLines } from "../../../cli/screen/next_lines.ts";
 import type { KeyboardListener } from "../../../cli/output/keyboard.ts";
 import { createPaint } from "../../../cli/output/paint.ts";
 import { ManualTimers } from "../../support/net/manual_timers.ts";
+import { withScratchFolder } from "../../support/scratch_folder.ts";
 import { tinyConfig } from "../../support/tiny_model.ts";
 
 function keep({ hasKeys = true } = {}) {
@@ -54,6 +58,27 @@ Deno.test("Kept page: it ends 10 minutes after its last viewer, and not while so
   assertEquals(await page.pass(9, { isViewed: true }), false);
   assertEquals(await page.pass(1.1), true);
 });
+
+Deno.test("Kept page: only what an open page asks for counts as viewing", () =>
+  withScratchFolder(async (folder) => {
+    const history = new RunHistory(folder);
+    await history.refresh();
+    const output = { log: { warn: () => {}, debug: () => {} } } as unknown as CommandContext["output"];
+    const page = await openFolderPage({ output }, { history, folder, host: "127.0.0.1", port: 0 });
+    const isViewedBy = async (path: string, init?: RequestInit) => {
+      const beforeMs = page.viewedAtMs();
+      const response = await fetch(new URL(path, page.url), init);
+      await response.body?.cancel();
+      return page.viewedAtMs() > beforeMs;
+    };
+    for (const path of ["metrics", "favicon.ico", "api/v2/run", "", "status"]) {
+      assertEquals(await isViewedBy(path), false, path);
+    }
+    assertEquals(await isViewedBy("api/v1/run", { method: "POST" }), false);
+    assertEquals([await isViewedBy("api/v1/run"), await isViewedBy("events")], [true, true]);
+    await page.close();
+    await history.close();
+  }));
 
 Deno.test("Kept page: Ctrl-C ends it at once", async () => {
   assertEquals(await keep().abort(), true);
