@@ -15,7 +15,7 @@ import { UserError } from "../output/errors.ts";
 import { folderMark, openRunFolder, putRunAside } from "../run_folder.ts";
 import { type HubKey, openHubKey } from "./hub_key.ts";
 import { optionsToKeep } from "./kept_options.ts";
-import { type FolderLock, lockFolder, type LockHolder } from "../folder_lock.ts";
+import { type AskedLock, type FolderLock, handedToken, lockFolder } from "../folder_lock.ts";
 import { describeText, sayRun, type TextFacts } from "./describe_run.ts";
 import { type RunPlan, sayChanges } from "./plan_run.ts";
 import { refuseWhileHeld } from "./recover_run.ts";
@@ -51,12 +51,12 @@ const textSettings = ["model.vocabSize", "model.contextLength", "data.heldOutFra
 
 /** Makes the plan's folder and holds it from here on; a run that is there is put aside if planned. */
 export async function takeRunFolder(
-  { output }: CommandContext,
+  { output, environment }: CommandContext,
   { folder: { path }, mark, putsAside }: RunPlan,
-  holder: Omit<LockHolder, "pid">,
+  holder: Omit<AskedLock, "handed">,
 ): Promise<FolderLock> {
   await openRunFolder(path);
-  const lock = lockFolder(path, holder);
+  const lock = lockFolder(path, { ...holder, handed: handedToken(environment) });
   try {
     if (await folderMark(path) !== mark) throw changedMeanwhile(path);
     if (!putsAside) return lock;

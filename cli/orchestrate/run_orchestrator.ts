@@ -41,7 +41,7 @@ import { hubTickets } from "../hub/hub_tickets.ts";
 import { type OpenRunOptions, type OpenRunState, openRunState } from "./open_run_state.ts";
 import { openProjection } from "./open_projection.ts";
 import { planRun, sayOver } from "./plan_run.ts";
-import { refuseHeldFolder } from "../folder_lock.ts";
+import { handedToken, refuseHeldFolder } from "../folder_lock.ts";
 import { type PreparedRun, prepareRun, saveResumedRun, type ServedAt } from "./prepare_run.ts";
 import { ArithmeticThreads } from "../hub/arithmetic/arithmetic_thread.ts";
 import { SignatureThread } from "../hub/signatures/signature_thread.ts";
@@ -79,7 +79,7 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
     descriptors: readOpenFiles(context.environment),
     onNotice: (text) => notice(text),
   }).catch((error) => {
-    refuseHeldFolder(plan.folder.path); // the port's other program may be this very run
+    refuseHeldFolder(plan.folder.path, handedToken(context.environment)); // the port's other program may be this very run
     if (plan.folder.isResumed) refuseWhileHeld(plan.folder.path); // also one of a version without that lock
     throw error;
   });

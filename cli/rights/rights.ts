@@ -6,6 +6,7 @@
  * command may load native libraries or fetch code, whatever it declares.
  */
 
+import { lockVariable } from "../folder_lock.ts";
 import { proxyNames } from "../proxy_variables.ts";
 
 /**
@@ -71,6 +72,7 @@ export const handedOver: readonly string[] = [
   "IOTA_PROGRAM",
   "IOTA_CALLED_AS",
   "CI",
+  lockVariable,
   ...proxyNames,
 ];
 

@@ -10,6 +10,7 @@ export interface ChildOptions {
   readonly logFolder: string;
   readonly keepsLog: boolean; // that of an earlier process of this name
   readonly onLine: (record: Record<string, unknown>) => void;
+  readonly env?: Readonly<Record<string, string>>; // besides those that it inherits
 }
 
 export interface Child {
@@ -21,12 +22,12 @@ export interface Child {
   kill(signal: Deno.Signal): void;
 }
 
-export function startChild({ name, words, logFolder, keepsLog, onLine }: ChildOptions): Child {
+export function startChild({ name, words, logFolder, keepsLog, onLine, env = {} }: ChildOptions): Child {
   const self = selfCommand();
   const logPath = `${logFolder}/${name}.log`;
   const process = new Deno.Command(self.command, {
     args: [...self.args, ...words, "--json"],
-    env: { ...self.env, ...proxiesOfChildren() },
+    env: { ...self.env, ...proxiesOfChildren(), ...env },
     stdin: "null",
     stdout: "piped",
     stderr: "piped",

@@ -67,7 +67,10 @@ export async function runSwarm(context: CommandContext, unkept: readonly OptionS
     ...logWords(context.options),
     ...["--device", sameDevice(worker), ...threads, ...(memory === undefined ? [] : ["--memory", memory])],
   ];
-  const swarm = new Swarm(context, { folder, startedMs, plan, links, attackers, nodeWords });
+  const swarm = new Swarm(context, {
+    ...{ folder, startedMs, plan, links, attackers, nodeWords },
+    lockToken: lock?.token ?? null,
+  });
   const onAbort = () => swarm.interrupt();
   interruption.addEventListener("abort", onAbort);
   if (interruption.aborted) return endBeforeStart(context, { plan: runPlan, summary: swarm.summary(), startedMs });

@@ -37,6 +37,7 @@ const askToStopMs = 300; // an orchestrator that was interrupted says so at once
 
 export interface SwarmOptions {
   readonly folder: string;
+  readonly lockToken: string | null; // of the folder's lock; null: it is not held
   readonly startedMs: number;
   readonly plan: ChaosPlan;
   readonly links: LinkShape | null; // of every node; null: loopback as it is
@@ -84,12 +85,13 @@ export class Swarm {
 
   /** Runs to the end of the run; the exit code is the orchestrator's, but 1 unless it has finished, whoever stopped it. */
   async run(): Promise<number> {
-    const { folder } = this.#options;
+    const { folder, lockToken } = this.#options;
     await Deno.mkdir(`${folder}/logs`, { recursive: true });
     if (this.#context.options.text("chain") !== "none") this.#chain = await this.#openChain(folder);
     const orchestrator = new SwarmOrchestrator({
       context: this.#context,
       folder,
+      lockToken,
       onLine: (line) => this.#onLine(line),
       onRestart: (death) => this.#onRestart(death),
     });

@@ -6,6 +6,7 @@
  */
 
 import type { CommandContext } from "../command.ts";
+import { lockVariable } from "../folder_lock.ts";
 import { loopbackWord } from "../options/hub_options.ts";
 import { logWords } from "../options/log_words.ts";
 import { runWords } from "../options/run_options.ts";
@@ -15,6 +16,7 @@ import { type Death, type LastEnd, type Line, SupervisedProcess } from "./superv
 export interface SwarmOrchestratorOptions {
   readonly context: CommandContext;
   readonly folder: string;
+  readonly lockToken: string | null; // of the folder's lock, which the swarm holds for it
   readonly onLine: (line: Line) => void;
   readonly onRestart: (death: Death) => void;
 }
@@ -28,12 +30,13 @@ export class SwarmOrchestrator {
 
   constructor(options: SwarmOrchestratorOptions) {
     this.#options = options;
-    const { folder, onRestart } = options;
+    const { folder, lockToken, onRestart } = options;
+    const env: Record<string, string> = lockToken === null ? {} : { [lockVariable]: lockToken };
     this.process = new SupervisedProcess({
       name: "orchestrator",
       words: (life) => Promise.resolve(this.#words(life)),
       start: ({ number, words, onLine }) =>
-        startChild({ name: "orchestrator", words, logFolder: `${folder}/logs`, keepsLog: number > 1, onLine }),
+        startChild({ name: "orchestrator", words, logFolder: `${folder}/logs`, keepsLog: number > 1, onLine, env }),
       onLine: (line) => this.#onLine(line),
       isProgress: (line) => line["type"] === "stepClosed" && Number(line["step"]) > this.#step,
       onStarted: () => {},

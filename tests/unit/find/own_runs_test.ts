@@ -58,7 +58,7 @@ async function makeRuns(data: string): Promise<void> {
 Deno.test("Own runs: all are listed, the newest first, with steps, loss and state, also one put aside", () =>
   withScratchFolder(async (data) => {
     await makeRuns(data);
-    const lock = lockFolder(`${data}/runs/now`, { command: "swarm", port: null });
+    const lock = lockFolder(`${data}/runs/now`, { command: "swarm", port: null, handed: null });
     const { code, lines, held } = await iota(["runs", "--own", "--data", data, "--json"]);
     lock.close();
     const found = lines.map((line) => JSON.parse(line));
@@ -133,9 +133,9 @@ Deno.test("Own runs: the owner's requests go to the run that runs, and to none w
     await makeRuns(data);
     const ask = async () => await iota(["admin", "pause", "--data", data]);
     assertEquals((await ask()).code, 2, "nothing runs");
-    const lock = lockFolder(`${data}/runs/stopped`, { command: "swarm", port: null });
+    const lock = lockFolder(`${data}/runs/stopped`, { command: "swarm", port: null, handed: null });
     assertStringIncludes((await ask()).stderr, `taking the one that runs on this machine, ${data}/runs/stopped`);
-    const other = lockFolder(`${data}/runs/now`, { command: "swarm", port: null });
+    const other = lockFolder(`${data}/runs/now`, { command: "swarm", port: null, handed: null });
     const several = await ask();
     assertEquals(several.code, 2);
     assertMatch(several.stderr, /Several runs are running/);

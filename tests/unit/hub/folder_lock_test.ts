@@ -2,14 +2,17 @@
 
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import type { CommandContext } from "../../../cli/command.ts";
-import { lockFolder, refuseHeldFolder } from "../../../cli/folder_lock.ts";
+import { isRunHeld, lockFolder, refuseHeldFolder } from "../../../cli/folder_lock.ts";
 import type { RunPlan } from "../../../cli/orchestrate/plan_run.ts";
 import { takeRunFolder } from "../../../cli/orchestrate/prepare_run.ts";
 import { UserError } from "../../../cli/output/errors.ts";
 import { exists, folderMark } from "../../../cli/run_folder.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 
-const silent = { output: { event: () => {}, line: () => {} } } as unknown as CommandContext;
+const silent = {
+  output: { event: () => {}, line: () => {} },
+  environment: { get: () => undefined },
+} as unknown as CommandContext;
 
 /** As a start plans that has read the folder and written nothing. */
 async function planOf(path: string, putsAside = false): Promise<RunPlan> {
@@ -29,10 +32,10 @@ Deno.test("Folder lock: the second of two starts on a new folder writes nothing,
     assertMatch(message, new RegExp(`held by iota orchestrate, process ${Deno.pid}, which listens at port 9009`));
     assertMatch(next ?? "", /--data DIR/);
     assertEquals([names, Array.from(Deno.readDirSync(folder), ({ name }) => name)], [["run.lock"], ["run.lock"]]);
-    assertThrows(() => refuseHeldFolder(folder), UserError, `process ${Deno.pid}`);
+    assertThrows(() => refuseHeldFolder(folder, null), UserError, `process ${Deno.pid}`);
     lock.close();
-    refuseHeldFolder(folder);
-    refuseHeldFolder(`${root}/missing`);
+    refuseHeldFolder(folder, null);
+    refuseHeldFolder(`${root}/missing`, null);
   });
 });
 
@@ -47,19 +50,54 @@ Deno.test("Folder lock: a start whose view of the folder is out of date is refus
   });
 });
 
-Deno.test("Folder lock: what a parent holds its child may use, and the child's port is named from then on", async () => {
+Deno.test("Folder lock: who was handed the holder's token may write too, and its port is named from then on", async () => {
   await withScratchFolder(async (folder) => {
     const path = `${folder}/run.lock`;
-    await Deno.writeTextFile(path, JSON.stringify({ command: "swarm", pid: Deno.ppid, port: null }));
-    const parent = await Deno.open(path, { read: true, write: true });
-    await parent.lock(true);
-    lockFolder(folder, { command: "orchestrate", port: 4711 }).close();
-    const { command, pid, port } = JSON.parse(await Deno.readTextFile(path));
-    assertEquals([command, pid, port], ["swarm", Deno.ppid, 4711]);
+    const parent = lockFolder(folder, { command: "swarm", port: null, handed: null });
+    const { token: handed } = parent;
+    refuseHeldFolder(folder, handed);
+    lockFolder(folder, { command: "orchestrate", port: 4711, handed }).close();
+    const { command, pid, port, token } = JSON.parse(await Deno.readTextFile(path));
+    assertEquals([command, pid, port, token], ["swarm", Deno.pid, 4711, handed]);
     await Deno.writeTextFile(path, "{");
-    assertThrows(() => lockFolder(folder, { command: "orchestrate", port: 1 }), UserError, "another process");
+    assertThrows(() => lockFolder(folder, { command: "orchestrate", port: 1, handed }), UserError, "another process");
     parent.close();
   });
+});
+
+Deno.test("Folder lock: a holder with the process id of a start's parent has not handed it anything", async () => {
+  await withScratchFolder(async (folder) => {
+    const path = `${folder}/run.lock`;
+    const holder = await Deno.open(path, { read: true, write: true, create: true });
+    await holder.lock(true);
+    for (const token of [undefined, null, "the holder's"]) {
+      await Deno.writeTextFile(path, JSON.stringify({ command: "orchestrate", pid: Deno.ppid, port: 9009, token }));
+      for (const handed of [null, "another"]) {
+        const ask = () => lockFolder(folder, { command: "orchestrate", port: 4711, handed });
+        assertThrows(ask, UserError, "which listens at port 9009");
+        assertThrows(() => refuseHeldFolder(folder, handed), UserError, `process ${Deno.ppid}`);
+      }
+    }
+    holder.close();
+  });
+});
+
+Deno.test("Folder lock: a folder, a link or a pipe in its place is refused in a sentence, and listing runs does not wait", async () => {
+  const makes: Record<string, (path: string) => void> = {
+    "a folder": (path) => Deno.mkdirSync(path),
+    "a link": (path) => Deno.symlinkSync("/nonexistent/x", path),
+    "neither a file nor a folder": (path) => new Deno.Command("mkfifo", { args: [path] }).outputSync(),
+  };
+  for (const [found, make] of Object.entries(makes)) {
+    await withScratchFolder((folder) => {
+      make(`${folder}/run.lock`);
+      const ask = () => lockFolder(folder, { command: "orchestrate", port: 1, handed: null });
+      assertThrows(ask, UserError, `run.lock' must be a file: it is ${found}`);
+      assertThrows(() => refuseHeldFolder(folder, null), UserError, found);
+      assertEquals(isRunHeld(folder), false);
+      return Promise.resolve();
+    });
+  }
 });
 
 Deno.test("Folder lock: a run is put aside whole, with the tokens and keys that the next run uses as well", async () => {
