@@ -12,7 +12,7 @@ import * as v from "valibot";
 import { endOfTextToken } from "../../core/tokenizer/words.ts";
 import { attempting, UserError } from "../output/errors.ts";
 import { loadSpeeches } from "./speeches.ts";
-import { binaryFormat, encodingOf, recordFormat } from "./text_format.ts";
+import { binaryFormat, encodingOf, findRecords } from "./text_format.ts";
 
 export interface CorpusDocument {
   readonly id: string;
@@ -23,6 +23,8 @@ export interface Corpus {
   readonly documents: readonly CorpusDocument[];
   /** Its documents' ends are its author's, and whole: none is cut. */
   readonly isBuiltIn: boolean;
+  /** What the text could be instead of prose, where that is unclear. */
+  readonly doubt: string | null;
 }
 
 export const corpusLimitBytes = 256 * 1024 * 1024; // the text is held in memory
@@ -31,11 +33,13 @@ const documentCharsLimit = 4 * documentChars; // beyond this, split at any line 
 
 /** `name` is "sotu" or the path of a text file. */
 export async function readCorpus(name: string): Promise<Corpus> {
-  const documents = name === "sotu" ? await readSpeeches() : cutDocuments(await readText(name));
+  const isBuiltIn = name === "sotu";
+  const { text, doubt } = isBuiltIn ? { text: "", doubt: null } : await readText(name);
+  const documents = isBuiltIn ? await readSpeeches() : cutDocuments(text);
   if (documents.length === 0) {
     throw refusal(name, { rule: "hold text", found: "it is empty", next: "Pass another file" });
   }
-  return { documents, isBuiltIn: name === "sotu" };
+  return { documents, isBuiltIn, doubt };
 }
 
 /** Before a folder is made: the name is the built-in text, or a file that `readCorpus` can split into documents. */
@@ -55,7 +59,7 @@ async function readSpeeches(): Promise<CorpusDocument[]> {
   });
 }
 
-async function readText(name: string): Promise<string> {
+async function readText(name: string): Promise<{ text: string; doubt: string | null }> {
   const path = resolve(name); // shows the folder of a relative path
   const { size, isFile } = await attempting({ action: "read the corpus", value: path }, () => Deno.stat(path));
   if (!isFile) {
@@ -72,9 +76,9 @@ async function readText(name: string): Promise<string> {
   if (text === null) {
     throw refusal(path, { rule: "be UTF-8 text", ...encodingOf(bytes, { bad: firstBadByte(bytes), path }) });
   }
-  const records = recordFormat(text, path);
-  if (records !== null) throw refusal(path, { rule: "be plain text", ...records });
-  return text.replaceAll("\r\n", "\n");
+  const { refused, doubt } = findRecords(text, path);
+  if (refused !== null) throw refusal(path, { rule: "be plain text", ...refused });
+  return { text: text.replaceAll("\r\n", "\n"), doubt };
 }
 
 function cutDocuments(text: string): CorpusDocument[] {

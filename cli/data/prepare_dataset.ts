@@ -54,6 +54,7 @@ export interface PrepareOptions {
 /** A text that was read and found usable. Nothing has been written. */
 export interface DatasetPlan {
   readonly tokenizerHash: string; // of its file
+  readonly doubt: string | null; // of the text that was read: corpus.ts
   /** `onEncoded`: how many characters of the training text are tokens by now. */
   write(onEncoded?: (done: number, total: number) => void): Promise<Dataset>;
 }
@@ -85,7 +86,7 @@ export async function planDataset(options: PrepareOptions): Promise<DatasetPlan>
   const corpus = await readCorpus(options.corpus);
   const request: DatasetRequest = { corpusHash: hashCorpus(corpus), vocabSize, heldOutFraction, maxBytes, seed };
   const prepared = await preparedManifest(folder, request);
-  if (prepared !== null) return planToOpen(prepared, options);
+  if (prepared !== null) return { ...planToOpen(prepared, options), doubt: corpus.doubt };
 
   const split = splitDocuments(corpus, options);
   const tokenizer = trainTokenizer(split.train, vocabSize);
@@ -96,13 +97,14 @@ export async function planDataset(options: PrepareOptions): Promise<DatasetPlan>
   });
   return {
     tokenizerHash: sha256Hex(formatTokenizer(tokenizer)),
+    doubt: corpus.doubt,
     write: (onEncoded) => writeDataset({ ...options, onEncoded }, { request, split, tokenizer, heldOutTokens }),
   };
 }
 
 function planToOpen({ train, heldOut, tokenizer }: DatasetManifest, options: PrepareOptions): DatasetPlan {
   mustHoldSequences(options, { training: [train.tokens], "held-out": [heldOut.tokens] });
-  return { tokenizerHash: tokenizer.sha256, write: () => openDataset(options.folder) };
+  return { tokenizerHash: tokenizer.sha256, doubt: null, write: () => openDataset(options.folder) };
 }
 
 async function writeDataset(

@@ -1,12 +1,17 @@
 /**
  * What a file that is not plain text is, told by its content, and the command that makes text of it.
  *
- * Owns: the first bytes of common formats, and how UTF-16, zero bytes and records (JSON, CSV) look. A file's name counts for nothing.
+ * Owns: the sentences, and how control and zero bytes look. The formats: signatures.ts, wide_text.ts, json_text.ts, table_text.ts. A
+ * file's name counts for nothing. Where it is unclear whether a text is prose or records, it is prose, and the person reads why.
  * Text in an encoding of one byte a character cannot be told from another such encoding: `encodingOf` names the most common one.
  */
 
+import { plural } from "../screen/format.ts";
 import { shellWord, shellWords } from "../shell_words.ts";
-import { csvColumn, jsonField } from "./record_text.ts";
+import { findJson, type JsonText } from "./json_text.ts";
+import { knownFormat } from "./signatures.ts";
+import { findTable, type Table } from "./table_text.ts";
+import { wideEncoding } from "./wide_text.ts";
 
 /** Why a file cannot be trained on as it is. */
 export interface NotText {
@@ -14,83 +19,24 @@ export interface NotText {
   readonly next: string;
 }
 
-interface Signature {
-  readonly bytes: string;
-  readonly at?: number; // default: 0
-  readonly kind: string;
-  readonly next: (path: string) => string;
-}
-
-const textPath = (path: string) => `${path.replace(/\.(gz|bz2|xz|zst|lz4|zip|7z|rar|tar|pdf|rtf)$/i, "")}.txt`;
-const piped = (...words: string[]) => (path: string) =>
-  `Unpack it: ${shellWords([...words, path])} > ${shellWord(textPath(path))}`;
-const unpacked = (...words: string[]) => (path: string) =>
-  `Unpack it, and pass one text file that was inside: ${shellWords([...words, path])}`;
-const exported = (what: string) => () => `Export its text to a file first, ${what}`;
-
-const signatures: readonly Signature[] = [
-  { bytes: "\x1f\x8b", kind: "compressed with gzip", next: piped("gzip", "-dc") },
-  { bytes: "BZh", kind: "compressed with bzip2", next: piped("bzip2", "-dc") },
-  { bytes: "\xfd7zXZ\0", kind: "compressed with xz", next: piped("xz", "-dc") },
-  { bytes: "\x28\xb5\x2f\xfd", kind: "compressed with zstd", next: piped("zstd", "-dc") },
-  { bytes: "\x04\x22\x4d\x18", kind: "compressed with lz4", next: piped("lz4", "-dc") },
-  {
-    bytes: "PK\x03\x04",
-    kind: "a ZIP archive, as Word, OpenDocument and EPUB files are too",
-    next: (path) => `${unpacked("unzip")(path)}. Of a document or a book, save the text from its program instead`,
-  },
-  { bytes: "7z\xbc\xaf\x27\x1c", kind: "a 7-Zip archive", next: unpacked("7z", "x") },
-  { bytes: "Rar!\x1a\x07", kind: "a RAR archive", next: unpacked("unrar", "x") },
-  { bytes: "ustar", at: 257, kind: "a tar archive", next: unpacked("tar", "-xf") },
-  {
-    bytes: "%PDF-",
-    kind: "a PDF document",
-    next: (path) => `Take its text out: ${shellWords(["pdftotext", path, textPath(path)])}`,
-  },
-  { bytes: "{\\rtf", kind: "an RTF document", next: exported("from the program that wrote it") },
-  { bytes: "\xd0\xcf\x11\xe0", kind: "an old Office document", next: exported("from the program that wrote it") },
-  {
-    bytes: "PAR1",
-    kind: "a Parquet table",
-    next: exported("with <|endoftext|> on a line of its own between the texts"),
-  },
-  {
-    bytes: "ARROW1",
-    kind: "an Arrow table",
-    next: exported("with <|endoftext|> on a line of its own between the texts"),
-  },
-  { bytes: "SQLite format 3\0", kind: "an SQLite database", next: exported("with sqlite3") },
-  { bytes: "\x89HDF", kind: "an HDF5 file", next: exported("with its own tools") },
-  { bytes: "\x93NUMPY", kind: "a NumPy array", next: exported("the text that its numbers were made of") },
-  { bytes: "\x89PNG", kind: "a picture (PNG)", next: exported("for example with tesseract") },
-  { bytes: "\xff\xd8\xff", kind: "a picture (JPEG)", next: exported("for example with tesseract") },
-  { bytes: "\x7fELF", kind: "a program", next: () => "Pass a text file" },
-];
-
 /** Null: nothing speaks against text in UTF-8, whose bytes may still be wrong. */
 export function binaryFormat(bytes: Uint8Array, path: string): NotText | null {
-  const head = Array.from(bytes.subarray(0, 300), (byte) => String.fromCharCode(byte)).join("");
-  const encoding = wideEncoding(bytes);
+  const known = knownFormat(bytes);
+  const encoding = known === null ? wideEncoding(bytes) : null;
   if (encoding !== null) return { found: `it is ${encoding}`, next: conversion(encoding, path) };
-  const known = signatures.find(({ bytes: first, at = 0 }) => head.startsWith(first, at));
-  if (known !== undefined) return { found: `it is ${known.kind}`, next: known.next(path) };
-  return zeroBytes(bytes, path);
+  if (known !== null) return { found: `it is ${known.kind}`, next: known.next(path) };
+  return hasControls(bytes) ? notText : zeroBytes(bytes, path);
 }
 
 const sampleBytes = 65_536;
+const notText: NotText = { found: "it is a binary file", next: "Pass a text file" };
+const mostControls = 0.01; // of the bytes
 
-/** UTF-16 and UTF-32, by their mark or, of mostly Latin text, by the half of the bytes that is zero. */
-function wideEncoding(bytes: Uint8Array): string | null {
-  const [a, b, c, d] = bytes;
-  if (a === 0xff && b === 0xfe) return c === 0 && d === 0 ? "UTF-32" : "UTF-16"; // the mark says the order of the bytes
-  if (a === 0xfe && b === 0xff) return "UTF-16";
-  if (a === 0 && b === 0 && c === 0xfe && d === 0xff) return "UTF-32";
-  const sample = bytes.subarray(0, sampleBytes);
-  const zeros = [0, 0];
-  for (let i = 0; i < sample.length; i++) if (sample[i] === 0) zeros[i % 2]! += 1;
-  const [even, odd] = zeros.map((count) => count / (sample.length / 2)) as [number, number];
-  if (odd > 0.5 && even < 0.1) return "UTF-16LE";
-  return even > 0.5 && odd < 0.1 ? "UTF-16BE" : null;
+/** Of the bytes that are not zero, which may be a hole in a text. ESC and backspace are in logs of terminals and in manuals. */
+function hasControls(bytes: Uint8Array): boolean {
+  const sample = bytes.subarray(0, sampleBytes).filter((byte) => byte !== 0);
+  return sample.filter((byte) => byte < 8 || (byte > 13 && byte < 32 && byte !== 27)).length >
+    mostControls * sample.length;
 }
 
 /** Blocks of them are left by a crash, a full disk or a download that was cut off. */
@@ -109,9 +55,6 @@ function zeroBytes(bytes: Uint8Array, path: string): NotText | null {
 /** `bad`: the offset of the first byte that is not UTF-8. */
 export function encodingOf(bytes: Uint8Array, { bad, path }: { bad: number; path: string }): NotText {
   const found = `byte ${bad} is not`;
-  const sample = bytes.subarray(0, sampleBytes);
-  const controls = sample.filter((byte) => byte < 32 && byte !== 9 && byte !== 10 && byte !== 12 && byte !== 13).length;
-  if (controls > 0.01 * sample.length) return { found: "it is a binary file", next: "Pass a text file" };
   if (bad > 0 && isMostlyUtf8(bytes.subarray(0, bad))) {
     const next = `It is UTF-8 until there. Get the file again, or leave wrong bytes out: ${
       shellWords(["iconv", "-c", "-f", "utf-8", "-t", "utf-8", path])
@@ -132,26 +75,51 @@ const conversion = (encoding: string, path: string): string =>
     shellWord(`${path}.utf8`)
   }`;
 
+/** What a text is beside prose. */
+export interface RecordsFound {
+  readonly refused: NotText | null;
+  /** What it could be, where that is unclear: it is taken for prose. */
+  readonly doubt: string | null;
+}
+
 /** Records instead of prose: their braces, names and commas would be learnt as text. */
-export function recordFormat(text: string, path: string): NotText | null {
-  const separated = `${shellWord(`${path}.txt`)}`;
-  const json = jsonField(text);
-  if (json !== null) {
-    const { field, isLines } = json;
-    const [kind, each] = isLines ? ["JSON Lines", ""] : ["JSON", ".. | objects | "];
-    const program = `${each}.${field} // empty | tostring + "\\n<|endoftext|>"`;
-    return {
-      found: `it is ${kind}, records with fields`,
-      next: `Take the field with the text out: ${shellWords(["jq", "-r", program, path])} > ${separated}`,
-    };
-  }
-  const column = csvColumn(text);
-  if (column === null) return null;
-  const program = "import csv,sys;csv.field_size_limit(2**30);" +
-    `[print(row[${column.index}],'<|endoftext|>',sep='\\n') for row in list(csv.reader(open(sys.argv[1],encoding='utf-8',newline='')` +
-    `${column.delimiter === "\t" ? ",delimiter='\\t'" : ""}))[1:]]`;
+export function findRecords(text: string, path: string): RecordsFound {
+  const json = findJson(text);
+  if (json?.type === "json") return { refused: jsonRefusal(json.json, path), doubt: null };
+  if (json?.type === "unclear") return { refused: null, doubt: json.what };
+  const table = findTable(text);
+  if (table?.type === "table") return { refused: tableRefusal(table.table, path), doubt: null };
+  if (table === null) return { refused: null, doubt: null };
+  const { delimiter, records, columns } = table;
+  const marks = columns === 2 ? `one ${delimiterNames[delimiter]}` : `${columns - 1} ${delimiterNames[delimiter]}s`;
+  return { refused: null, doubt: `each of its first ${records} lines has ${marks}, as a table's would` };
+}
+
+const separated = "<|endoftext|>";
+const delimiterNames = { ",": "comma", ";": "semicolon", "\t": "tab", "|": "bar" };
+
+function jsonRefusal({ isLines, kind, texts }: JsonText, path: string): NotText {
+  const program = `${texts} + "\\n${separated}"`;
   return {
-    found: `it is a table of ${column.columns} columns (${column.delimiter === "\t" ? "TSV" : "CSV"})`,
-    next: `Take the column with the text out: ${shellWords(["python3", "-c", program, path])} > ${separated}`,
+    found: `it is ${isLines ? "JSON Lines" : "JSON"}, ${kind}`,
+    next: `Take the texts out: ${shellWords(["jq", "-r", program, path])} > ${shellWord(`${path}.txt`)}`,
+  };
+}
+
+function tableRefusal({ columns, delimiter, index, hasNames, isSpaced }: Table, path: string): NotText {
+  const written = delimiter === "," ? "" : `,delimiter='${delimiter === "\t" ? "\\t" : delimiter}'`;
+  const rows = `csv.reader(open(sys.argv[1],encoding='utf-8-sig',newline='')${written}${
+    isSpaced ? ",skipinitialspace=True" : ""
+  })`;
+  const program = "import csv,sys;csv.field_size_limit(2**30);" +
+    `[print(row[${index}],'${separated}',sep='\\n') for row in list(${rows})${
+      hasNames ? "[1:]" : ""
+    } if len(row)>${index}]`;
+  const name = delimiter === "," ? "CSV" : delimiter === "\t" ? "TSV" : `separated by ${delimiterNames[delimiter]}s`;
+  return {
+    found: `it is a table of ${plural(columns, "column")} (${name})`,
+    next: `Take the column with the text out: ${shellWords(["python3", "-c", program, path])} > ${
+      shellWord(`${path}.txt`)
+    }`,
   };
 }

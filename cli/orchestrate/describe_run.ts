@@ -19,6 +19,7 @@ export interface TextFacts {
   readonly bytesPerToken: number;
   readonly unigramEntropy: number; // nats per token of the held-out split
   readonly use: TextUse | null; // of a dataset of an older version
+  readonly doubt?: string | null; // what it could be instead of prose; left out: it is prose
 }
 
 /** How much of the text the run sees, in bytes. */
@@ -102,11 +103,16 @@ function payloadText({ payload = defaultPayloadCodec, density = densities.defaul
   return payload === "sparse" ? `sparse (1/${decimal(1 / density)})` : payload;
 }
 
-export function describeText({ corpus, tokens, bytesPerToken, unigramEntropy, use }: TextFacts): string[] {
+export function describeText(
+  { corpus, tokens, bytesPerToken, unigramEntropy, use, doubt = null }: TextFacts,
+): string[] {
   return [
     `text   ${corpus}: ${tokens} training tokens of ${bytesPerToken.toFixed(2)} bytes; ` +
     `held-out unigram entropy ${unigramEntropy.toFixed(3)} nats per token`,
     ...(use === null ? [] : describeUse(corpus, use)),
+    ...(doubt === null
+      ? []
+      : [`       taken for prose, though ${doubt}: if it is not, pass a file with the texts alone`]),
   ];
 }
 

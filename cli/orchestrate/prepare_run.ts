@@ -104,7 +104,7 @@ async function writeRun(
   sayChanges(context, changes);
   const progress = openProgress(output, "turning the text into tokens", "characters");
   const dataset = await text.write((done, total) => progress.at(done, total)).finally(() => progress.close());
-  const facts = textFacts(dataset, corpus);
+  const facts = textFacts(dataset, { corpus, doubt: text.doubt });
   output.event({ type: "text", ...facts });
   for (const line of describeText(facts)) output.line(line);
   if (!isResumed) {
@@ -114,7 +114,7 @@ async function writeRun(
   return { dataset, key };
 }
 
-function textFacts({ manifest }: Dataset, corpus: string): TextFacts {
+function textFacts({ manifest }: Dataset, read: Pick<TextFacts, "corpus" | "doubt">): TextFacts {
   const { source, request, train, heldOut, bytesPerToken, unigramEntropy } = manifest;
   const use = source === undefined ? null : {
     ...source,
@@ -122,7 +122,7 @@ function textFacts({ manifest }: Dataset, corpus: string): TextFacts {
     heldOutBytes: heldOut.textBytes,
     maxBytes: request.maxBytes,
   };
-  return { corpus, tokens: train.tokens, bytesPerToken, unigramEntropy, use };
+  return { ...read, tokens: train.tokens, bytesPerToken, unigramEntropy, use };
 }
 
 /** Only reads. */
