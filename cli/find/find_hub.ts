@@ -212,9 +212,12 @@ export function runsCommand(chain: NamedChain | null): string {
 
 function sayWaiting({ output, options }: CommandContext, why: string): void {
   output.event({ type: "searching", why });
-  const isNamed = options.given("orchestrator");
-  const invited = isNamed ? "" : "; with an invite: --orchestrator 'iota://HOST:PORT/RUN#KEY'";
-  output.log.warn(`Not in a run yet: ${why}${invited}`);
+  output.log.warn(waitingText(why, { isNamed: options.given("orchestrator") }));
+}
+
+/** `isNamed`: the node was started with an orchestrator's address or invite. */
+export function waitingText(why: string, { isNamed }: { isNamed: boolean }): string {
+  return `Not in a run yet: ${why}${isNamed ? "" : "; with an invite: --orchestrator 'iota://HOST:PORT/RUN#KEY'"}`;
 }
 
 function sayFound({ output }: CommandContext, found: FoundRun): void {
