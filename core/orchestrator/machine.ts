@@ -24,7 +24,7 @@ import { type OrchestratorEffect, type OrchestratorEvent, reject, send } from ".
 import { expelConvicted, restWithholders } from "./members/expulsion.ts";
 import { assertInvariants } from "./invariants.ts";
 import { onOverdue } from "./step/overdue.ts";
-import { onAskToLeave } from "./members/departing.ts";
+import { dismissDeparted, onAskToLeave } from "./members/departing.ts";
 import { activateCaughtUp, askToFollow, onReady } from "./members/catching_up.ts";
 import { onLoading, onLoadingAlarm } from "./members/loading.ts";
 import {
@@ -200,6 +200,7 @@ function onMessage(
   if (state.expelled.has(node)) return releaseEffect(segments); // sent before the expulsion
   const member = state.members.get(node);
   if (member === undefined) {
+    if (message.type === "leaving") return releaseEffect(segments); // it has left already
     const stranger = fault("wrongPhase", `Cannot accept ${message.type} as the first message must be join`);
     return [...releaseEffect(segments), ...reject(node, stranger)];
   }
@@ -327,6 +328,7 @@ function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] 
       ...assignWaiting(state, nowMs),
       ...mendMerges(state),
       ...finishRound(state, nowMs),
+      ...dismissDeparted(state, nowMs),
     ];
     effects.push(...moved);
     if (moved.length === 0) break;

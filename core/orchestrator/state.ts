@@ -151,7 +151,7 @@ export interface OrchestratorState {
   readonly members: Map<NodeId, Member>;
   readonly rosters: readonly StageRoster[];
   readonly waiting: Set<NodeId>; // connected miners that need an `assign`
-  readonly departing: Set<NodeId>; // miners that leave after the open round's merge, which begins early for them: members/departing.ts
+  readonly departing: Map<NodeId, number>; // miners for which this round ends early, and which leave after it: members/departing.ts
   readonly catchingUp: Map<NodeId, CatchUp>; // members that load a stage: members/catching_up.ts
   readonly validators: Set<NodeId>;
   readonly expelled: Set<NodeId>; // proven liars
@@ -284,7 +284,7 @@ function noMembers(stages: number) {
     members: new Map(),
     rosters: Array.from({ length: stages }, newRoster),
     waiting: new Set<NodeId>(),
-    departing: new Set<NodeId>(),
+    departing: new Map<NodeId, number>(),
     catchingUp: new Map(),
     validators: new Set<NodeId>(),
     expelled: new Set<NodeId>(),

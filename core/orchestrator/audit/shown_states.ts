@@ -202,9 +202,15 @@ export function dropAwaited(state: OrchestratorState, isVain: (awaited: AwaitedS
  * repeated, without it.
  */
 export function noteUnshown(state: OrchestratorState, node: NodeId): void {
-  const states = state.audit.awaited.get(node)?.filter(({ change, mayLeave }) => change === null && !mayLeave) ?? [];
+  const states = unshownOf(state, node);
   if (states.length > 0) noteHidden(state, { node, fromRound: Math.min(...states.map(({ round }) => round)) });
 }
+
+const unshownOf = ({ audit }: OrchestratorState, node: NodeId): AwaitedState[] =>
+  audit.awaited.get(node)?.filter(({ change, mayLeave }) => change === null && !mayLeave) ?? [];
+
+/** Whether leaving now would cost the member its pay. */
+export const owesStates = (state: OrchestratorState, node: NodeId): boolean => unshownOf(state, node).length > 0;
 
 /** The member is gone. */
 export function dropAwaitedOf(state: OrchestratorState, node: NodeId): void {

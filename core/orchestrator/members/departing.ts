@@ -6,25 +6,40 @@
  * takes the leaver's payload, and its successor continues from the merged parameters. Any other leaver may go at once: its share
  * of the round is lost, and `tasksLost` of the record `nodeLost` says how much.
  *
- * Invariants: `departing` holds active miners with work in the open round. It decides only when the merge begins; the miner decides
- * how long it stays (core/miner/leaving.ts).
+ * Asking is binding: a miner for which the round ends early is dismissed when that round is over, as soon as it has opened what was
+ * drawn of it. Otherwise it could end every round early. It may join again like any newcomer; an honest one has left by itself by
+ * then (core/miner/leaving.ts).
  */
 
+import { fault } from "../../fault.ts";
+import { owesStates } from "../audit/shown_states.ts";
 import { type OrchestratorEffect, record, send } from "../event.ts";
 import { reach } from "../marks.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 import { replicasOf } from "./replicas.ts";
+import { onDismissed } from "./roster.ts";
 
 export function onAskToLeave(state: OrchestratorState, member: Member): OrchestratorEffect[] {
   const { node, stage } = member;
-  const endsRound = holdsMost(state, member);
+  const asked = state.departing.get(node);
+  const endsRound = asked === undefined ? holdsMost(state, member) : asked === state.round;
   const isNeeded = endsRound || owesPayload(state, member);
   const answer = send(node, { type: "leaveAnswered", isNeeded });
-  if (!endsRound || stage === null || state.departing.has(node)) return [answer];
+  if (!endsRound || stage === null || asked !== undefined) return [answer];
   reach(state, "leaving: the round ends early");
-  state.departing.add(node);
   const { round, step } = state;
+  state.departing.set(node, round);
   return [answer, record({ type: "roundEndsEarly", round, stage, node, step: state.work === null ? step : step + 1 })];
+}
+
+export function dismissDeparted(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+  const effects: OrchestratorEffect[] = [];
+  for (const [node, round] of [...state.departing]) {
+    if (round === state.round || owesStates(state, node)) continue;
+    const over = fault("staleResult", `This miner asked to leave in round ${round}, which is over; it may join again`);
+    effects.push(...onDismissed(state, { node, fault: over, reason: "it asked to leave", nowMs }));
+  }
+  return effects;
 }
 
 /** Gradient tasks of the open round that only this replica's parameters hold. */

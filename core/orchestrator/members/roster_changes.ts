@@ -26,13 +26,13 @@ export function forgetMember(state: OrchestratorState, member: Member): void {
   deactivate(state, member, "waiting");
   setStage(state, member, null);
   state.members.delete(member.node);
+  state.departing.delete(member.node);
   state.waiting.delete(member.node);
   state.validators.delete(member.node);
   if (stage !== null) rewire(state, stage);
 }
 
 function dropProgress(state: OrchestratorState, member: Member): void {
-  state.departing.delete(member.node);
   const { roundTasks, stage } = member;
   member.roundTasks = 0;
   member.roundSteps = 0;

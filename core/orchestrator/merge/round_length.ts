@@ -11,11 +11,11 @@ import { stepsFor, timesOf } from "../../merge/interval.ts";
 import type { OrchestratorState } from "../state.ts";
 import type { StepOutcome } from "../step/step_outcome.ts";
 
-/** A merge follows the last step of a round or of the run, and the step in which a miner asked to leave that must not take its work along. */
+/** A merge follows the last step of a round or of the run, and the step in which a miner asked to leave that must not take its work with it. */
 export function roundIsOver(state: OrchestratorState): boolean {
-  const { step, roundFirstStep, config: { train } } = state;
+  const { step, round, roundFirstStep, departing, config: { train } } = state;
   if (step === roundFirstStep) return false;
-  return state.departing.size > 0 || step >= train.steps || step - roundFirstStep >= stepsOfRound(state);
+  return [...departing.values()].includes(round) || step >= train.steps || step - roundFirstStep >= stepsOfRound(state);
 }
 
 /** Steps of the open round, if nothing ends it early. Configured rounds end at multiples of their length. */

@@ -42,7 +42,6 @@ export function openRound(state: OrchestratorState, { mergedMs }: { mergedMs: nu
   state.talk.clear();
   state.claims.clear();
   forgetReturns(state);
-  state.departing.clear();
   state.lostProgress.clear();
   state.hearing.putOffs = 0;
   state.audit.drawn.clear();
