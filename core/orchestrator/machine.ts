@@ -52,7 +52,6 @@ import {
   assignWaiting,
   beginWhenGathered,
   isLost,
-  loseNode,
   onDisconnected,
   onDismissed,
   onJoin,
@@ -290,10 +289,7 @@ function throwOut(
   state: OrchestratorState,
   { node, reason, nowMs }: { node: NodeId; reason: string; nowMs: number },
 ): OrchestratorEffect[] {
-  return [
-    { type: "disconnect", node, fault: fault("staleResult", reason) },
-    ...loseNode(state, { node, reason, nowMs }),
-  ];
+  return onDismissed(state, { node, fault: fault("staleResult", reason), reason, nowMs });
 }
 
 /** Most phases that may follow each other without an event in between; more is a loop. */
