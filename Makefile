@@ -19,7 +19,7 @@ DENO := HOME="$(CURDIR)/.cache/home" deno
 FOLDERS := cli core gpu net chain tests
 RESULTS := .cache/results
 RUN ?= runs/demo
-PICTURES ?= cli/dashboard/pictures
+PICTURES ?= cli/observe/dashboard/pictures
 PREFIX ?= $(HOME)/.local
 
 # Runs one folder of tests; $(1) is its name, $(2) are extra flags. A folder without tests says so and passes.
@@ -37,7 +37,7 @@ endef
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: ## fetch Deno, packages and a Vulkan driver, write ./iota (quick when done)
+setup: ## fetch Deno, packages and a Vulkan driver, write ./iota and ./lab (quick when done)
 	@.ci/setup
 
 demo: setup ## train a small model on this machine: orchestrator, miners, validator; resumes if it was stopped before its end
@@ -90,9 +90,9 @@ browser: setup ## the dashboard in Chromium, where there is one
 screenshots: setup ## pictures of terminal and dashboard into PICTURES, of the run in RUN (default runs/demo)
 	@mkdir -p "$(PICTURES)" && $(DENO) run --allow-all --no-check --quiet tests/browser/screenshots.ts "$(RUN)" "$(PICTURES)"
 
-bench: setup ## measure, and show what we compare against
-	@if [ -z "$$(find tests/bench -name '*_bench.ts' 2>/dev/null)" ]; then echo "tests/bench: no benchmarks"; exit 0; fi; \
-	$(DENO) bench --allow-all --no-check tests/bench/
+bench: setup ## measure the code beside other libraries, and what an orchestrator costs
+	@for part in step gemm attention wire hub; do ./lab bench $$part || exit 1; done
+	$(DENO) bench --allow-all --no-check tests/lab/bench/peers/
 
 binary: setup ## make dist/iota, one self-contained file: compiled, or packed where denort is not available
 	@.ci/binary

@@ -1,6 +1,6 @@
 /** Every command by the name a person types, in the order of the help. A new command is one line here and one file. */
 
-import type { CommandTable } from "./command.ts";
+import type { CommandTable, Program } from "./terminal/command.ts";
 
 export const commandTable: CommandTable = {
   swarm: async () => (await import("./commands/swarm.ts")).command,
@@ -14,15 +14,23 @@ export const commandTable: CommandTable = {
   explain: async () => (await import("./commands/explain.ts")).command,
   generate: async () => (await import("./commands/generate.ts")).command,
   plan: async () => (await import("./commands/plan.ts")).command,
-  sim: async () => (await import("./commands/sim.ts")).command,
   doctor: async () => (await import("./commands/doctor.ts")).command,
   config: async () => (await import("./commands/config.ts")).command,
-  experiment: async () => (await import("./commands/experiment.ts")).command,
-  redteam: async () => (await import("./commands/redteam.ts")).command,
   bench: async () => (await import("./commands/bench.ts")).command,
   chain: async () => (await import("./commands/chain.ts")).command,
   service: async () => (await import("./commands/service.ts")).command,
   wallet: async () => (await import("./commands/wallet.ts")).command,
   completions: async () => (await import("./commands/completions.ts")).command,
-  man: async () => (await import("./commands/man.ts")).command,
+};
+
+export const iota: Program = {
+  name: "iota",
+  about: "With iota, strangers train one language model together over ordinary internet links.",
+  firstSteps: [
+    ["iota swarm", "a whole subnet on this machine: no GPU, account or wallet needed"],
+    ["iota doctor", "what this machine can do and what is missing"],
+    ["iota help COMMAND", "options and examples of one command"],
+    ["iota --version", "the version"],
+  ],
+  commands: commandTable,
 };

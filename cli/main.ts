@@ -6,30 +6,37 @@
  * with its stack under --verbose. A command that was asked to stop ends with a summary.
  */
 
-import { closest, parseOptions, splitCommand } from "./options/args.ts";
-import { type Command, type CommandContext, type CommandTable, commonOptions, type OptionSpec } from "./command.ts";
-import { commandTable } from "./command_table.ts";
-import type { ConfigFile } from "./options/config_file.ts";
-import { interrupted, Stopped, Terminated, UsageError, UserError } from "./output/errors.ts";
-import { exitFailed, exitInterrupted } from "./output/exit_codes.ts";
-import { takeProxyVariables } from "./proxy_variables.ts";
-import { commandText, overviewText, type Page } from "./output/help_text.ts";
-import { readOptions } from "./options/given_options.ts";
-import { denoHost, type Host, type Interrupt } from "./host.ts";
-import { logLevels } from "./output/log.ts";
-import { TerminalOutput } from "./output/output.ts";
-import { restoreHome } from "./own_home.ts";
-import { dataFolder } from "./paths.ts";
-import { resolveRights } from "./rights/resolve_rights.ts";
+import { closest, parseOptions, splitCommand } from "./terminal/options/args.ts";
+import {
+  type Command,
+  type CommandContext,
+  type CommandTable,
+  commonOptions,
+  type OptionSpec,
+  type Program,
+} from "./terminal/command.ts";
+import { iota } from "./command_table.ts";
+import type { ConfigFile } from "./terminal/options/config_file.ts";
+import { interrupted, Stopped, Terminated, UsageError, UserError } from "./program/errors.ts";
+import { exitFailed, exitInterrupted } from "./program/exit_codes.ts";
+import { takeProxyVariables } from "./program/proxy_variables.ts";
+import { commandText, overviewText, type Page } from "./terminal/help_text.ts";
+import { readOptions } from "./files/given_options.ts";
+import { denoHost, type Host, type Interrupt } from "./rights/host.ts";
+import { logLevels } from "./terminal/output/log.ts";
+import { TerminalOutput } from "./terminal/output/output.ts";
+import { restoreHome } from "./program/own_home.ts";
+import { dataFolder } from "./program/paths.ts";
+import { resolveRights } from "./terminal/resolve_rights.ts";
 import { nohupVariables } from "./rights/nohup.ts";
 import type { HeldRights } from "./rights/rights.ts";
-import { printable } from "./screen/format.ts";
-import { ownProgram } from "./self.ts";
-import { version } from "./version.ts";
+import { printable } from "./terminal/text/format.ts";
+import { ownProgram } from "./program/self.ts";
+import { version } from "./program/version.ts";
 
 const widestHelp = 100; // columns
 
-export async function main(words: readonly string[], host: Host, table: CommandTable = commandTable): Promise<number> {
+export async function main(words: readonly string[], host: Host, program: Program = iota): Promise<number> {
   const asked = (flag: string) => beforeDashes(words).includes(flag);
   const logLevel = logLevels.find((level) => level === lastValue(words, "--log-level"));
   const output = new TerminalOutput({
@@ -47,7 +54,7 @@ export async function main(words: readonly string[], host: Host, table: CommandT
     host.exit(exitCode);
   });
   try {
-    const exitCode = await dispatch({ words, output, table });
+    const exitCode = await dispatch({ words, output, program });
     output.close(); // prints the summary, which may fail
     return exitCode;
   } catch (error) {
@@ -74,14 +81,15 @@ function lastValue(words: readonly string[], option: string): string | undefined
 interface Invocation {
   readonly words: readonly string[];
   readonly output: TerminalOutput;
-  readonly table: CommandTable;
+  readonly program: Program;
 }
 
-async function dispatch({ words, output, table }: Invocation): Promise<number> {
+async function dispatch({ words, output, program }: Invocation): Promise<number> {
+  const { commands: table, name: own } = program;
   const { name, rest } = splitCommand(words, await optionsBefore(words, table));
   const isAsked = (flag: string) => beforeDashes(rest).includes(flag);
   if (name === "version" || isAsked("--version") || isAsked("-V")) {
-    output.answer({ version }, `iota ${version}`);
+    output.answer({ version }, `${own} ${version}`);
     return 0;
   }
   if (name === undefined || name === "help") {
@@ -89,16 +97,17 @@ async function dispatch({ words, output, table }: Invocation): Promise<number> {
       words: rest,
       options: commonOptions,
       maxPositionals: 2,
-      helpCommand: "iota help",
+      helpCommand: `${own} help`,
     });
     return asked === undefined
-      ? await printOverview({ output, table })
-      : await printHelp([asked, ...behind], { output, table });
+      ? await printOverview({ output, program })
+      : await printHelp([asked, ...behind], { output, program });
   }
-  if (isAsked("--help") || isAsked("-h")) return await printHelp([name, ...rest], { output, table });
-  const { command, words: ownWords } = await chooseCommand([name, ...rest], table);
+  if (isAsked("--help") || isAsked("-h")) return await printHelp([name, ...rest], { output, program });
+  const { command, words: ownWords } = await chooseCommand([name, ...rest], program);
   const { environment, readSensors } = output.host;
-  (await import("./outbound.ts")).openOutbound(environment); // help needs none
+  (await import("./program/outbound.ts")).openOutbound(environment); // help needs none
+  await command.checkWords?.(ownWords, table);
   const { options, positionals, runFile } = await readOptions(command, { words: ownWords, environment });
   const { host } = output;
   const context: CommandContext = {
@@ -114,8 +123,8 @@ async function dispatch({ words, output, table }: Invocation): Promise<number> {
   const taken = command.takesOwnRun?.({ options, positionals }) ?? null;
   const run = taken === null
     ? null
-    : await (await import("./find/take_own_run.ts")).takeOwnRun(context, { command: command.name, taken });
-  if (run !== null) return await dispatch({ words: withOption(words, `--run=${run}`), output, table });
+    : await (await import("./node/find/take_own_run.ts")).takeOwnRun(context, { command: command.name, taken });
+  if (run !== null) return await dispatch({ words: withOption(words, `--run=${run}`), output, program });
   const held = await heldBy(command, { context, runFile });
   return await (host.confine(held, words) ?? command.run(context));
 }
@@ -135,10 +144,10 @@ async function heldBy(
   const names = new Set([...command.options, ...commonOptions].map(({ name }) => name));
   const readsCorpus = command.rights?.read !== "any" && command.rights?.read?.includes("corpus");
   const corpus = readsCorpus
-    ? await (await import("./options/run_options.ts")).corpusFile(context, runFile?.table ?? {})
+    ? await (await import("./terminal/options/run_options.ts")).corpusFile(context, runFile?.table ?? {})
     : null;
   const readsRuns = command.rights?.read !== "any" && command.rights?.read?.includes("runs") && options.flag("own");
-  const runs = readsRuns ? await (await import("./find/own_runs.ts")).foldersOfRuns({ options, environment }) : [];
+  const runs = readsRuns ? await (await import("./node/find/own_runs.ts")).foldersOfRuns({ options, environment }) : [];
   return resolveRights({
     rights: command.rights,
     options,
@@ -159,28 +168,28 @@ async function optionsBefore([first = ""]: readonly string[], table: CommandTabl
   return [...commonOptions, ...commands.flatMap(({ options }) => options)];
 }
 
-async function printOverview({ output, table }: Omit<Invocation, "words">): Promise<number> {
-  const commands = await Promise.all(Object.values(table).map((load) => load()));
-  output.answer({ commands: commands.map(nameAndSummary) }, overviewText(commands, pageOf(output)));
+async function printOverview({ output, program }: Omit<Invocation, "words">): Promise<number> {
+  const commands = await Promise.all(Object.values(program.commands).map((load) => load()));
+  output.answer({ commands: commands.map(nameAndSummary) }, overviewText(commands, pageOf({ output, program })));
   return 0;
 }
 
 /** `words`: the command, then the words after it, of which only an action's name matters. */
-async function printHelp(words: readonly string[], { output, table }: Omit<Invocation, "words">): Promise<number> {
-  const { command } = await chooseCommand(words, table);
+async function printHelp(words: readonly string[], { output, program }: Omit<Invocation, "words">): Promise<number> {
+  const { command } = await chooseCommand(words, program);
   const { name, summary, usage, examples, options } = command;
   const actions = await Promise.all(Object.values(command.actions ?? {}).map((load) => load()));
   const listed = actions.length === 0 ? {} : { actions: actions.map(nameAndSummary) };
   output.answer(
-    { command: name, summary, usage: `iota ${usage}`, ...listed, options, examples },
-    commandText({ command, actions }, pageOf(output)),
+    { command: name, summary, usage: `${program.name} ${usage}`, ...listed, options, examples },
+    commandText({ command, actions }, pageOf({ output, program })),
   );
   return 0;
 }
 
-function pageOf(output: TerminalOutput): Page {
+function pageOf({ output, program }: Omit<Invocation, "words">): Page {
   const columns = output.host.terminalSize()?.columns ?? widestHelp;
-  return { paint: output.paint, width: Math.min(columns, widestHelp) };
+  return { program, paint: output.paint, width: Math.min(columns, widestHelp) };
 }
 
 const nameAndSummary = ({ name, summary }: Command) => ({ name, summary });
@@ -191,25 +200,29 @@ interface ChosenCommand {
 }
 
 /** The first word names the command; for a group, the first word after it that is not an option names the action. */
-async function chooseCommand([name, ...words]: readonly string[], table: CommandTable): Promise<ChosenCommand> {
-  const command = await loadCommand([name!], table);
+async function chooseCommand([name, ...words]: readonly string[], program: Program): Promise<ChosenCommand> {
+  const of = (commands: CommandTable) => ({ program: program.name, commands });
+  const command = await loadCommand([name!], of(program.commands));
   if (command.actions === undefined) return { command, words };
   const { name: action, rest } = splitCommand(words, [...command.options, ...commonOptions]);
   if (action === undefined) return { command, words };
-  return { command: await loadCommand([name!, action], command.actions), words: rest };
+  return { command: await loadCommand([name!, action], of(command.actions)), words: rest };
 }
 
 /** Looks up the last part of the name; the parts before it name the group in the message. */
-async function loadCommand(path: readonly string[], table: CommandTable): Promise<Command> {
+async function loadCommand(
+  path: readonly string[],
+  { program, commands: table }: { program: string; commands: CommandTable },
+): Promise<Command> {
   const name = path.at(-1)!;
   const load = Object.hasOwn(table, name) ? table[name] : undefined;
   if (load !== undefined) return await load();
   const group = path.slice(0, -1).map((part) => `${part} `).join("");
   const guess = closest(name, Object.keys(table)) ?? await closestAction(name, table);
   const meant = guess === undefined ? "" : `. Did you mean ${guess}?`;
-  const list = `iota help ${group}`.trimEnd();
+  const list = `${program} help ${group}`.trimEnd();
   throw new UsageError(`Cannot run '${printable(path.join(" "))}' as there is no such command${meant}`, {
-    next: guess === undefined ? `See the list: ${list}` : `See iota help ${group}${guess}, or the list: ${list}`,
+    next: guess === undefined ? `See the list: ${list}` : `See ${program} help ${group}${guess}, or the list: ${list}`,
   });
 }
 

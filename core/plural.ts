@@ -1,4 +1,4 @@
-/** A count with its noun in the right number. Terminal and pages group thousands too: cli/screen/format.ts. */
+/** A count with its noun in the right number. Terminal and pages group thousands too: cli/terminal/text/format.ts. */
 
 /** `1 task`, `2400 tasks`. */
 export function plural(count: number, noun: string): string {

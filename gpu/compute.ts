@@ -11,7 +11,7 @@
 import type { TrainConfig } from "../core/config/config.ts";
 import type { StageSpec } from "../core/model/spec.ts";
 import type { OptimizerState } from "../core/train/optimizer.ts";
-import type { OptimizerName } from "../core/train/optimizer_names.ts";
+import type { OptimizerName } from "../core/config/optimizer_names.ts";
 
 /** Token ids (B*T) at the head, an encoded wire elsewhere. */
 export type StageInput =
@@ -19,7 +19,7 @@ export type StageInput =
   | { readonly type: "wire"; readonly wire: Uint8Array };
 
 export interface AdapterDescription {
-  readonly device: "webgpu" | "cpu" | "reference";
+  readonly device: "webgpu" | "cpu";
   readonly name: string; // e.g. "llvmpipe (LLVM 15.0.6, 256 bits)"
   readonly isSoftware: boolean;
 }

@@ -1,5 +1,5 @@
 /**
- * The devices of this thread by choice: a GPU, the processor, a software adapter, the reference.
+ * The devices of this thread by choice: a GPU, the processor, a software adapter.
  *
  * `auto` takes a real GPU. Where there is none it measures the processor and the software adapter, if there is one, and takes
  * the faster: by the clock, or per CPU second when several nodes share the machine. It says what it chose and why.
@@ -11,15 +11,15 @@ import type { AdapterDescription, StageCompute, StageOptions } from "./compute.t
 import { measureCpuAdapter } from "./cpu/cpu_adapter_speed.ts";
 import { measureCpuAttention, measureCpuGemm } from "./cpu/cpu_speed.ts";
 import { cpuAdapter, CpuStageDevice, createCpuStage } from "./cpu/cpu_stage.ts";
-import { CpuMemory } from "./cpu/memory.ts";
+import { CpuMemory } from "./cpu/layout/memory.ts";
 import type { AdapterSpeed } from "./speed/adapter_speed.ts";
 import type { AttentionRequest } from "./speed/attention_speed.ts";
 import type { BatchSpeed } from "./speed/batch_speed.ts";
 import type { GemmRequest, GemmSpeed } from "./speed/gemm_speed.ts";
 import type { StartHelpers } from "./cpu/threads/helper_messages.ts";
 import { withLessKept } from "./fit/less_kept.ts";
-import type { FitAdapter } from "./fit/stage_fit.ts";
-import { planStage, type StagePlan } from "./fit/stage_plan.ts";
+import type { FitAdapter } from "./stage_fit.ts";
+import { planStage, type StagePlan } from "./stage_plan.ts";
 import { TooLittleMemoryError } from "./fit/too_large.ts";
 import { type AdapterKind, type DeviceFacts, type GpuDevice, NoAdapterError, openGpuDevice } from "./webgpu/device.ts";
 import { checkOperations, type OperationCheck } from "./trace/operation_check.ts";
@@ -29,7 +29,7 @@ import { Kernels } from "./webgpu/kernel.ts";
 import type { KernelSettings } from "./webgpu/ops.ts";
 import { type GemmTuning, tuneGemm, type TuneRequest } from "./webgpu/tuning/tune_gemm.ts";
 import { type TunedGemms, tunedKernels } from "./webgpu/tuning/tuned.ts";
-import { createWebGpuStage, WebGpuStageDevice } from "./webgpu/webgpu_stage.ts";
+import { createWebGpuStage, WebGpuStageDevice } from "./webgpu/stage/webgpu_stage.ts";
 import type { DeviceRequest } from "./worker_protocol.ts";
 
 export interface ComputeDevice {
@@ -38,12 +38,11 @@ export interface ComputeDevice {
   readonly reason: string | null; // why `auto` chose it
   facts(): DeviceFacts | null; // null: it has no limits of its own
   createStage(spec: StageSpec, options: StageOptions): Promise<StageCompute>;
-  // null: not built for speed
-  measureGemm(request: GemmRequest): Promise<GemmSpeed | null>;
-  measureAttention(request: AttentionRequest): Promise<BatchSpeed | null>;
-  measureAdapter(budgetMs: number): Promise<AdapterSpeed | null>;
+  measureGemm(request: GemmRequest): Promise<GemmSpeed>;
+  measureAttention(request: AttentionRequest): Promise<BatchSpeed>;
+  measureAdapter(budgetMs: number): Promise<AdapterSpeed>;
   tune(request: TuneRequest): Promise<GemmTuning | null>; // null: its kernels have no settings
-  checkOperations(specs: readonly StageSpec[]): Promise<OperationCheck | null>; // null: it has other operations
+  checkOperations(specs: readonly StageSpec[]): Promise<OperationCheck>;
 }
 
 const probeMs = 250; // of each candidate
@@ -61,8 +60,6 @@ export async function openDevice(
   const own: Threads = { threads, start };
   const onGpu = (gpu: GpuDevice, kind?: AdapterKind) => gpuDevice(gpu, { settings: tunedKernels(gpu, tuned), kind });
   switch (device) {
-    case "reference":
-      return await referenceDevice();
     case "cpu":
       return cpuDevice(own, null);
     case "webgpu":
@@ -181,20 +178,4 @@ async function fittingPlan(spec: StageSpec, adapter: FitAdapter, options: StageO
   const { bytes, fits } = plan;
   if (!fits) throw TooLittleMemoryError.allowed({ bytes, memoryBytes: options.memoryBytes ?? Infinity });
   return plan;
-}
-
-async function referenceDevice(): Promise<ComputeDevice> {
-  const { createReferenceStage } = await import("./reference/stage.ts");
-  return {
-    adapter: { device: "reference", name: "float64 in TypeScript", isSoftware: true },
-    threads: null,
-    reason: null,
-    facts: () => null,
-    createStage: (spec, options) => Promise.resolve(createReferenceStage(spec, options)),
-    measureGemm: () => Promise.resolve(null),
-    measureAttention: () => Promise.resolve(null),
-    measureAdapter: () => Promise.resolve(null),
-    tune: () => Promise.resolve(null),
-    checkOperations: () => Promise.resolve(null),
-  };
 }

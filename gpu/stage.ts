@@ -11,7 +11,7 @@ import { type Wire, withIds } from "../core/codec/wire.ts";
 import { parameterTable, type StageSpec } from "../core/model/spec.ts";
 import { stageWires } from "../core/model/stage_wires.ts";
 import type { OptimizerState } from "../core/train/optimizer.ts";
-import type { OptimizerName } from "../core/train/optimizer_names.ts";
+import type { OptimizerName } from "../core/config/optimizer_names.ts";
 import type { AdapterDescription, PassOptions, StageCompute, StageVector } from "./compute.ts";
 import type { StageInput, StageOptions, StepOptions, Turnaround } from "./compute.ts";
 import { type DeviceVector, type DeviceVectors, storeVectors } from "./device_vector.ts";

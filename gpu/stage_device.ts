@@ -5,7 +5,7 @@
  * Work runs in the order of the calls. A failed device rejects or throws from the call that finds it on.
  */
 
-import type { OptimizerName } from "../core/train/optimizer_names.ts";
+import type { OptimizerName } from "../core/config/optimizer_names.ts";
 import type { AdapterDescription } from "./compute.ts";
 import type { GradientNorm, Update, VectorParts } from "./stage_vectors.ts";
 import type { BufferRange, DeviceBuffers, Dispatch, StageOps } from "./stage_ops.ts";

@@ -15,7 +15,7 @@ import { type BlockEnd, type BlockStart, plainEnd, plainStart } from "./layers/b
 import { type ContextOptions, type Hold, type LayerContext, layerContext, type Piece } from "./layers/context.ts";
 import { buildEmbed, type Lookup } from "./layers/embed.ts";
 import { buildHead, type Head } from "./layers/head.ts";
-import { buildSide, type Side, withSide } from "./layers/side.ts";
+import { buildSide, type Side, withSide } from "./codecs/side.ts";
 import type { BufferRange, Dispatch } from "./stage_ops.ts";
 
 /** A wire at a boundary and dL/d(wire), on their way on or off the device. */

@@ -6,7 +6,7 @@
 import { assert, present } from "../core/assert.ts";
 import type { ParameterTable } from "../core/model/spec.ts";
 import { type OptimizerState, stateLength, type StateVector } from "../core/train/optimizer.ts";
-import { defaultOptimizer, type OptimizerName } from "../core/train/optimizer_names.ts";
+import { defaultOptimizer, type OptimizerName } from "../core/config/optimizer_names.ts";
 import { optimizers } from "../core/train/optimizers.ts";
 import type { StageVector } from "./compute.ts";
 

@@ -18,7 +18,7 @@ import type { BatchSpeed } from "./speed/batch_speed.ts";
 import type { GemmRequest, GemmSpeed } from "./speed/gemm_speed.ts";
 import type { OperationCheck } from "./trace/operation_check.ts";
 import { VectorTable } from "./vector_table.ts";
-import { OutOfMemoryError } from "./cpu/memory.ts";
+import { OutOfMemoryError } from "./cpu/layout/memory.ts";
 import type { GemmTuning, TuneRequest } from "./webgpu/tuning/tune_gemm.ts";
 import type { TunedGemms } from "./webgpu/tuning/tuned.ts";
 import { TooLargeError, TooLittleMemoryError } from "./fit/too_large.ts";
@@ -78,18 +78,18 @@ export interface ComputeWorker {
   readonly reason: string | null; // why `auto` chose this device
   /** All stages of a worker share its device and its compiled shaders. */
   openStage(spec: StageSpec, options?: StageOptions): Promise<StageCompute>;
-  /** Null: the processor and the reference have no limits but memory. */
+  /** Null: the processor has no limits but memory. */
   inspect(): Promise<DeviceFacts | null>;
-  /** A matrix product that stages use, at its best within the budget. Null of the reference. */
-  measureGemm(request: GemmRequest): Promise<GemmSpeed | null>;
+  /** A matrix product that stages use, at its best within the budget. */
+  measureGemm(request: GemmRequest): Promise<GemmSpeed>;
   /** The same of a stage's attention, in FLOPs. */
-  measureAttention(request: AttentionRequest): Promise<BatchSpeed | null>;
-  /** What the device can do at most. Null of the reference. */
-  measureAdapter(budgetMs: number): Promise<AdapterSpeed | null>;
+  measureAttention(request: AttentionRequest): Promise<BatchSpeed>;
+  /** What the device can do at most. */
+  measureAdapter(budgetMs: number): Promise<AdapterSpeed>;
   /** The fastest settings of its matrix products. Null of devices whose kernels have none. */
   tune(request: TuneRequest): Promise<GemmTuning | null>;
-  /** A task of each stage, operation by operation, against the processor. Null of the reference. */
-  checkOperations(specs: readonly StageSpec[]): Promise<OperationCheck | null>;
+  /** A task of each stage, operation by operation, against the processor. */
+  checkOperations(specs: readonly StageSpec[]): Promise<OperationCheck>;
   /**
    * Lets calls in flight finish and refuses later ones: the way out for a process that is about to exit. Measured on llvmpipe:
    * of 112 processes that terminated the worker or destroyed its device just before exit 12 ended with a segmentation fault in
@@ -128,12 +128,11 @@ export async function openComputeWorker(
         });
       },
       inspect: () => link.inspect(),
-      measureGemm: (request) => link.measure({ type: "measureGemm", ...request }) as Promise<GemmSpeed | null>,
-      measureAttention: (request) =>
-        link.measure({ type: "measureAttention", ...request }) as Promise<BatchSpeed | null>,
-      measureAdapter: (budgetMs) => link.measure({ type: "measureAdapter", budgetMs }) as Promise<AdapterSpeed | null>,
+      measureGemm: (request) => link.measure({ type: "measureGemm", ...request }) as Promise<GemmSpeed>,
+      measureAttention: (request) => link.measure({ type: "measureAttention", ...request }) as Promise<BatchSpeed>,
+      measureAdapter: (budgetMs) => link.measure({ type: "measureAdapter", budgetMs }) as Promise<AdapterSpeed>,
       tune: (request) => link.measure({ type: "tune", ...request }) as Promise<GemmTuning | null>,
-      checkOperations: (specs) => link.measure({ type: "checkOperations", specs }) as Promise<OperationCheck | null>,
+      checkOperations: (specs) => link.measure({ type: "checkOperations", specs }) as Promise<OperationCheck>,
       finish: () => link.finish(),
       close: () => link.stop("the compute worker was closed"),
     };

@@ -12,7 +12,7 @@ import type { TunedGemms } from "./webgpu/tuning/tuned.ts";
 import type { TuneRequest } from "./webgpu/tuning/tune_gemm.ts";
 
 /** `webgpu` is any adapter, `gpu` a real one, `software` one that runs on the processor; what `auto` takes: devices.ts. */
-export const deviceChoices = ["auto", "gpu", "cpu", "software", "webgpu", "reference"] as const;
+export const deviceChoices = ["auto", "gpu", "cpu", "software", "webgpu"] as const;
 export type DeviceChoice = typeof deviceChoices[number];
 
 export interface DeviceRequest {
@@ -45,11 +45,11 @@ export type ComputeRequest =
   }
   | { readonly type: "closeStage"; readonly id: number; readonly stage: number }
   | { readonly type: "inspect"; readonly id: number } // DeviceFacts, or null where there are none
-  | ({ readonly type: "measureGemm"; readonly id: number } & GemmRequest) // GemmSpeed, or null
-  | ({ readonly type: "measureAttention"; readonly id: number } & AttentionRequest) // BatchSpeed, or null
-  | { readonly type: "measureAdapter"; readonly id: number; readonly budgetMs: number } // AdapterSpeed, or null
+  | ({ readonly type: "measureGemm"; readonly id: number } & GemmRequest) // GemmSpeed
+  | ({ readonly type: "measureAttention"; readonly id: number } & AttentionRequest) // BatchSpeed
+  | { readonly type: "measureAdapter"; readonly id: number; readonly budgetMs: number } // AdapterSpeed
   | ({ readonly type: "tune"; readonly id: number } & TuneRequest) // GemmTuning, or null
-  | { readonly type: "checkOperations"; readonly id: number; readonly specs: readonly StageSpec[] } // OperationCheck, or null
+  | { readonly type: "checkOperations"; readonly id: number; readonly specs: readonly StageSpec[] } // OperationCheck
   | { readonly type: "rest"; readonly id: number } // answered when everything before it is done
   /** Answers `startHelpers`, out of turn: the request that needs them waits. Problem null: they are ready. */
   | { readonly type: "helpersStarted"; readonly id: number; readonly problem: string | null };

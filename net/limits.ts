@@ -7,7 +7,7 @@
 
 import { assert } from "../core/assert.ts";
 import type { RunConfig } from "../core/config/config.ts";
-import { largestNodeHeader } from "../core/protocol/node_header.ts";
+import { largestNodeHeader } from "./node_header.ts";
 
 export interface NetLimits {
   readonly frameBytes: number; // one message on the wire

@@ -3,12 +3,12 @@
  * emitted, epochs run. Also the first block, which puts the genesis into the state.
  */
 
-import type { BlockScope } from "./block_scope.ts";
-import { accountOf } from "./calls/account_key.ts";
+import type { BlockScope } from "./state/block_scope.ts";
+import { accountOf } from "./state/account_key.ts";
 import { addSubnet, claimHotkey, decayBurn } from "./calls/registration.ts";
 import { emitBlock } from "./epoch/emission.ts";
 import { runEpoch } from "./epoch/epoch_run.ts";
-import { revealDue } from "./epoch/reveal.ts";
+import { revealDue } from "./calls/reveal.ts";
 import { isEpochDue } from "./epoch/schedule.ts";
 import { keyOf, theChain } from "./state/records.ts";
 

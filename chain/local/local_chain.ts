@@ -26,11 +26,11 @@ import {
 import { dispatchRefusal, poolRefusal } from "../subtensor/sending/refusals.ts";
 import { verifySignature } from "../wallet/hotkey.ts";
 import { storageIndex } from "../weights/salted_commit.ts";
-import { accountOf, addressOf } from "./calls/account_key.ts";
+import { accountOf, addressOf } from "./state/account_key.ts";
 import { textOfCall } from "./calls/call_text.ts";
-import { hashBytes } from "./header.ts";
-import type { ChainEvent } from "./events.ts";
-import type { LocalBlock, Submission } from "./ledger.ts";
+import { hashBytes } from "./block/header.ts";
+import type { ChainEvent } from "./block/events.ts";
+import type { LocalBlock, Submission } from "./block/ledger.ts";
 import type { LocalLedger } from "./local_ledger.ts";
 import { commitmentOf } from "./reads/commitments.ts";
 import { epochStateOf } from "./reads/epoch_state.ts";

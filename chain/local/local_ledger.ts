@@ -7,18 +7,26 @@
  */
 
 import { assert, present } from "../../core/assert.ts";
-import type { BlockScope } from "./block_scope.ts";
+import type { BlockScope } from "./state/block_scope.ts";
 import { beginBlock, beginChain } from "./block_step.ts";
 import { palletOf } from "./calls/call_error.ts";
 import { textOfCall } from "./calls/call_text.ts";
 import { commitBytesMax } from "./calls/commit_reveal.ts";
 import { canPay, dispatch, type Dispatched, preCheck } from "./calls/dispatch.ts";
-import type { ChainEvent } from "./events.ts";
-import type { Genesis, Hyperparameters } from "./genesis.ts";
-import { hashBytes, hashOfHeader } from "./header.ts";
-import type { AccountId, CallOutcome, Ledger, LedgerState, LocalBlock, LocalHeader, Submission } from "./ledger.ts";
+import type { ChainEvent } from "./block/events.ts";
+import type { Genesis, Hyperparameters } from "./block/genesis.ts";
+import { hashBytes, hashOfHeader } from "./block/header.ts";
+import type {
+  AccountId,
+  CallOutcome,
+  Ledger,
+  LedgerState,
+  LocalBlock,
+  LocalHeader,
+  Submission,
+} from "./block/ledger.ts";
 import { LearntPulses } from "./learnt_pulses.ts";
-import { OwnBeacon } from "./own_beacon.ts";
+import { OwnBeacon } from "./block/own_beacon.ts";
 import { Pool, type PooledCall } from "./pool.ts";
 import { runtimeApiAnswer } from "./reads/runtime_apis.ts";
 import { storageItem } from "./reads/storage_items.ts";

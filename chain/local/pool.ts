@@ -7,7 +7,7 @@
  */
 
 import { assert } from "../../core/assert.ts";
-import type { LedgerCall } from "./ledger.ts";
+import type { LedgerCall } from "./block/ledger.ts";
 import type { AccountKey } from "./state/records.ts";
 
 export interface PooledCall {

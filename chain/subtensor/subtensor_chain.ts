@@ -33,7 +33,7 @@ import { FinalitySearch, finalizedHead, type SeenCall } from "./sending/finality
 import { axonRefusal } from "./sending/refusals.ts";
 import { Sender } from "./sending/sender.ts";
 import type { Session } from "./connection/session.ts";
-import { readAtHead, type StateAt } from "./state.ts";
+import { readAtHead, type StateAt } from "./connection/state.ts";
 import type { Dice, Timers } from "./connection/timers.ts";
 import { findWeightCalls } from "./reads/weight_calls.ts";
 import { readPendingCommits, readWeights } from "./reads/weights.ts";

@@ -11,11 +11,11 @@ import { type Endpoints, parseEndpoints } from "../../chain/subtensor/connection
 import type { SubtensorChain } from "../../chain/subtensor/subtensor_chain.ts";
 import { withDeadline } from "../../chain/subtensor/connection/timers.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
-import { defaultNetuid } from "../options/chain_options.ts";
-import type { CommandContext } from "../command.ts";
-import { UsageError, UserError } from "../output/errors.ts";
+import { defaultNetuid } from "../terminal/options/chain_options.ts";
+import type { CommandContext } from "../terminal/command.ts";
+import { UsageError, UserError } from "../program/errors.ts";
 import { type CommandTo, nextCommand } from "./text/next_command.ts";
-import { chainSocketOptions } from "../outbound.ts";
+import { chainSocketOptions } from "../program/outbound.ts";
 
 const leastCallMs = 3_000; // when several endpoints share the time
 const waitReserveMs = 60_000; // on top of twice the time its blocks should take

@@ -6,8 +6,8 @@
  * is not trusted: the ledger checks each pulse.
  */
 
-import { outboundFetch } from "../outbound.ts";
-import type { LocalBlock } from "../../chain/local/ledger.ts";
+import { outboundFetch } from "../program/outbound.ts";
+import type { LocalBlock } from "../../chain/local/block/ledger.ts";
 import type { LocalLedger } from "../../chain/local/local_ledger.ts";
 import { type SealedCommit, sealedCommits, sealOf } from "../../chain/local/reads/sealed_commits.ts";
 import { quicknet, timeOfRoundMs } from "../../chain/timelock/beacon.ts";

@@ -6,9 +6,9 @@
 
 import type { Address } from "../../chain/call.ts";
 import type { HotkeyPair } from "../../chain/wallet/hotkey.ts";
-import type { CommandContext } from "../command.ts";
-import { UsageError } from "../output/errors.ts";
-import { explaining, findColdkey, findHotkey, openHotkey } from "../options/wallet_options.ts";
+import type { CommandContext } from "../terminal/command.ts";
+import { UsageError } from "../program/errors.ts";
+import { explaining, findColdkey, findHotkey, openHotkey } from "../terminal/options/wallet_options.ts";
 
 export async function hotkeyAddressOf(context: CommandContext): Promise<Address> {
   const { decodeAddress } = await import("../../chain/wallet/ss58.ts");

@@ -12,7 +12,7 @@ import { isBurned, isWhole } from "../../chain/duty/epoch_pay.ts";
 import { firstAllowedBlock, permitAction } from "../../chain/duty/preflight.ts";
 import { type SendWindow, sendWindow } from "../../chain/duty/window.ts";
 import { nextEpochBlock } from "../../chain/epochs/epochs.ts";
-import { duration, plural, roughly, tokens } from "../screen/format.ts";
+import { duration, plural, roughly, tokens } from "../terminal/text/format.ts";
 import { blocksText, inBlocks } from "./text/chain_words.ts";
 import { revealText } from "./text/commit_text.ts";
 import { type CommandTo, withWholeCommands } from "./text/next_command.ts";

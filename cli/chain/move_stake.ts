@@ -6,9 +6,9 @@
  */
 
 import type { Address } from "../../chain/call.ts";
-import type { CommandContext } from "../command.ts";
-import { UsageError, UserError } from "../output/errors.ts";
-import { shortAddress, tokens } from "../screen/format.ts";
+import type { CommandContext } from "../terminal/command.ts";
+import { UsageError, UserError } from "../program/errors.ts";
+import { shortAddress, tokens } from "../terminal/text/format.ts";
 import { type ChainAccess, withChain } from "./chain_access.ts";
 import { finalityText, sendCall } from "./send_call.ts";
 import { parseTokens } from "./text/chain_words.ts";

@@ -1,18 +1,18 @@
 /**
  * The coldkey that signs for a hotkey: the wallet's, or on a development chain the one with which a node was registered
- * there by itself (cli/duty/development_chain.ts).
+ * there by itself (cli/chain/duty/development_chain.ts).
  *
  * Owns: that choice, and that no coldkey lacks tokens on a development chain, where //Alice gives them away.
  */
 
 import type { Address, ChainSigner } from "../../chain/call.ts";
-import { aliceAddress, raoPerToken } from "../../chain/local/genesis.ts";
-import type { CommandContext } from "../command.ts";
-import { developmentColdkey, fundFromAlice, isDevelopmentChain } from "../duty/development_chain.ts";
-import { warnOfIdlePassword } from "../options/secret_input.ts";
-import { openColdkeySigner } from "../options/wallet_options.ts";
-import { UserError } from "../output/errors.ts";
-import { shortAddress, tokens } from "../screen/format.ts";
+import { aliceAddress, raoPerToken } from "../../chain/local/block/genesis.ts";
+import type { CommandContext } from "../terminal/command.ts";
+import { developmentColdkey, fundFromAlice, isDevelopmentChain } from "./duty/development_chain.ts";
+import { warnOfIdlePassword } from "../terminal/options/secret_input.ts";
+import { openColdkeySigner } from "../terminal/options/wallet_options.ts";
+import { UserError } from "../program/errors.ts";
+import { shortAddress, tokens } from "../terminal/text/format.ts";
 import type { ChainAccess } from "./chain_access.ts";
 import { walletHasColdkey } from "./hotkey_address.ts";
 

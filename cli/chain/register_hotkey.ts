@@ -6,9 +6,9 @@
  * opened.
  */
 
-import type { CommandContext } from "../command.ts";
-import { UserError } from "../output/errors.ts";
-import { shortAddress, tokens } from "../screen/format.ts";
+import type { CommandContext } from "../terminal/command.ts";
+import { UserError } from "../program/errors.ts";
+import { shortAddress, tokens } from "../terminal/text/format.ts";
 import { type ChainAccess, withChain } from "./chain_access.ts";
 import { finalityText, sendCall } from "./send_call.ts";
 import { parseTokens } from "./text/chain_words.ts";

@@ -7,9 +7,9 @@
 
 import type { PendingCommit } from "../../chain/chain.ts";
 import { isSameRow, storedRowOf } from "../../chain/weights/stored_row.ts";
-import type { CommandContext } from "../command.ts";
-import { TooSoonError, UserError } from "../output/errors.ts";
-import { plural } from "../screen/format.ts";
+import type { CommandContext } from "../terminal/command.ts";
+import { TooSoonError, UserError } from "../program/errors.ts";
+import { plural } from "../terminal/text/format.ts";
 import { type ChainAccess, registeredNeuron, waitForBlock, withChain } from "./chain_access.ts";
 import { finalityText, sendCall } from "./send_call.ts";
 import { inBlocks } from "./text/chain_words.ts";

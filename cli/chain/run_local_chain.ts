@@ -6,16 +6,16 @@
  * block, however the command ends.
  */
 
-import { plural } from "../screen/format.ts";
-import { type Genesis, type GenesisOptions, localGenesis, mainnetGenesis } from "../../chain/local/genesis.ts";
-import type { LocalBlock } from "../../chain/local/ledger.ts";
+import { plural } from "../terminal/text/format.ts";
+import { type Genesis, type GenesisOptions, localGenesis, mainnetGenesis } from "../../chain/local/block/genesis.ts";
+import type { LocalBlock } from "../../chain/local/block/ledger.ts";
 import { LocalLedger } from "../../chain/local/local_ledger.ts";
-import { isAnyAddress, type NetworkAddress, publicUrl } from "../orchestrate/public_address.ts";
+import { isAnyAddress, type NetworkAddress, publicUrl } from "../address/public_address.ts";
 import { ChainStoreError } from "../../chain/local/state/chain_store.ts";
-import type { CommandContext, OptionValues } from "../command.ts";
-import { attempting, UsageError, UserError } from "../output/errors.ts";
-import type { Output } from "../output/output.ts";
-import { shellWords } from "../shell_words.ts";
+import type { CommandContext, OptionValues } from "../terminal/command.ts";
+import { attempting, UsageError, UserError } from "../program/errors.ts";
+import type { Output } from "../terminal/output/output.ts";
+import { shellWords } from "../program/shell_words.ts";
 import { DrandRelay, fetchSmallText } from "./drand_relay.ts";
 import { serveLedger } from "./serve_ledger.ts";
 

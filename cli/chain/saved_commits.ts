@@ -8,8 +8,8 @@
 
 import * as v from "valibot";
 import type { Address } from "../../chain/call.ts";
-import { readIfPresent, realDisk, writeAtomically } from "../data/disk.ts";
-import { attempting, UserError } from "../output/errors.ts";
+import { readIfPresent, realDisk, writeAtomically } from "../files/disk.ts";
+import { attempting, UserError } from "../program/errors.ts";
 
 const u16s = v.array(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(0xffff)));
 

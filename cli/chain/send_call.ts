@@ -8,7 +8,7 @@
 import type { ChainCall, ChainSigner } from "../../chain/call.ts";
 import { callLifeBlocks, ChainError, type Receipt, type Refusal } from "../../chain/chain.ts";
 import type { Finality, FinalitySearch } from "../../chain/subtensor/sending/finality.ts";
-import { TooSoonError, UserError } from "../output/errors.ts";
+import { TooSoonError, UserError } from "../program/errors.ts";
 import { type ChainAccess, waitForBlock } from "./chain_access.ts";
 import { type CommandTo, withWholeCommands } from "./text/next_command.ts";
 

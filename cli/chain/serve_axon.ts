@@ -6,9 +6,9 @@
 
 import type { Address, AxonAddress } from "../../chain/call.ts";
 import { axonProblem, parseIp } from "../../chain/subtensor/reads/axon_address.ts";
-import type { CommandContext } from "../command.ts";
-import { TooSoonError, UsageError } from "../output/errors.ts";
-import { plural } from "../screen/format.ts";
+import type { CommandContext } from "../terminal/command.ts";
+import { TooSoonError, UsageError } from "../program/errors.ts";
+import { plural } from "../terminal/text/format.ts";
 import { type ChainAccess, registeredNeuron, withChain } from "./chain_access.ts";
 import { finalityText, sendCall } from "./send_call.ts";
 import { inBlocks } from "./text/chain_words.ts";

@@ -6,11 +6,11 @@
  */
 
 import type { LocalLedger } from "../../chain/local/local_ledger.ts";
-import { localNode } from "../../chain/local/rpc/local_node.ts";
-import { serveRpc } from "../../chain/local/rpc/rpc_server.ts";
+import { localNode } from "../../chain/local/rpc/server/local_node.ts";
+import { serveRpc } from "../../chain/local/rpc/server/rpc_server.ts";
 import { runtimeOf } from "../../chain/local/surface/runtime.ts";
 import { runtimeSurface } from "../../chain/local/surface/surface.ts";
-import { attempting } from "../output/errors.ts";
+import { attempting } from "../program/errors.ts";
 
 export interface ServeLedgerOptions {
   readonly ledger: LocalLedger;

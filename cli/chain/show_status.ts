@@ -3,9 +3,9 @@
 import { paidInLastEpoch } from "../../chain/duty/epoch_pay.ts";
 import { readView } from "../../chain/duty/read_view.ts";
 import { nextEpochBlock } from "../../chain/epochs/epochs.ts";
-import type { CommandContext } from "../command.ts";
-import type { Paint } from "../output/paint.ts";
-import { shortAddress } from "../screen/format.ts";
+import type { CommandContext } from "../terminal/command.ts";
+import type { Paint } from "../terminal/text/paint.ts";
+import { shortAddress } from "../terminal/text/format.ts";
 import { type ChainAccess, withChain } from "./chain_access.ts";
 import { coldkeyAddressOf, hotkeyAddressOf } from "./hotkey_address.ts";
 import { type Finding, findingsOf, levelOf, type StatusFacts, windowOf } from "./hotkey_status.ts";

@@ -1,7 +1,7 @@
 /** `iota chain metagraph` and `iota chain params`: public facts about a subnet. Signs nothing, needs no wallet. */
 
-import type { CommandContext } from "../command.ts";
-import { plural } from "../screen/format.ts";
+import type { CommandContext } from "../terminal/command.ts";
+import { plural } from "../terminal/text/format.ts";
 import { withChain } from "./chain_access.ts";
 import { neuronFields, neuronTable, sortedNeurons, type Sorting } from "./text/neuron_table.ts";
 import { parameterFields, parameterText } from "./text/parameter_text.ts";

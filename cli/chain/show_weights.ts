@@ -4,8 +4,8 @@
  */
 
 import { readView } from "../../chain/duty/read_view.ts";
-import type { CommandContext } from "../command.ts";
-import { plural, shortAddress } from "../screen/format.ts";
+import type { CommandContext } from "../terminal/command.ts";
+import { plural, shortAddress } from "../terminal/text/format.ts";
 import { registeredNeuron, withChain } from "./chain_access.ts";
 import { alignedTable, blocksText } from "./text/chain_words.ts";
 import { commitFields, commitLine } from "./text/commit_text.ts";

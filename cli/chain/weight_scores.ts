@@ -9,7 +9,7 @@
 import type { Address } from "../../chain/call.ts";
 import type { Neuron } from "../../chain/chain.ts";
 import { decodeAddress } from "../../chain/wallet/ss58.ts";
-import { UsageError, UserError } from "../output/errors.ts";
+import { UsageError, UserError } from "../program/errors.ts";
 
 export interface GivenWeight {
   readonly target: number | Address; // uid or hotkey

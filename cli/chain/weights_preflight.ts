@@ -5,7 +5,7 @@
  * which costs nothing but time.
  */
 
-import { plural } from "../screen/format.ts";
+import { plural } from "../terminal/text/format.ts";
 import type { Neuron, Refusal } from "../../chain/chain.ts";
 import type { ChainView } from "../../chain/duty/duty.ts";
 import { firstAllowedBlock, rowRefusal, standingRefusal } from "../../chain/duty/preflight.ts";

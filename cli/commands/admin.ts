@@ -1,7 +1,7 @@
-/** `iota admin`: the owner's hand on a running run. The work is in cli/admin. */
+/** `iota admin`: the owner's hand on a running run. The work is in cli/orchestrator/owner. */
 
-import type { Command } from "../command.ts";
-import { hotkeyOption, walletPathOption } from "../options/wallet_options.ts";
+import type { Command } from "../terminal/command.ts";
+import { hotkeyOption, walletPathOption } from "../terminal/options/wallet_options.ts";
 
 export const command: Command = {
   name: "admin",
@@ -71,6 +71,6 @@ export const command: Command = {
   takesOwnRun: ({ options, positionals: [action] }) =>
     action === undefined || ["run", "orchestrator"].some((name) => options.text(name) !== undefined) ? null : "running",
   async run(context) {
-    return await (await import("../admin/run_admin.ts")).runAdmin(context);
+    return await (await import("../orchestrator/owner/run_admin.ts")).runAdmin(context);
   },
 };

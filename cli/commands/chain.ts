@@ -4,9 +4,9 @@
  * Owns: the list of actions. Rejects: running without one.
  */
 
-import { chainOptions } from "../options/chain_options.ts";
-import type { Command, CommandTable } from "../command.ts";
-import { missingAction } from "../output/missing_action.ts";
+import { chainOptions } from "../terminal/options/chain_options.ts";
+import type { Command, CommandTable } from "../terminal/command.ts";
+import { missingAction } from "../terminal/missing_action.ts";
 
 const actions: CommandTable = {
   status: async () => (await import("./chain_status.ts")).command,

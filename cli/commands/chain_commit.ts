@@ -1,8 +1,8 @@
 /** `iota chain commit`: shows weights that wait for their reveal, and reveals salted ones. The work is in cli/chain. */
 
-import { chainOptions, hotkeyOptions, mechanismOption, waitFinalOption } from "../options/chain_options.ts";
-import type { Command } from "../command.ts";
-import { UsageError } from "../output/errors.ts";
+import { chainOptions, hotkeyOptions, mechanismOption, waitFinalOption } from "../terminal/options/chain_options.ts";
+import type { Command } from "../terminal/command.ts";
+import { UsageError } from "../program/errors.ts";
 
 export const command: Command = {
   name: "chain commit",

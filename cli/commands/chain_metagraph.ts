@@ -1,7 +1,7 @@
 /** `iota chain metagraph`: lists the neurons of a subnet. With --json each has its own line before the summary. */
 
-import { chainOptions } from "../options/chain_options.ts";
-import type { Command } from "../command.ts";
+import { chainOptions } from "../terminal/options/chain_options.ts";
+import type { Command } from "../terminal/command.ts";
 
 export const command: Command = {
   name: "chain metagraph",

@@ -1,7 +1,7 @@
 /** `iota chain params`: shows the rules of a subnet and when its next epoch runs. */
 
-import { chainOptions } from "../options/chain_options.ts";
-import type { Command } from "../command.ts";
+import { chainOptions } from "../terminal/options/chain_options.ts";
+import type { Command } from "../terminal/command.ts";
 
 export const command: Command = {
   name: "chain params",

@@ -1,8 +1,8 @@
 /** `iota chain serve`: announces the address of a hotkey. The work is in cli/chain. */
 
-import { chainOptions, waitFinalOption } from "../options/chain_options.ts";
-import type { Command } from "../command.ts";
-import { walletOptions } from "../options/wallet_options.ts";
+import { chainOptions, waitFinalOption } from "../terminal/options/chain_options.ts";
+import type { Command } from "../terminal/command.ts";
+import { walletOptions } from "../terminal/options/wallet_options.ts";
 
 export const command: Command = {
   name: "chain serve",

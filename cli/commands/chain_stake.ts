@@ -1,7 +1,7 @@
 /** `iota chain stake`: moves tokens from the coldkey to a hotkey's stake in a subnet, or back. The work is in cli/chain. */
 
-import { chainOptions, payingOptions, waitFinalOption } from "../options/chain_options.ts";
-import type { Command } from "../command.ts";
+import { chainOptions, payingOptions, waitFinalOption } from "../terminal/options/chain_options.ts";
+import type { Command } from "../terminal/command.ts";
 
 export const command: Command = {
   name: "chain stake",

@@ -1,7 +1,7 @@
 /** `iota chain status`: the status of one hotkey in a subnet, in plain words. The work is in cli/chain. */
 
-import { chainOptions, hotkeyOptions, mechanismOption } from "../options/chain_options.ts";
-import type { Command } from "../command.ts";
+import { chainOptions, hotkeyOptions, mechanismOption } from "../terminal/options/chain_options.ts";
+import type { Command } from "../terminal/command.ts";
 
 export const command: Command = {
   name: "chain status",

@@ -1,8 +1,8 @@
 /** `iota chain weights`: shows a validator's row of weights, or sets it. The work is in cli/chain. */
 
-import { chainOptions, hotkeyOptions, mechanismOption, waitFinalOption } from "../options/chain_options.ts";
-import type { Command, CommandContext } from "../command.ts";
-import { attempting, UsageError } from "../output/errors.ts";
+import { chainOptions, hotkeyOptions, mechanismOption, waitFinalOption } from "../terminal/options/chain_options.ts";
+import type { Command, CommandContext } from "../terminal/command.ts";
+import { attempting, UsageError } from "../program/errors.ts";
 
 export const command: Command = {
   name: "chain weights",

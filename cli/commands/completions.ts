@@ -1,9 +1,9 @@
-/** `iota completions`: shell completion scripts, generated from the command table. The work is in cli/manual. */
+/** `iota completions`: shell completion scripts, generated from the command table. The work is in cli/terminal/completions. */
 
-import { closest } from "../options/args.ts";
-import type { Command } from "../command.ts";
-import { UsageError } from "../output/errors.ts";
-import { printable } from "../screen/format.ts";
+import { closest } from "../terminal/options/args.ts";
+import type { Command } from "../terminal/command.ts";
+import { UsageError } from "../program/errors.ts";
+import { printable } from "../terminal/text/format.ts";
 
 const shells = ["bash", "zsh", "fish"] as const;
 
@@ -24,13 +24,13 @@ export const command: Command = {
   async run({ positionals: [name], output, commands }) {
     const shell = shells.find((known) => known === name);
     if (shell === undefined) throw unknownShell(name);
-    const { loadTree } = await import("../manual/command_tree.ts");
+    const { loadTree } = await import("../terminal/completions/command_tree.ts");
     const tree = await loadTree(commands);
     const script = shell === "bash"
-      ? (await import("../manual/bash_completion.ts")).bashCompletion(tree)
+      ? (await import("../terminal/completions/bash_completion.ts")).bashCompletion(tree)
       : shell === "zsh"
-      ? (await import("../manual/zsh_completion.ts")).zshCompletion(tree)
-      : (await import("../manual/fish_completion.ts")).fishCompletion(tree);
+      ? (await import("../terminal/completions/zsh_completion.ts")).zshCompletion(tree)
+      : (await import("../terminal/completions/fish_completion.ts")).fishCompletion(tree);
     output.answer({ shell, script }, script.trimEnd());
     return 0;
   },

@@ -3,8 +3,8 @@
  * cli/config.
  */
 
-import type { Command, CommandTable } from "../command.ts";
-import { missingAction } from "../output/missing_action.ts";
+import type { Command, CommandTable } from "../terminal/command.ts";
+import { missingAction } from "../terminal/missing_action.ts";
 
 const actions: CommandTable = {
   show: async () => (await import("./config_show.ts")).command,

@@ -1,6 +1,6 @@
 /** `iota config check`: reports every problem of a settings file with its line. The work is in cli/config. */
 
-import type { Command } from "../command.ts";
+import type { Command } from "../terminal/command.ts";
 
 export const command: Command = {
   name: "config check",
@@ -27,6 +27,6 @@ export const command: Command = {
   positionals: { max: 1, placeholder: "FILE" },
   rights: { read: "any", env: "any" },
   async run(context) {
-    return await (await import("../config/check_config.ts")).checkConfig(context);
+    return await (await import("../tools/config/check_config.ts")).checkConfig(context);
   },
 };

@@ -1,7 +1,7 @@
 /** `iota config init`: writes a commented settings file to start from. The work is in cli/config. */
 
-import type { Command } from "../command.ts";
-import { sizeOption } from "../options/run_options.ts";
+import type { Command } from "../terminal/command.ts";
+import { sizeOption } from "../terminal/options/run_options.ts";
 
 export const command: Command = {
   name: "config init",
@@ -24,6 +24,6 @@ export const command: Command = {
   positionals: { max: 1, placeholder: "FILE" },
   rights: { read: "any", write: "any", env: "any" },
   async run(context) {
-    return await (await import("../config/init_config.ts")).initConfig(context);
+    return await (await import("../tools/config/init_config.ts")).initConfig(context);
   },
 };

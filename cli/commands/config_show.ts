@@ -1,7 +1,7 @@
 /** `iota config show`: the settings that a new run would have, with their origin. The work is in cli/config. */
 
-import type { Command } from "../command.ts";
-import { runOptions } from "../options/run_options.ts";
+import type { Command } from "../terminal/command.ts";
+import { runOptions } from "../terminal/options/run_options.ts";
 
 export const command: Command = {
   name: "config show",
@@ -22,6 +22,6 @@ export const command: Command = {
   configures: "run",
   rights: { read: "any", env: "any" },
   async run(context) {
-    return await (await import("../config/show_config.ts")).showConfig(context);
+    return await (await import("../tools/config/show_config.ts")).showConfig(context);
   },
 };

@@ -1,8 +1,8 @@
 /** `iota dashboard`: a run's folder in the browser, live or long after. The work is in cli/dashboard. */
 
-import type { Command } from "../command.ts";
-import { newestWithoutRun, ownRunOption } from "../options/own_run.ts";
-import { listenOptions } from "../options/listen_options.ts";
+import type { Command } from "../terminal/command.ts";
+import { newestWithoutRun, ownRunOption } from "../terminal/options/own_run.ts";
+import { listenOptions } from "../terminal/options/listen_options.ts";
 
 export const command: Command = {
   name: "dashboard",
@@ -34,6 +34,6 @@ export const command: Command = {
   rights: { read: ["--run", "--beside"], write: ["--export", "--csv", "--tensorboard"], net: "any" },
   takesOwnRun: newestWithoutRun,
   async run(context) {
-    return await (await import("../dashboard/run_dashboard.ts")).runDashboard(context);
+    return await (await import("../observe/dashboard/run_dashboard.ts")).runDashboard(context);
   },
 };

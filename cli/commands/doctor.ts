@@ -1,10 +1,10 @@
-/** `iota doctor`: checks this machine and the services it will work with. The work is in cli/doctor. */
+/** `iota doctor`: checks this machine and the services it will work with. The work is in cli/tools/doctor. */
 
 import { sizeNames } from "../../core/config/size.ts";
-import type { Command } from "../command.ts";
-import { chainOptions } from "../duty/chain_options.ts";
-import { deviceOption, tlsAuthorityOption } from "../options/node_options.ts";
-import { walletOptions } from "../options/wallet_options.ts";
+import type { Command } from "../terminal/command.ts";
+import { chainOptions } from "../terminal/options/named_chain.ts";
+import { deviceOption, tlsAuthorityOption } from "../terminal/options/node_options.ts";
+import { walletOptions } from "../terminal/options/wallet_options.ts";
 
 export const command: Command = {
   name: "doctor",
@@ -59,7 +59,7 @@ export const command: Command = {
   judgesDataFolder: true,
   rights: { read: "any", write: "any", net: "any", env: "any", sys: "any" },
   async run(context) {
-    const { runDoctor } = await import("../doctor/run_doctor.ts");
+    const { runDoctor } = await import("../tools/doctor/run_doctor.ts");
     return await runDoctor(context, command.options);
   },
 };

@@ -1,7 +1,7 @@
 /** `iota explain`: says what a node was checked for, what it earned and why. The work is in cli/ledger. */
 
-import type { Command } from "../command.ts";
-import { newestWithoutRun, ownRunOption } from "../options/own_run.ts";
+import type { Command } from "../terminal/command.ts";
+import { newestWithoutRun, ownRunOption } from "../terminal/options/own_run.ts";
 
 export const command: Command = {
   name: "explain",
@@ -19,6 +19,6 @@ export const command: Command = {
   rights: { read: "any" },
   takesOwnRun: ({ options, positionals: [node] }) => node === undefined ? null : newestWithoutRun({ options }),
   async run(context) {
-    return await (await import("../ledger/run_explain.ts")).runExplain(context);
+    return await (await import("../observe/ledger/run_explain.ts")).runExplain(context);
   },
 };

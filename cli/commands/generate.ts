@@ -1,8 +1,8 @@
-/** `iota generate`: generates text from a run's newest checkpoint. The work is in cli/generate/run_generate.ts. */
+/** `iota generate`: generates text from a run's newest checkpoint. The work is in cli/model/generate/run_generate.ts. */
 
-import type { Command } from "../command.ts";
-import { newestWithoutRun, ownRunOption } from "../options/own_run.ts";
-import { deviceOption } from "../options/node_options.ts";
+import type { Command } from "../terminal/command.ts";
+import { newestWithoutRun, ownRunOption } from "../terminal/options/own_run.ts";
+import { deviceOption } from "../terminal/options/node_options.ts";
 
 export const command: Command = {
   name: "generate",
@@ -55,7 +55,7 @@ export const command: Command = {
   rights: { read: ["--run", "--data"] },
   takesOwnRun: newestWithoutRun,
   async run(context) {
-    const { runGenerate } = await import("../generate/run_generate.ts");
+    const { runGenerate } = await import("../model/generate/run_generate.ts");
     return await runGenerate(context);
   },
 };

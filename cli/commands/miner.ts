@@ -2,12 +2,11 @@
  * `iota miner`: computes a stage for a run. The work is in cli/node/run_miner.ts.
  */
 
-import type { Command } from "../command.ts";
-import { chainOptions } from "../duty/chain_options.ts";
-import { pauseOptions, sensorOptions } from "../idle/pause_option_list.ts";
-import { findingText, nodeOptions } from "../options/node_options.ts";
-import { processAttackNames } from "../redteam/attack_names.ts";
-import { autoRestartOption, logOptions } from "../service/service_options.ts";
+import type { Command } from "../terminal/command.ts";
+import { chainOptions } from "../terminal/options/named_chain.ts";
+import { pauseOptions, sensorOptions } from "../node/idle/pause_option_list.ts";
+import { findingText, nodeOptions } from "../terminal/options/node_options.ts";
+import { autoRestartOption, logOptions } from "../terminal/options/service_options.ts";
 
 export const command: Command = {
   name: "miner",
@@ -52,14 +51,6 @@ export const command: Command = {
       kind: "string",
       placeholder: "URL",
       doc: "where newcomers reach this miner, if not at the address of --listen",
-    },
-    {
-      name: "attack",
-      kind: "choice",
-      placeholder: "NAME",
-      choices: processAttackNames,
-      defaultText: "none: an honest miner",
-      doc: "misbehave like this attacker of iota redteam, in a run of your own on this machine",
     },
   ],
   rights: {

@@ -1,10 +1,10 @@
 /**
- * `iota orchestrate`: owns a run. This file is its command line; the work is in cli/orchestrate/run_orchestrator.ts.
+ * `iota orchestrate`: owns a run. This file is its command line; the work is in cli/orchestrator/run/run_orchestrator.ts.
  */
 
-import type { Command } from "../command.ts";
-import { hubOptions } from "../options/hub_options.ts";
-import { runOptions } from "../options/run_options.ts";
+import type { Command } from "../terminal/command.ts";
+import { hubOptions } from "../terminal/options/hub_options.ts";
+import { runOptions } from "../terminal/options/run_options.ts";
 
 export const command: Command = {
   name: "orchestrate",
@@ -78,9 +78,9 @@ export const command: Command = {
     sys: ["networkInterfaces"],
   },
   async run(context) {
-    const { mustHaveSoundHub } = await import("../orchestrate/hub_file_check.ts");
+    const { mustHaveSoundHub } = await import("../orchestrator/run/hub_file_check.ts");
     await mustHaveSoundHub(context);
-    const { runOrchestrator } = await import("../orchestrate/run_orchestrator.ts");
+    const { runOrchestrator } = await import("../orchestrator/run/run_orchestrator.ts");
     return await runOrchestrator(context);
   },
 };

@@ -1,8 +1,8 @@
-/** `iota plan`: what each stage of a model takes, before anything is allocated. The work is in cli/plan. */
+/** `iota plan`: what each stage of a model takes, before anything is allocated. The work is in cli/tools/plan. */
 
-import type { Command } from "../command.ts";
-import { deviceNames, memoryOption } from "../options/node_options.ts";
-import { runOptions } from "../options/run_options.ts";
+import type { Command } from "../terminal/command.ts";
+import { deviceNames, memoryOption } from "../terminal/options/node_options.ts";
+import { runOptions } from "../terminal/options/run_options.ts";
 
 export const command: Command = {
   name: "plan",
@@ -32,6 +32,6 @@ export const command: Command = {
   configures: "run",
   rights: { read: "any", env: "any", sys: ["systemMemoryInfo"] },
   async run(context) {
-    return await (await import("../plan/run_plan.ts")).runPlan(context);
+    return await (await import("../tools/plan/run_plan.ts")).runPlan(context);
   },
 };

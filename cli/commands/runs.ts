@@ -1,8 +1,8 @@
 /** `iota runs`: lists the runs that a subnet's chain announces. The work is in cli/find. */
 
-import type { Command } from "../command.ts";
-import { chainOptions } from "../duty/chain_options.ts";
-import { tlsAuthorityOption } from "../options/node_options.ts";
+import type { Command } from "../terminal/command.ts";
+import { chainOptions } from "../terminal/options/named_chain.ts";
+import { tlsAuthorityOption } from "../terminal/options/node_options.ts";
 
 export const command: Command = {
   name: "runs",
@@ -34,7 +34,7 @@ export const command: Command = {
   ],
   rights: { read: ["--tls-ca", "runs"], net: "any" },
   async run(context) {
-    if (context.options.flag("own")) return await (await import("../find/list_own_runs.ts")).listOwnRuns(context);
-    return await (await import("../find/list_runs.ts")).listRuns(context);
+    if (context.options.flag("own")) return await (await import("../node/find/list_own_runs.ts")).listOwnRuns(context);
+    return await (await import("../node/find/list_runs.ts")).listRuns(context);
   },
 };

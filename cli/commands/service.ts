@@ -4,9 +4,9 @@
  * Owns: the list of actions. Rejects: running without one.
  */
 
-import type { Command, CommandTable } from "../command.ts";
-import { UsageError } from "../output/errors.ts";
-import { serviceNameOption } from "../service/service_options.ts";
+import type { Command, CommandTable } from "../terminal/command.ts";
+import { UsageError } from "../program/errors.ts";
+import { serviceNameOption } from "../terminal/options/service_options.ts";
 
 const actions: CommandTable = {
   install: async () => (await import("./service_install.ts")).command,

@@ -1,7 +1,7 @@
 /** `iota service install`: installs a role as a service. The work is in cli/service. */
 
-import type { Command, OptionSpec } from "../command.ts";
-import { serviceNameOption, servicePrograms } from "../service/service_options.ts";
+import type { Command, OptionSpec } from "../terminal/command.ts";
+import { serviceNameOption, servicePrograms } from "../terminal/options/service_options.ts";
 
 const options: readonly OptionSpec[] = [
   serviceNameOption,
@@ -24,13 +24,13 @@ export const command: Command = {
   options,
   positionals: { max: 200, placeholder: "ROLE" },
   rights: { read: "any", write: "any", run: servicePrograms, env: [], sys: ["networkInterfaces"] },
-  async checkWords(words) {
-    const { mustSeparate } = await import("../service/service_roles.ts");
-    await mustSeparate(words, options);
+  async checkWords(words, commands) {
+    const { mustSeparate } = await import("../tools/service/service_roles.ts");
+    await mustSeparate(words, { options, commands });
   },
   async run(context) {
-    const { installService } = await import("../service/service_actions.ts");
-    const { realMachine } = await import("../service/real_machine.ts");
+    const { installService } = await import("../tools/service/service_actions.ts");
+    const { realMachine } = await import("../tools/service/real_machine.ts");
     return await installService(context, realMachine);
   },
 };

@@ -1,7 +1,7 @@
 /** `iota service logs`: shows what a service has printed. The work is in cli/service. */
 
-import type { Command } from "../command.ts";
-import { serviceNameOption, servicePrograms } from "../service/service_options.ts";
+import type { Command } from "../terminal/command.ts";
+import { serviceNameOption, servicePrograms } from "../terminal/options/service_options.ts";
 
 export const command: Command = {
   name: "service logs",
@@ -23,8 +23,8 @@ export const command: Command = {
   ],
   rights: { read: "any", run: servicePrograms },
   async run(context) {
-    const { showServiceLogs } = await import("../service/service_actions.ts");
-    const { realMachine } = await import("../service/real_machine.ts");
+    const { showServiceLogs } = await import("../tools/service/service_actions.ts");
+    const { realMachine } = await import("../tools/service/real_machine.ts");
     return await showServiceLogs(context, realMachine);
   },
 };

@@ -1,7 +1,7 @@
 /** `iota service remove`: stops a service and deletes its file. The work is in cli/service. */
 
-import type { Command } from "../command.ts";
-import { serviceNameOption, servicePrograms } from "../service/service_options.ts";
+import type { Command } from "../terminal/command.ts";
+import { serviceNameOption, servicePrograms } from "../terminal/options/service_options.ts";
 
 export const command: Command = {
   name: "service remove",
@@ -11,8 +11,8 @@ export const command: Command = {
   options: [serviceNameOption],
   rights: { read: "any", write: "any", run: servicePrograms },
   async run(context) {
-    const { removeService } = await import("../service/service_actions.ts");
-    const { realMachine } = await import("../service/real_machine.ts");
+    const { removeService } = await import("../tools/service/service_actions.ts");
+    const { realMachine } = await import("../tools/service/real_machine.ts");
     return await removeService(context, realMachine);
   },
 };

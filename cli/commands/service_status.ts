@@ -1,7 +1,7 @@
 /** `iota service status`: says whether a service runs. The work is in cli/service. */
 
-import type { Command } from "../command.ts";
-import { serviceNameOption, servicePrograms } from "../service/service_options.ts";
+import type { Command } from "../terminal/command.ts";
+import { serviceNameOption, servicePrograms } from "../terminal/options/service_options.ts";
 
 export const command: Command = {
   name: "service status",
@@ -11,8 +11,8 @@ export const command: Command = {
   options: [serviceNameOption],
   rights: { read: "any", run: servicePrograms },
   async run(context) {
-    const { showService } = await import("../service/service_actions.ts");
-    const { realMachine } = await import("../service/real_machine.ts");
+    const { showService } = await import("../tools/service/service_actions.ts");
+    const { realMachine } = await import("../tools/service/real_machine.ts");
     return await showService(context, realMachine);
   },
 };

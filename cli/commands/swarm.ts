@@ -1,9 +1,9 @@
 /** `iota swarm`: a whole run on this machine, each role in its own process. The work is in cli/swarm/run_swarm.ts. */
 
-import { attackersGrammar, chaosGrammar, linksGrammar } from "../chaos/grammars.ts";
-import type { Command, OptionSpec } from "../command.ts";
-import { deviceOption, memoryOption, threadsOption } from "../options/node_options.ts";
-import { runOptions } from "../options/run_options.ts";
+import { chaosGrammar, linksGrammar } from "../swarm/chaos/grammars.ts";
+import type { Command, OptionSpec } from "../terminal/command.ts";
+import { deviceOption, memoryOption, threadsOption } from "../terminal/options/node_options.ts";
+import { runOptions } from "../terminal/options/run_options.ts";
 
 /** Of the machine, the chain, and what happens to nodes: no run keeps them. */
 export const swarmOptions: readonly OptionSpec[] = [
@@ -48,13 +48,6 @@ export const swarmOptions: readonly OptionSpec[] = [
     doc: `give every node a line of its own to the orchestrator; SHAPE is ${linksGrammar}`,
   },
   {
-    name: "attackers",
-    kind: "string",
-    placeholder: "LIST",
-    defaultText: "nobody",
-    doc: `let the first miners attack the run; LIST is ${attackersGrammar}`,
-  },
-  {
     name: "chaos",
     kind: "string",
     placeholder: "PLAN",
@@ -75,7 +68,6 @@ export const command: Command = {
     "iota swarm --size toy --deterministic --json",
     'iota swarm --steps 60 --links "40ms 20mbit"',
     'iota swarm --replicas 2 --chaos "kill-miner every 20 steps; kill-orchestrator at step 30"',
-    'iota swarm --replicas 3 --validators 2 --attackers "lazy:1,flip:1"',
   ],
   options: [...runOptions, ...swarmOptions],
   configures: "run",

@@ -2,10 +2,10 @@
  * `iota validate`: repeats sampled work and evaluates held-out text for a run. The work is in cli/node/run_validator.ts.
  */
 
-import type { Command } from "../command.ts";
-import { chainOptions } from "../duty/chain_options.ts";
-import { findingText, nodeOptions } from "../options/node_options.ts";
-import { autoRestartOption, logOptions } from "../service/service_options.ts";
+import type { Command } from "../terminal/command.ts";
+import { chainOptions } from "../terminal/options/named_chain.ts";
+import { findingText, nodeOptions } from "../terminal/options/node_options.ts";
+import { autoRestartOption, logOptions } from "../terminal/options/service_options.ts";
 
 export const command: Command = {
   name: "validate",

@@ -1,7 +1,7 @@
 /** `iota verify`: checks a run's signed log offline. The work is in cli/ledger. */
 
-import type { Command } from "../command.ts";
-import { newestWithoutRun, ownRunOption } from "../options/own_run.ts";
+import type { Command } from "../terminal/command.ts";
+import { newestWithoutRun, ownRunOption } from "../terminal/options/own_run.ts";
 
 const exampleHub = "5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY";
 
@@ -26,6 +26,6 @@ export const command: Command = {
   rights: { read: "any" },
   takesOwnRun: ({ options, positionals: [place] }) => place === undefined ? newestWithoutRun({ options }) : null,
   async run(context) {
-    return await (await import("../ledger/run_verify.ts")).runVerify(context);
+    return await (await import("../observe/ledger/run_verify.ts")).runVerify(context);
   },
 };

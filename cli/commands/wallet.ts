@@ -4,9 +4,9 @@
  * Owns: the list of actions. Rejects: running without one.
  */
 
-import type { Command, CommandTable } from "../command.ts";
-import { missingAction } from "../output/missing_action.ts";
-import { hotkeyOption, walletPathOption } from "../options/wallet_options.ts";
+import type { Command, CommandTable } from "../terminal/command.ts";
+import { missingAction } from "../terminal/missing_action.ts";
+import { hotkeyOption, walletPathOption } from "../terminal/options/wallet_options.ts";
 import { nameOption } from "./wallet_store.ts";
 
 const actions: CommandTable = {

@@ -5,11 +5,11 @@
  * instead). A password opens the file; a coldkey keeps that password, a hotkey is stored plain.
  */
 
-import type { Command, CommandContext } from "../command.ts";
-import { expandHome } from "../paths.ts";
-import { attempting, UsageError } from "../output/errors.ts";
-import { readPassword, refuseIdlePassword } from "../options/secret_input.ts";
-import { explaining } from "../options/wallet_options.ts";
+import type { Command, CommandContext } from "../terminal/command.ts";
+import { expandHome } from "../program/paths.ts";
+import { attempting, UsageError } from "../program/errors.ts";
+import { readPassword, refuseIdlePassword } from "../terminal/options/secret_input.ts";
+import { explaining } from "../terminal/options/wallet_options.ts";
 import { type KeyPlace, storeKey, storeOptions, targetOf } from "./wallet_store.ts";
 import type { OpenedKey } from "../../chain/wallet/key_files.ts";
 

@@ -1,8 +1,8 @@
 /** `iota wallet list`: lists every wallet of the folders in use. It reads only public keys and opens no secret. */
 
 import type { ListedWallet } from "../../chain/wallet/wallet_list.ts";
-import type { Command, CommandContext } from "../command.ts";
-import { explaining, foldersOf, walletPathOption } from "../options/wallet_options.ts";
+import type { Command, CommandContext } from "../terminal/command.ts";
+import { explaining, foldersOf, walletPathOption } from "../terminal/options/wallet_options.ts";
 
 export const command: Command = {
   name: "wallet list",

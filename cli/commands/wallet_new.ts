@@ -6,7 +6,7 @@
  * --show-mnemonic asks for it.
  */
 
-import type { Command } from "../command.ts";
+import type { Command } from "../terminal/command.ts";
 import { storeKey, storeOptions, targetOf } from "./wallet_store.ts";
 
 export const command: Command = {

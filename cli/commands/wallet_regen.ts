@@ -5,10 +5,10 @@
  * secrets as arguments. They are asked for without echo, or come from a file or a pipe.
  */
 
-import type { Command, CommandContext } from "../command.ts";
-import { UsageError, UserError } from "../output/errors.ts";
-import { readSecret, refuseIdlePassword } from "../options/secret_input.ts";
-import { explaining } from "../options/wallet_options.ts";
+import type { Command, CommandContext } from "../terminal/command.ts";
+import { UsageError, UserError } from "../program/errors.ts";
+import { readSecret, refuseIdlePassword } from "../terminal/options/secret_input.ts";
+import { explaining } from "../terminal/options/wallet_options.ts";
 import { storeKey, storeOptions, targetOf } from "./wallet_store.ts";
 
 export const command: Command = {

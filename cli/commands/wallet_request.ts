@@ -8,8 +8,8 @@
 import { type Parsed, parsed } from "../../core/fault.ts";
 import { type NodeId, nodeId } from "../../core/ids.ts";
 import type { Signer } from "../../net/auth/hello.ts";
-import type { CommandContext, OptionSpec } from "../command.ts";
-import { attempting, UsageError, UserError } from "../output/errors.ts";
+import type { CommandContext, OptionSpec } from "../terminal/command.ts";
+import { attempting, UsageError, UserError } from "../program/errors.ts";
 
 const kinds = ["btauth", "epistula", "epistula-v2"] as const;
 

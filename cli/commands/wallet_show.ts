@@ -5,7 +5,7 @@
  */
 
 import type { ListedWallet } from "../../chain/wallet/wallet_list.ts";
-import type { Command, CommandContext } from "../command.ts";
+import type { Command, CommandContext } from "../terminal/command.ts";
 import {
   explaining,
   findColdkey,
@@ -14,7 +14,7 @@ import {
   openHotkeyOf,
   walletPathOption,
   warnOfOthers,
-} from "../options/wallet_options.ts";
+} from "../terminal/options/wallet_options.ts";
 import { nameOption } from "./wallet_store.ts";
 
 export const command: Command = {

@@ -5,10 +5,10 @@
  * move funds on the chain are binary and must not be signed by accident; a request signed by a coldkey.
  */
 
-import type { Command, CommandContext } from "../command.ts";
-import { UsageError } from "../output/errors.ts";
-import { passwordOptions, refuseIdlePassword } from "../options/secret_input.ts";
-import { hotkeyOption, openColdkeyOf, openHotkeyOf, walletPathOption } from "../options/wallet_options.ts";
+import type { Command, CommandContext } from "../terminal/command.ts";
+import { UsageError } from "../program/errors.ts";
+import { passwordOptions, refuseIdlePassword } from "../terminal/options/secret_input.ts";
+import { hotkeyOption, openColdkeyOf, openHotkeyOf, walletPathOption } from "../terminal/options/wallet_options.ts";
 import { readRequest, requestOptions, type RequestToSign, signedHeaders } from "./wallet_request.ts";
 import { coldkeyFlag, nameOption } from "./wallet_store.ts";
 

@@ -7,10 +7,15 @@
 
 import type { KeyMaterial } from "../../chain/wallet/key_material.ts";
 import type { HotkeyPlace, WalletPlace } from "../../chain/wallet/wallet_place.ts";
-import type { CommandContext, OptionSpec } from "../command.ts";
-import { UsageError } from "../output/errors.ts";
-import { givenPasswordOption, passwordOptions, readPassword, refuseIdlePassword } from "../options/secret_input.ts";
-import { explaining, foldersOf, hotkeyOption, walletPathOption } from "../options/wallet_options.ts";
+import type { CommandContext, OptionSpec } from "../terminal/command.ts";
+import { UsageError } from "../program/errors.ts";
+import {
+  givenPasswordOption,
+  passwordOptions,
+  readPassword,
+  refuseIdlePassword,
+} from "../terminal/options/secret_input.ts";
+import { explaining, foldersOf, hotkeyOption, walletPathOption } from "../terminal/options/wallet_options.ts";
 
 export const nameOption: OptionSpec = {
   name: "name",

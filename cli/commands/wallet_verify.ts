@@ -3,9 +3,15 @@
  * no secret.
  */
 
-import type { Command, CommandContext } from "../command.ts";
-import { UsageError, UserError } from "../output/errors.ts";
-import { explaining, findColdkey, findHotkey, hotkeyOption, walletPathOption } from "../options/wallet_options.ts";
+import type { Command, CommandContext } from "../terminal/command.ts";
+import { UsageError, UserError } from "../program/errors.ts";
+import {
+  explaining,
+  findColdkey,
+  findHotkey,
+  hotkeyOption,
+  walletPathOption,
+} from "../terminal/options/wallet_options.ts";
 import {
   headerOptions,
   readHeaders,

@@ -3,7 +3,7 @@
  * is paused, or all work goes to others.
  *
  * Owns: when that is worth a line: after `firstMs`, then each time the wait has doubled, at least hourly. Work under way
- * is never idleness, however long it takes. Out of scope: time without a link (hub_wait.ts) and rest (cli/idle).
+ * is never idleness, however long it takes. Out of scope: time without a link (hub_wait.ts) and rest (cli/node/idle).
  */
 
 import type { Cancel, Timers } from "../../net/timers.ts";

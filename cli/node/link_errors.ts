@@ -9,12 +9,12 @@ import type { NodeId } from "../../core/ids.ts";
 import type { Role } from "../../core/protocol/message.ts";
 import type { Challenger } from "../../net/auth/hello.ts";
 import { rivalText } from "../../net/links/hub.ts";
-import { isLoopbackHost } from "../orchestrate/public_address.ts";
-import { UserError } from "../output/errors.ts";
-import { inviteText, quotedInvite } from "../find/invite.ts";
-import { duration } from "../screen/format.ts";
-import { shellWords } from "../shell_words.ts";
-import { pinWords } from "./hub_pin.ts";
+import { isLoopbackHost } from "../address/public_address.ts";
+import { UserError } from "../program/errors.ts";
+import { inviteText, quotedInvite } from "../address/invite.ts";
+import { duration } from "../terminal/text/format.ts";
+import { shellWords } from "../program/shell_words.ts";
+import { pinWords } from "../address/hub_pin.ts";
 
 /** An orchestrator's restart is harmless; any other end of a session deserves a warning. */
 export function sessionLostText({ code, detail }: Fault): string {

@@ -14,8 +14,8 @@ import { defaultNetLimits } from "../../net/limits.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import { type BlobAccess, blobAccess } from "../roles/blob_access.ts";
 import { remoteStore } from "../roles/stores.ts";
-import type { HubTrust } from "./hub_trust.ts";
-import { outbound } from "../outbound.ts";
+import type { HubTrust } from "./find/hub_trust.ts";
+import { outbound } from "../program/outbound.ts";
 
 /** For a request to another miner, because the orchestrator has the same bytes. */
 const peerAttempts = 2;

@@ -2,9 +2,9 @@
 
 import type { MinerRecord } from "../../core/miner/event.ts";
 import type { ValidatorRecord } from "../../core/validator/event.ts";
-import type { AuditTally } from "../screen/audit_tally.ts";
-import { byteSize, decimal, duration, plural } from "../screen/format.ts";
-import { failedUploadText, noticeText } from "../screen/node/notice_text.ts";
+import type { AuditTally } from "../observe/screen/audit_tally.ts";
+import { byteSize, decimal, duration, plural } from "../terminal/text/format.ts";
+import { failedUploadText, noticeText } from "./screen/notice_text.ts";
 
 /** Lines for a miner's owner; tasks are counted, not listed. */
 export function minerLine(record: MinerRecord): string | null {

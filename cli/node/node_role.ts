@@ -11,7 +11,7 @@ import type { Machine } from "../../core/protocol/machine.ts";
 import type { HubMessage, NodeMessage, Role } from "../../core/protocol/message.ts";
 import { statementText } from "../../core/statements/statement.ts";
 import { type ClockDifference, isAlike } from "../../net/auth/clocks.ts";
-import { nodeClockText } from "../hub/members/clock_watch.ts";
+import { nodeClockText } from "../roles/clock_watch.ts";
 import type { Challenger, NodeIdentity, Signer, Verify } from "../../net/auth/hello.ts";
 import type { NetLimits } from "../../net/limits.ts";
 import { Node } from "../../net/links/node.ts";
@@ -30,7 +30,7 @@ import {
   type Perform,
   type Report,
 } from "./node_runtime.ts";
-import type { Pinned } from "./hub_pin.ts";
+import type { Pinned } from "../address/hub_pin.ts";
 import { HubWait, type Waiting } from "./hub_wait.ts";
 import {
   gaveUpError,

@@ -2,7 +2,7 @@
  * A node's runtime over replaceable edges: a role machine in its driver, the segments it holds, its effects performed.
  *
  * Owns the translation of transport events into the machine's events, and when something may be sent: nothing between the loss
- * of a session and the next one. Production (node_role.ts) and the simulator (cli/sim/processes/node_process.ts) both run it,
+ * of a session and the next one. Production (node_role.ts) and the simulator (tests/lab/sim/processes/node_process.ts) both run it,
  * for miners and validators, each with a network, a clock and work of its own. Out of scope: dialling, and why a link ended.
  */
 

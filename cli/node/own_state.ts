@@ -8,7 +8,7 @@
 
 import type { RunConfig } from "../../core/config/config.ts";
 import type { BlobRef, StageIndex } from "../../core/ids.ts";
-import { payloadCodecOf } from "../../core/merge/payload/payload_codecs.ts";
+import { payloadCodecOf } from "../../core/update/payload/payload_codecs.ts";
 import type { ParameterTable } from "../../core/model/spec.ts";
 import { stateLength } from "../../core/train/optimizer.ts";
 import { optimizerOf, optimizers } from "../../core/train/optimizers.ts";

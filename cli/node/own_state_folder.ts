@@ -13,10 +13,10 @@
 import type { BlobRef, StageIndex } from "../../core/ids.ts";
 import { stageIndex } from "../../core/ids.ts";
 import { bytesOfFloats, vectorBytes } from "../../core/model/vector_bytes.ts";
-import { refOf, TreeDigest } from "../../net/blobs/blob_hash.ts";
+import { refOf, TreeDigest } from "../../net/blob_hash.ts";
 import { piecesInTurns } from "../../net/turns.ts";
-import { type Disk, isFile, realDisk, writeAtomically } from "../data/disk.ts";
-import { attempting } from "../output/errors.ts";
+import { type Disk, isFile, realDisk, writeAtomically } from "../files/disk.ts";
+import { attempting } from "../program/errors.ts";
 import type { OwnState, OwnStateStore, VectorName } from "./own_state.ts";
 
 interface Header {

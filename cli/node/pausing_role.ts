@@ -3,10 +3,10 @@
  * with the same identity. A role that lost its stage with its device, or whose hub has begun another run, joins again at once.
  *
  * Owns: successive lives of the role on a device that stays open and whose memory is freed in between. It ends with the
- * run or on request. Out of scope: deciding when to pause (cli/idle).
+ * run or on request. Out of scope: deciding when to pause (cli/node/idle).
  */
 
-import { running, type Verdict } from "../idle/rules.ts";
+import { running, type Verdict } from "./idle/rules.ts";
 import { type RunningNode, type RunningRole, stageLostReason } from "./miner_role.ts";
 import { newRunReason } from "./node_role.ts";
 import type { Finished } from "./node_runtime.ts";

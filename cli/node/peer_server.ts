@@ -9,11 +9,11 @@
 import type { NodeId } from "../../core/ids.ts";
 import type { Verify } from "../../net/auth/hello.ts";
 import type { NetLimits } from "../../net/limits.ts";
-import { PeerBlobs } from "../../net/blobs/peer_blobs.ts";
+import { PeerBlobs } from "../../net/peer_blobs.ts";
 import type { PassIssuer } from "../../net/auth/peer_pass.ts";
 import { listen, ListenError } from "../../net/server.ts";
 import type { Timers } from "../../net/timers.ts";
-import { UsageError, UserError } from "../output/errors.ts";
+import { UsageError, UserError } from "../program/errors.ts";
 import { peerUrl } from "../roles/blob_access.ts";
 import { peerStore } from "../roles/stores.ts";
 

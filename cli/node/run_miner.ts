@@ -8,22 +8,19 @@ import type { MinerRecord } from "../../core/miner/event.ts";
 import { verifySignature } from "../../chain/wallet/hotkey.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
 import { systemTimers, type Timers } from "../../net/timers.ts";
-import type { CommandContext } from "../command.ts";
-import { isLoopbackHost } from "../orchestrate/public_address.ts";
-import { UsageError } from "../output/errors.ts";
-import { givenChain } from "../duty/chain_options.ts";
-import { MinerChain } from "../duty/miner_chain.ts";
-import { openPauseWatch, pauseRules } from "../idle/pause_options.ts";
-import type { PauseWatch } from "../idle/pause_watch.ts";
-import { newVersion, openLogFile, openUpgradeWatch } from "../service/long_run.ts";
-import { type MinerRoleOptions, startMiner } from "./miner_role.ts";
+import type { CommandContext } from "../terminal/command.ts";
+import { givenChain } from "../terminal/options/named_chain.ts";
+import { MinerChain } from "../chain/duty/miner_chain.ts";
+import { openPauseWatch, pauseRules } from "./idle/pause_options.ts";
+import type { PauseWatch } from "./idle/pause_watch.ts";
+import { newVersion, openLogFile, openUpgradeWatch } from "../files/long_run.ts";
+import { startMiner } from "./miner_role.ts";
 import { OwnStateFolder } from "./own_state_folder.ts";
-import type { KeyAction } from "../screen/live_screen.ts";
-import { LinkMeter } from "../screen/node/link_meter.ts";
-import type { ShellEvent } from "../screen/node/node_event.ts";
-import { openNodeScreen } from "../screen/node/node_screen.ts";
+import type { KeyAction } from "../terminal/screen/live_screen.ts";
+import { LinkMeter } from "./screen/link_meter.ts";
+import type { ShellEvent } from "./screen/node_event.ts";
+import { openNodeScreen } from "./screen/node_screen.ts";
 import { idleLine, minerLine } from "./node_lines.ts";
-import { hostOf } from "./hub_pin.ts";
 import type { NodeLink } from "./node_role.ts";
 import { PausingRole } from "./pausing_role.ts";
 import { openPeerServer, type PeerServer } from "./peer_server.ts";
@@ -43,7 +40,6 @@ export async function runMiner(context: CommandContext): Promise<number> {
   const tally: Tally = { tasks: 0, steps: 0, rounds: 0, computeMs: 0, pauses: 0 };
   givenChain(context); // a wrong value fails before anything is opened
   pauseRules(context); // a wrong value fails before anything is opened
-  mustBeOwnRun(context);
   const signer = await openSigner(context);
   const meter = new LinkMeter(() => systemTimers.steadyMs());
   let pauses: PauseWatch | null = null; // from when the node is open
@@ -73,7 +69,7 @@ export async function runMiner(context: CommandContext): Promise<number> {
   };
   return await runRole(context, {
     node,
-    start: async () => role = await restingMiner(context, { node, peers, watch, tally, onRecord }),
+    start: () => Promise.resolve(role = restingMiner(context, { node, peers, watch, tally, onRecord })),
     failed,
     end: async () => {
       upgrade?.stop();
@@ -112,15 +108,14 @@ interface RestingMinerOptions {
   readonly onRecord: (record: MinerRecord) => void;
 }
 
-async function restingMiner(
+function restingMiner(
   { dataFolder, output, options: given }: CommandContext,
   options: RestingMinerOptions,
-): Promise<PausingRole> {
+): PausingRole {
   const { node, peers, watch, tally, onRecord } = options;
   const folder = `${dataFolder()}/miners/${node.signer.address}`;
   const ownState = new OwnStateFolder(folder, { warn: (text) => output.log.warn(text) });
   const activationBytes = 2 ** 20 * (given.number("activation-mib") ?? 0);
-  const hostile = await attackOf(given.text("attack"), node);
   return new PausingRole({
     gate: watch,
     start: () => {
@@ -136,7 +131,7 @@ async function restingMiner(
         },
       };
       return startMiner({
-        ...{ ...node, link, peers, ownState, activationBytes, ...hostile },
+        ...{ ...node, link, peers, ownState, activationBytes },
         onRecord: (record) => {
           onRecord(record);
           output.event(record);
@@ -159,28 +154,6 @@ async function restingMiner(
       output.line("working again");
     },
   });
-}
-
-/** Nobody else's run is attacked with this program. */
-function mustBeOwnRun({ options }: CommandContext): void {
-  const attack = options.text("attack");
-  if (attack === undefined) return;
-  const url = options.text("orchestrator") ?? "";
-  if (isLoopbackHost(hostOf(url))) return;
-  throw new UsageError(
-    `Cannot use --attack as --orchestrator must be on this machine: current value is ${url === "" ? "nothing" : url}`,
-    { next: `For example: iota swarm --replicas 3 --attackers ${attack}:1` },
-  );
-}
-
-/** What a miner has of its own when it attacks; the code of attacks is loaded only then. */
-async function attackOf(
-  name: string | undefined,
-  node: OpenNode,
-): Promise<Partial<Pick<MinerRoleOptions, "device" | "machine" | "blobs">>> {
-  if (name === undefined) return {};
-  const { hostileProcess } = await import("../redteam/hostile_process.ts");
-  return hostileProcess(name, node);
 }
 
 /** SIGUSR2 pauses the miner, another one resumes it. Windows has no such signal. Returns a function that stops listening. */

@@ -4,15 +4,15 @@
  */
 
 import type { ValidatorRecord } from "../../core/validator/event.ts";
-import { byteOption } from "../options/byte_text.ts";
-import type { CommandContext } from "../command.ts";
-import { givenChain } from "../duty/chain_options.ts";
-import { ValidatorChain } from "../duty/validator_chain.ts";
-import { newVersion, openLogFile, openUpgradeWatch } from "../service/long_run.ts";
-import { AuditTally } from "../screen/audit_tally.ts";
+import { byteOption } from "../terminal/text/byte_text.ts";
+import type { CommandContext } from "../terminal/command.ts";
+import { givenChain } from "../terminal/options/named_chain.ts";
+import { ValidatorChain } from "../chain/duty/validator_chain.ts";
+import { newVersion, openLogFile, openUpgradeWatch } from "../files/long_run.ts";
+import { AuditTally } from "../observe/screen/audit_tally.ts";
 import { systemTimers } from "../../net/timers.ts";
-import { LinkMeter } from "../screen/node/link_meter.ts";
-import { openNodeScreen } from "../screen/node/node_screen.ts";
+import { LinkMeter } from "./screen/link_meter.ts";
+import { openNodeScreen } from "./screen/node_screen.ts";
 import { validatorLine } from "./node_lines.ts";
 import { alwaysOpen, PausingRole } from "./pausing_role.ts";
 import { openNode, openSigner, runRole } from "./run_node.ts";

@@ -9,8 +9,8 @@ import { payloadHash } from "../roles/payload_hash.ts";
 import { present, unreachable } from "../../core/assert.ts";
 import type { Parsed } from "../../core/fault.ts";
 import type { BlobRef } from "../../core/ids.ts";
-import { embeddingsIn } from "../../core/merge/payload/embeddings.ts";
-import { payloadCodecOf } from "../../core/merge/payload/payload_codecs.ts";
+import { embeddingsIn } from "../../core/update/payload/embeddings.ts";
+import { payloadCodecOf } from "../../core/update/payload/payload_codecs.ts";
 import type { LoggedTask, MinerResult, MinerWork } from "../../core/miner/event.ts";
 import { type ParameterTable, parameterTable, type StageSpec, stageSpecs } from "../../core/model/spec.ts";
 import { stageWires } from "../../core/model/stage_wires.ts";
@@ -19,12 +19,12 @@ import { bytesOfFloats } from "../../core/model/vector_bytes.ts";
 import type { ParameterSource } from "../../core/protocol/message.ts";
 import type { Slice } from "../../core/protocol/merge_messages.ts";
 import { optimizerOf } from "../../core/train/optimizers.ts";
-import { nameOf } from "../../net/blobs/blob_hash.ts";
+import { nameOf } from "../../net/blob_hash.ts";
 import type { BlobAccess } from "../roles/blob_access.ts";
-import type { ComputeHost, HostedStage } from "../roles/compute_host.ts";
+import type { ComputeHost, HostedStage } from "../device/compute_host.ts";
 import { StateCopies } from "./stages/state_copies.ts";
 import { placeParameters, readParameters, throttled } from "./stages/large_stage.ts";
-import { formSlice, mergeStage, reduceSlice } from "../roles/merge_work.ts";
+import { formSlice, mergeStage, reduceSlice } from "./stages/merge_work.ts";
 import {
   emptyState,
   keptVectors,

@@ -17,7 +17,7 @@ import type { ValidatorResult, ValidatorWork } from "../../core/validator/event.
 import type { GradientWork } from "../../core/validator/replay_work.ts";
 import type { StageInput } from "../../gpu/compute.ts";
 import type { BlobAccess } from "../roles/blob_access.ts";
-import type { ComputeHost } from "../roles/compute_host.ts";
+import type { ComputeHost } from "../device/compute_host.ts";
 import type { ByteSegments } from "../roles/segments.ts";
 import { type HeldStage, HeldStages } from "./stages/held_stages.ts";
 import { WorkRefused } from "./stages/work_fault.ts";

@@ -122,5 +122,5 @@ function answer(worker: Worker, sensors: SensorProcess | null): void {
 function workerUrl(): URL {
   return import.meta.url.endsWith(".js")
     ? new URL("./confined_worker.js", import.meta.url)
-    : new URL("./confined_worker.ts", import.meta.url);
+    : new URL("../confined_worker.ts", import.meta.url);
 }

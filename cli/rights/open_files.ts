@@ -6,7 +6,7 @@
  * variables. Deno has no call for it and opens nothing below /proc without all rights.
  */
 
-import type { Environment } from "../paths.ts";
+import type { Environment } from "../program/paths.ts";
 
 export const openFilesVariable = "IOTA_OPEN_FILES";
 

@@ -6,8 +6,8 @@
  * command may load native libraries or fetch code, whatever it declares.
  */
 
-import { lockVariable } from "../folder_lock.ts";
-import { proxyNames } from "../proxy_variables.ts";
+import { lockVariable } from "../program/lock_token.ts";
+import { proxyNames } from "../program/proxy_variables.ts";
 
 /**
  * A place on disk by purpose: the data folder, the signing wallet's hotkeys, the program itself, the training text

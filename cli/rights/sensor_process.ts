@@ -6,7 +6,7 @@
  * its readings and an end mark. It ends when its input does, and thus with this process.
  */
 
-import { TextLineStream } from "../output/text_lines.ts";
+import { TextLineStream } from "../program/text_lines.ts";
 
 export interface SensorProcess {
   /** One reading, as lines `name value`. Rejects when the process has ended. */
@@ -15,7 +15,7 @@ export interface SensorProcess {
 
 const endMark = ".";
 
-/** Lines of cli/idle/sensor_text.ts. Unreadable files are left out. */
+/** Lines of cli/node/idle/sensor_text.ts. Unreadable files are left out. */
 const linuxScript = `while read -r _; do
 for f in /sys/class/power_supply/*/online; do [ -r "$f" ] && echo "online $(cat "\${f%/online}/type") $(cat "$f")"; done
 for f in /sys/class/power_supply/*/status; do [ -r "$f" ] && echo "battery $(cat "$f")"; done

@@ -2,8 +2,8 @@
  * Orchestrator addresses as people write them: `host:port`, `http://…`, `ws://…`, an invite, and the two forms the program needs.
  */
 
-import { UsageError } from "../output/errors.ts";
-import { inviteRule, isInvite, readInvite } from "../find/invite.ts";
+import { UsageError } from "../program/errors.ts";
+import { inviteRule, isInvite, readInvite } from "../address/invite.ts";
 
 export interface HubAddress {
   readonly socket: string; // ws:// or wss://

@@ -4,7 +4,7 @@ import { unreachable } from "../../core/assert.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import type { Attachment } from "../../core/orchestrator/event.ts";
 import type { Segment } from "../../net/messages/frame.ts";
-import type { Batch, BatchSource } from "../data/dataset.ts";
+import type { Batch, BatchSource } from "../model/data/dataset.ts";
 import type { ByteSegments } from "./segments.ts";
 
 export interface AttachmentsOptions {

@@ -8,7 +8,7 @@
 
 import { assert } from "../../core/assert.ts";
 import type { BlobHash, BlobRef } from "../../core/ids.ts";
-import { hashOf } from "../../net/blobs/blob_hash.ts";
+import { hashOf } from "../../net/blob_hash.ts";
 
 /** The name of a content; `hash` if it is known already. */
 export type NameContent<Held> = (content: Held, hash?: BlobHash) => BlobRef;

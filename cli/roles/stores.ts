@@ -9,7 +9,7 @@ import { DiskBlobs, type DiskBlobsOptions } from "../../net/blobs/blob_disk.ts";
 import { HttpBlobs, type HttpBlobsOptions } from "../../net/blobs/blob_http.ts";
 import { MemoryBlobs } from "../../net/blobs/blob_memory.ts";
 import { DiskUploads, type DiskUploadsOptions } from "../../net/blobs/blob_uploads.ts";
-import { outboundFetch } from "../outbound.ts";
+import { outboundFetch } from "../program/outbound.ts";
 import type { BlobCapacity, BlobStore, KeptUploads, LocalBlobStore } from "../../net/blobs/blobs.ts";
 
 /** The run's store, the hub's own. */

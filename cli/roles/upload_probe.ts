@@ -8,10 +8,10 @@
 import type { BlobHash } from "../../core/ids.ts";
 import { createAuthorize } from "../../net/auth/request_auth.ts";
 import type { Signer } from "../../net/auth/hello.ts";
-import { nameOf } from "../../net/blobs/blob_hash.ts";
+import { nameOf } from "../../net/blob_hash.ts";
 import { type BlobStore, uploadChunkBytes, UploadError } from "../../net/blobs/blobs.ts";
 import { type Random, systemRandom, systemTimers } from "../../net/timers.ts";
-import { outbound } from "../outbound.ts";
+import { outbound } from "../program/outbound.ts";
 import type { HubBlobs } from "./blob_access.ts";
 import { remoteStore } from "./stores.ts";
 

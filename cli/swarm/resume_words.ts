@@ -1,7 +1,7 @@
 /** The command that resumes a stopped swarm: in the run's folder, with the given options that no run keeps. */
 
-import type { OptionSpec, OptionValues } from "../command.ts";
-import { givenWords } from "../options/run_options.ts";
+import type { OptionSpec, OptionValues } from "../terminal/command.ts";
+import { givenWords } from "../terminal/options/run_options.ts";
 
 /** `unkept`: options that no run keeps. */
 export const resumeWords = (

@@ -1,8 +1,8 @@
 /** One role as a child process: its JSON lines become records, its log goes to a file, its end is a promise. */
 
-import { TextLineStream } from "../output/text_lines.ts";
-import { proxiesOfChildren } from "../outbound.ts";
-import { selfCommand } from "../self.ts";
+import { TextLineStream } from "../program/text_lines.ts";
+import { proxiesOfChildren } from "../program/outbound.ts";
+import { selfCommand } from "../program/self.ts";
 
 export interface ChildOptions {
   readonly name: string; // also of its log file

@@ -3,35 +3,33 @@
  * text.
  */
 
-import { samplingOf } from "../../core/config/sampling.ts";
+import { samplingOf } from "../../core/settings/sampling.ts";
 import { systemTimers } from "../../net/timers.ts";
-import { type ChaosPlan, parsePlan } from "../chaos/plan.ts";
+import { type ChaosPlan, parsePlan } from "./chaos/plan.ts";
 import type { ComputeWorker } from "../../gpu/worker_client.ts";
-import type { CommandContext, OptionSpec } from "../command.ts";
-import { mustBeCorpus } from "../data/corpus.ts";
-import { keepPage } from "../dashboard/keep_page.ts";
-import { nextLines } from "../screen/next_lines.ts";
-import { Stopped, Terminated, UsageError } from "../output/errors.ts";
-import { exitFailed, exitFine } from "../output/exit_codes.ts";
-import type { Paint } from "../output/paint.ts";
-import { logWords } from "../options/log_words.ts";
-import { byteOption } from "../options/byte_text.ts";
-import { tuningFolder } from "../paths.ts";
-import { datedFolder } from "../run_folder.ts";
-import { shellWords } from "../shell_words.ts";
-import { shortAddress } from "../screen/format.ts";
-import { tryPort } from "../hub/hub_port.ts";
-import { type Memory, mustFit } from "../roles/model_fit.ts";
-import { planRun, type RunPlan, sayChanges, sayOver } from "../orchestrate/plan_run.ts";
-import type { FolderLock } from "../folder_lock.ts";
-import { mustHaveText, takeRunFolder } from "../orchestrate/prepare_run.ts";
-import { sampleRun } from "../generate/run_generate.ts";
-import { deviceSentence, deviceText, openDevice, sameDevice, threadsOf } from "../roles/open_device.ts";
-import { readTuning, shareTuning } from "../roles/tuning_file.ts";
-import { hasLostRound, saveSummary, sessionFields } from "../orchestrate/run_summary.ts";
-import { givenLinks } from "../chaos/given_links.ts";
-import type { AttackName } from "../redteam/attack_names.ts";
-import { parseAttackers } from "../redteam/attackers.ts";
+import type { CommandContext, OptionSpec } from "../terminal/command.ts";
+import { mustBeCorpus } from "../model/data/corpus.ts";
+import { keepPage } from "../observe/dashboard/keep_page.ts";
+import { nextLines } from "../observe/screen/next_lines.ts";
+import { Stopped, Terminated, UsageError } from "../program/errors.ts";
+import { exitFailed, exitFine } from "../program/exit_codes.ts";
+import type { Paint } from "../terminal/text/paint.ts";
+import { logWords } from "../terminal/options/log_words.ts";
+import { byteOption } from "../terminal/text/byte_text.ts";
+import { tuningFolder } from "../program/paths.ts";
+import { datedFolder } from "../files/run_folder.ts";
+import { shellWords } from "../program/shell_words.ts";
+import { shortAddress } from "../terminal/text/format.ts";
+import { tryPort } from "../orchestrator/hub/hub_port.ts";
+import { type Memory, mustFit } from "../device/model_fit.ts";
+import { planRun, type RunPlan, sayChanges, sayOver } from "../orchestrator/run/plan_run.ts";
+import type { FolderLock } from "../files/folder_lock.ts";
+import { mustHaveText, takeRunFolder } from "../orchestrator/run/prepare_run.ts";
+import { sampleRun } from "../model/generate/run_generate.ts";
+import { deviceSentence, deviceText, openDevice, sameDevice, threadsOf } from "../device/open_device.ts";
+import { readTuning, shareTuning } from "../device/tuning_file.ts";
+import { hasLostRound, saveSummary, sessionFields } from "../observe/run_summary.ts";
+import { givenLinks } from "./chaos/given_links.ts";
 import { Swarm } from "./swarm.ts";
 import { resumeWords } from "./resume_words.ts";
 import type { Emission } from "./swarm_chain.ts";
@@ -42,7 +40,6 @@ export async function runSwarm(context: CommandContext, unkept: readonly OptionS
   const interruption = context.interruption();
   const plan = chaosPlan(context);
   const links = givenLinks(context) ?? null;
-  const attackers = givenAttackers(context);
   const isResumed = context.options.flag("resume");
   const runPlan = await planRun(context, () => datedFolder(`${context.dataFolder()}/runs`, { isResumed }));
   const folder = runPlan.folder.path;
@@ -68,7 +65,7 @@ export async function runSwarm(context: CommandContext, unkept: readonly OptionS
     ...["--device", sameDevice(worker), ...threads, ...(memory === undefined ? [] : ["--memory", memory])],
   ];
   const swarm = new Swarm(context, {
-    ...{ folder, startedMs, plan, links, attackers, nodeWords },
+    ...{ folder, startedMs, plan, links, nodeWords },
     lockToken: lock?.token ?? null,
   });
   const onAbort = () => swarm.interrupt();
@@ -123,16 +120,6 @@ function endBeforeStart(
   const fields = { ...summary, steps, wallMs: systemTimers.nowMs() - startedMs };
   output.summary(output.mode === "json" ? fields : { ...fields, sessionFields: sessionFields({ isJournaled: false }) });
   return isStoppedInOrder(context) ? exitFine : exitFailed;
-}
-
-function givenAttackers({ options }: CommandContext): readonly AttackName[] {
-  const text = options.text("attackers");
-  if (text === undefined) return [];
-  const parsed = parseAttackers(text);
-  if (!("problem" in parsed)) return parsed;
-  throw new UsageError(`Cannot use --attackers as ${parsed.problem}: current value is '${text}'`, {
-    next: 'For example: --attackers "lazy:1,flip:1"',
-  });
 }
 
 const usersFolder = (context: CommandContext): string => tuningFolder(context.environment) ?? context.dataFolder();

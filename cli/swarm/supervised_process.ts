@@ -9,7 +9,7 @@
  */
 
 import { assert } from "../../core/assert.ts";
-import { UserError } from "../output/errors.ts";
+import { UserError } from "../program/errors.ts";
 import { type Child, lastLines } from "./role_process.ts";
 
 /** The most unexpected deaths in a row, without progress, after which a process is restarted. */

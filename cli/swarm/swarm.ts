@@ -12,24 +12,23 @@ import { splitLayers } from "../../core/model/stages.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import type { RecordOf } from "../../core/view/view_record.ts";
 import { systemTimers } from "../../net/timers.ts";
-import type { ChaosPlan } from "../chaos/plan.ts";
-import { askOwnHub, pauseKey } from "../admin/pause_key.ts";
-import type { OwnerRequest } from "../admin/owner_request.ts";
-import type { CommandContext } from "../command.ts";
-import { inviteText } from "../find/invite.ts";
-import { joinCommand } from "../find/join_command.ts";
-import { Projection } from "../projection/projection.ts";
-import { describeText, sayRun, type TextFacts } from "../orchestrate/describe_run.ts";
-import { runFacts } from "../orchestrate/run_facts.ts";
-import { dashboardAt } from "../orchestrate/say_listening.ts";
+import type { ChaosPlan } from "./chaos/plan.ts";
+import { askOwnHub, pauseKey } from "../orchestrator/owner/pause_key.ts";
+import type { OwnerRequest } from "../orchestrator/owner/owner_request.ts";
+import type { CommandContext } from "../terminal/command.ts";
+import { inviteText } from "../address/invite.ts";
+import { joinCommand } from "../address/join_command.ts";
+import { projectionConsumers } from "../orchestrator/run/consumers.ts";
+import { Projection } from "../observe/projection/projection.ts";
+import { describeText, sayRun, type TextFacts } from "../orchestrator/run/describe_run.ts";
+import { runFacts } from "../orchestrator/run/run_facts.ts";
+import { dashboardAt } from "../orchestrator/run/say_listening.ts";
 import { type Death, type LastEnd, type Line, maxDeaths } from "./supervised_process.ts";
 import { SwarmChain } from "./swarm_chain.ts";
 import { type ChaosReport, SwarmChaos } from "./swarm_chaos.ts";
-import { type LinkShape, linksText } from "../chaos/link_shape.ts";
+import { type LinkShape, linksText } from "./chaos/link_shape.ts";
 import { type SwarmHub, SwarmNodes } from "./swarm_nodes.ts";
 import { SwarmOrchestrator } from "./swarm_orchestrator.ts";
-import type { AttackName } from "../redteam/attack_names.ts";
-import { AttackerTally } from "../redteam/attackers.ts";
 import { type ByteKind, noBytes } from "../../core/view/curves.ts";
 import { SwarmTally } from "./swarm_tally.ts";
 
@@ -41,7 +40,6 @@ export interface SwarmOptions {
   readonly startedMs: number;
   readonly plan: ChaosPlan;
   readonly links: LinkShape | null; // of every node; null: loopback as it is
-  readonly attackers: readonly AttackName[]; // what the first miners do instead of their work
   readonly nodeWords: readonly string[]; // of all nodes: --device and what goes with it
 }
 
@@ -50,7 +48,6 @@ export class Swarm {
   readonly #options: SwarmOptions;
   readonly #nodes: SwarmNodes;
   readonly #tally = new SwarmTally();
-  readonly #attackers = new AttackerTally();
   #orchestrator: SwarmOrchestrator | null = null;
   #config: RunConfig | null = null;
   #chaos: SwarmChaos | null = null;
@@ -71,8 +68,6 @@ export class Swarm {
       folder: options.folder,
       nodeWords: options.nodeWords,
       links: options.links,
-      attackers: options.attackers,
-      onAttacker: (hotkey, attack) => this.#attackers.enroll(hotkey, attack),
       chain: () => this.#chain,
       reachable: () => this.#orchestrator?.reachable() ?? Promise.resolve(),
       onStarted: ({ name, role, pid }) =>
@@ -160,9 +155,6 @@ export class Swarm {
       device: this.#device,
       links: this.#options.links === null ? null : linksText(this.#options.links),
       ...(this.#chain?.summary() ?? { chain: null, weightsSet: null, epochs: null, emission: null, burnedRao: null }),
-      ...(this.#options.attackers.length === 0
-        ? {}
-        : this.#attackers.summary(this.#chain?.earned("miner") ?? new Map())),
       sample: null,
     };
   }
@@ -223,6 +215,7 @@ export class Swarm {
       keys: [pauseKey({ isPaused: () => projection.view.isPausedByOwner, act })],
       opened: { facts, startedAtMs: this.#options.startedMs, step },
       nowMs: () => systemTimers.nowMs(),
+      consumers: projectionConsumers,
     });
     this.#projection = projection;
   }
@@ -261,7 +254,6 @@ export class Swarm {
       this.#projection?.tell({ type: "deviceFound", device: record.adapter });
     }
     this.#tally.onRecord(record, systemTimers.nowMs());
-    this.#attackers.onRecord(record);
     this.#projection?.tell(record);
     this.#chaos?.onRecord(record);
   }

@@ -5,20 +5,20 @@
  * the record of earnings. Never delays the run: a failed call is a warning. A resumed swarm keeps its chain.
  */
 
-import type { ChainEvent } from "../../chain/local/events.ts";
-import { localGenesis } from "../../chain/local/genesis.ts";
-import type { LocalBlock } from "../../chain/local/ledger.ts";
+import type { ChainEvent } from "../../chain/local/block/events.ts";
+import { localGenesis } from "../../chain/local/block/genesis.ts";
+import type { LocalBlock } from "../../chain/local/block/ledger.ts";
 import { LocalChain } from "../../chain/local/local_chain.ts";
 import { LocalLedger } from "../../chain/local/local_ledger.ts";
 import { ChainStoreError } from "../../chain/local/state/chain_store.ts";
 import { systemTimers } from "../../net/timers.ts";
-import { chainWords, type NamedChain } from "../duty/chain_options.ts";
-import { awaitsPermit, enrolOnDevelopmentChain } from "../duty/development_chain.ts";
-import { keepChainWeights, readChainWeights } from "../duty/weights_file.ts";
+import { chainWords, type NamedChain } from "../terminal/options/named_chain.ts";
+import { awaitsPermit, enrolOnDevelopmentChain } from "../chain/duty/development_chain.ts";
+import { keepChainWeights, readChainWeights } from "../chain/duty/weights_file.ts";
 import { type LiveLedger, serveLedger } from "../chain/serve_ledger.ts";
-import { UserError } from "../output/errors.ts";
-import { shellWords } from "../shell_words.ts";
-import { exists } from "../run_folder.ts";
+import { UserError } from "../program/errors.ts";
+import { shellWords } from "../program/shell_words.ts";
+import { exists } from "../files/run_folder.ts";
 import type { ChainActivity } from "../../core/view/view.ts";
 import { earlierNodes, type Enrolled, Payees } from "./payees.ts";
 import { SwarmPay } from "./swarm_pay.ts";

@@ -6,8 +6,8 @@
  */
 
 import type { RunRecord } from "../../core/protocol/record.ts";
-import type { ChaosAction, ChaosPlan } from "../chaos/plan.ts";
-import { type ChaosSchedule, drawTarget, dueActions, openSchedule } from "../chaos/schedule.ts";
+import type { ChaosAction, ChaosPlan } from "./chaos/plan.ts";
+import { type ChaosSchedule, drawTarget, dueActions, openSchedule } from "./chaos/schedule.ts";
 import type { SupervisedProcess } from "./supervised_process.ts";
 import type { NodeRole, SwarmNodes } from "./swarm_nodes.ts";
 

@@ -9,9 +9,8 @@
 import { createHotkey, hotkeyExists, loadHotkey } from "../../chain/wallet/hotkey_files.ts";
 import { present } from "../../core/assert.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
-import { pinWords } from "../node/hub_pin.ts";
-import type { LinkShape } from "../chaos/link_shape.ts";
-import type { AttackName } from "../redteam/attack_names.ts";
+import { pinWords } from "../address/hub_pin.ts";
+import type { LinkShape } from "./chaos/link_shape.ts";
 import { startChild } from "./role_process.ts";
 import { ShapedLink } from "./shaped_link.ts";
 import type { SwarmChain } from "./swarm_chain.ts";
@@ -23,8 +22,6 @@ export interface SwarmNodesOptions {
   readonly folder: string; // the run's folder
   readonly nodeWords: readonly string[];
   readonly links: LinkShape | null; // of every node
-  readonly attackers: readonly AttackName[]; // of the first miners
-  readonly onAttacker: (hotkey: string, attack: AttackName) => void;
   /** The chain for registration and weights; null: none. */
   readonly chain: () => SwarmChain | null;
   /** Resolves when the orchestrator is reachable; nodes that start before wait for it. */
@@ -170,19 +167,10 @@ export class SwarmNodes {
       ...place,
       ...wallet,
       ...paid,
-      ...this.#attackWords(name, hotkey),
       "--data",
       folder,
       ...nodeWords,
     ];
-  }
-
-  #attackWords(name: string, hotkey: string): string[] {
-    const { attackers, onAttacker } = this.#options;
-    const attack = attackers.find((_, i) => name === `miner-${i}`);
-    if (attack === undefined) return [];
-    onAttacker(hotkey, attack);
-    return ["--attack", attack];
   }
 
   #urlFor(name: string, hubUrl: string): string {

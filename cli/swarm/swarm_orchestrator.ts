@@ -5,11 +5,11 @@
  * running nodes find it again by themselves.
  */
 
-import type { CommandContext } from "../command.ts";
-import { lockVariable } from "../folder_lock.ts";
-import { loopbackWord } from "../options/hub_options.ts";
-import { logWords } from "../options/log_words.ts";
-import { runWords } from "../options/run_options.ts";
+import type { CommandContext } from "../terminal/command.ts";
+import { lockVariable } from "../program/lock_token.ts";
+import { loopbackWord } from "../terminal/options/hub_options.ts";
+import { logWords } from "../terminal/options/log_words.ts";
+import { runWords } from "../terminal/options/run_options.ts";
 import { startChild } from "./role_process.ts";
 import { type Death, type LastEnd, type Line, SupervisedProcess } from "./supervised_process.ts";
 

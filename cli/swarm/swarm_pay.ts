@@ -5,7 +5,7 @@
  * burned. The metagraph's `emission` is not used: it also lists what the chain burned.
  */
 
-import type { ChainEvent } from "../../chain/local/events.ts";
+import type { ChainEvent } from "../../chain/local/block/events.ts";
 import type { LocalLedger } from "../../chain/local/local_ledger.ts";
 import { decodeAddress } from "../../chain/wallet/ss58.ts";
 import { present } from "../../core/assert.ts";

@@ -8,7 +8,7 @@
 
 import type { RunRecord } from "../../core/protocol/record.ts";
 import type { ByteKind } from "../../core/view/curves.ts";
-import { portBytes } from "../orchestrate/run_summary.ts";
+import { portBytes } from "../observe/run_summary.ts";
 import { TrainedTokens } from "../../core/view/trained_tokens.ts";
 import type { Line } from "./supervised_process.ts";
 

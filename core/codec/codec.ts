@@ -3,7 +3,7 @@
  *
  * A codec has two sides. Its formats turn values into bytes and back, one for the wire and one for the gradient on it; its ends
  * say which parameters the sending and the receiving stage hold for it, and what they cost. What the ends compute is in the
- * record of the same name in gpu/codecs and in gpu/reference/codecs.
+ * record of the same name in gpu/codecs and in tests/lab/reference/codecs.
  *
  * A name is a version: it travels in the run's configuration, and a node that does not know it refuses the run. So neither
  * the bytes nor the arithmetic of a published name ever change; a better codec gets a new name. Frozen vectors keep the

@@ -3,8 +3,8 @@
  * The wire is z = W_2 SiLU(W_1 h) + h[:r] of the residual stream h, and the receiver continues with V_2 SiLU(V_1 z) + pad(z, d).
  * Values cross as bfloat16 in both directions.
  *
- * Owns the names and shapes of the four matrices. What they compute is in gpu/codecs/resbm.ts and gpu/reference/codecs/resbm.ts.
- * At equal bytes it lost more than `iota` and the q-codes at `tiny` (tests/bench/LOG.md); it is here to be compared with.
+ * Owns the names and shapes of the four matrices. What they compute is in gpu/codecs/resbm.ts and tests/lab/reference/codecs/resbm.ts.
+ * At equal bytes it lost more than `iota` and the q-codes at `tiny` (tests/lab/LOG.md); it is here to be compared with.
  */
 
 import type { TensorDraft } from "../tensor.ts";

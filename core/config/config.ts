@@ -5,10 +5,10 @@
  * sentence) are in knobs.ts, the `--size` dial in size.ts, the parsing of untrusted objects in parse.ts.
  */
 
-import type { PayloadCodecName } from "../merge/payload/payload_codec_names.ts";
+import type { PayloadCodecName } from "./payload_codec_names.ts";
 import type { ModelShape, PipelineShape } from "../model/shape.ts";
-import type { Reducers } from "../merge/payload/payload_codec_names.ts";
-import type { OptimizerName } from "../train/optimizer_names.ts";
+import type { Reducers } from "./payload_codec_names.ts";
+import type { OptimizerName } from "./optimizer_names.ts";
 
 export interface TrainConfig {
   sequencesPerMicrobatch: number; // B

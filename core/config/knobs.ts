@@ -22,7 +22,7 @@ import {
   type NumberKnob,
 } from "./knob.ts";
 import { boundariesPattern, codecNames, codecsDoc, defaultGradientBits } from "../codec/codec_names.ts";
-import { defaultOptimizer, optimizerDocs, optimizerNames } from "../train/optimizer_names.ts";
+import { defaultOptimizer, optimizerDocs, optimizerNames } from "./optimizer_names.ts";
 import {
   defaultPayloadCodec,
   defaultReducers,
@@ -30,7 +30,7 @@ import {
   payloadCodecDocs,
   payloadCodecNames,
   reducerNames,
-} from "../merge/payload/payload_codec_names.ts";
+} from "./payload_codec_names.ts";
 import { defaultSize, sizeNames } from "./size.ts";
 
 interface NumberLimits {

@@ -1,4 +1,4 @@
-/** What a configuration says of a round's length; how it is measured: core/merge/interval.ts. */
+/** What a configuration says of a round's length; how it is measured: core/update/interval.ts. */
 
 import type { TrainConfig } from "./config.ts";
 import { mergeShareDefault, mostStepsDefault } from "./knobs.ts";

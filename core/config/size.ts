@@ -5,15 +5,15 @@
  * original IOTA published, with more stages where a stage's 16 bytes per parameter (value, gradient, two moments) and its work
  * would not fit 16 GiB. Learning rates fall to 3e-4 at 7B. Warm-up is 1-2 % of the run from 100m up, the run about 20 tokens per
  * parameter. Runs with few rounds average plainly, at measured intervals; long ones take DiLoCo's step and its interval. Codec,
- * optimizer, payload and `tiny`'s rate were measured at `tiny`, codec and sides also at `small` (tests/bench/LOG.md): both ways,
+ * optimizer, payload and `tiny`'s rate were measured at `tiny`, codec and sides also at `small` (tests/lab/LOG.md): both ways,
  * ids included, the wire has 1/32 and 1/64 of bfloat16's bytes. Larger sizes follow without a measurement, at 1/67 and, from 1b
  * on, about 1/140 forward. `toy` has the plainest of each. `tiny`'s tasks are small, so that a microbatch's way through the
  * stages, which a step over slow links waits for, is short.
  */
 
 import { type Codec, defaultGradientBits } from "../codec/codec_names.ts";
-import type { PayloadCodecName } from "../merge/payload/payload_codec_names.ts";
-import type { OptimizerName } from "../train/optimizer_names.ts";
+import type { PayloadCodecName } from "./payload_codec_names.ts";
+import type { OptimizerName } from "./optimizer_names.ts";
 import type { KnobPath, KnobValueAt } from "./knob.ts";
 
 /** `toy` is for tests: seconds of training. The others are for people. */

@@ -13,7 +13,7 @@
 
 import type { NodeId } from "../ids.ts";
 import { taskUnits } from "../model/task_flops.ts";
-import { chainLength, chainLink } from "../orchestrator/step/chain.ts";
+import { chainLength, chainLink } from "../statements/chain.ts";
 import { gradientError, gradientTolerance } from "../score/gradient_verdict.ts";
 import { noteQualities, payloadQualities, recoverQualities } from "../score/payload_quality.ts";
 import { type Ledger, ledgerOf } from "./ledger_state.ts";

@@ -6,8 +6,7 @@
  */
 
 import type { NodeId } from "../ids.ts";
-import type { PastRounds } from "../orchestrator/past_rounds.ts";
-import { openWorkBook, type WorkBook } from "../score/work_score.ts";
+import { openWorkBook, type RoundReport, type WorkBook } from "../score/work_score.ts";
 import { type CarriedState, minerUnits } from "./entry.ts";
 import type { Pledges } from "./pledges.ts";
 
@@ -38,6 +37,12 @@ export function openLedger(): Ledger {
     committedRound: null,
     unproven: 0,
   };
+}
+
+/** What the log says was reported, for a process that has no journal of its predecessor. */
+export interface PastRounds {
+  readonly reports: readonly RoundReport[]; // those that may still count, the oldest first
+  readonly expelled: readonly NodeId[];
 }
 
 /** What a process takes up that has the log alone, without its predecessor's journal. */

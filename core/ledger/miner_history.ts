@@ -2,7 +2,7 @@
  * One node's part in a run, gathered from the entries of its log: what was checked, what it earned in each round, what was held
  * against it, and what its pathways say about its effect on the loss.
  *
- * Owns the gathering. Out of scope: sentences (cli/ledger/explain_text.ts).
+ * Owns the gathering. Out of scope: sentences (cli/observe/ledger/explain_text.ts).
  */
 
 import type { NodeId, StageIndex } from "../ids.ts";

@@ -4,7 +4,7 @@
  * arXiv 2606.05484, and unlike the frozen table of protocol models, arXiv 2506.01260, learned).
  *
  * Owns the names and shapes of its two matrices. The ids cross with the wire's values (core/codec/wire_ids.ts). What it computes
- * is in gpu/layers/side.ts and gpu/reference/side.ts.
+ * is in gpu/codecs/side.ts and tests/lab/reference/side.ts.
  */
 
 import type { TensorDraft } from "../tensor.ts";

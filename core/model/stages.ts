@@ -51,7 +51,7 @@ function endFlops(d: number, { codec, width, sideWidth = 0 }: WireSpec, end: "se
 
 /**
  * Layers of each stage. Of all splits with the cheapest slowest stage it takes the one with the least sum of squared costs, so
- * the other stages are as even as possible. Fewer layers than stages is our bug here: core/config/rules.ts has already refused
+ * the other stages are as even as possible. Fewer layers than stages is our bug here: core/settings/rules.ts has already refused
  * such a configuration with a readable problem.
  */
 export function splitLayers(config: ModelPlan): number[] {

@@ -11,7 +11,7 @@
  */
 
 import type { BlobHash, NodeId, StageIndex } from "../ids.ts";
-import { changeBytes } from "../merge/shown_change.ts";
+import { changeBytes } from "../update/shown_change.ts";
 import type { ParameterSource } from "../protocol/message.ts";
 import { sourcesOf } from "./audit/audit_requests.ts";
 import { isOnPath } from "./members/catching_up.ts";

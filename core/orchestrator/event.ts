@@ -6,11 +6,11 @@
  */
 
 import type { WireScale } from "../codec/wire.ts";
-import type { SettingChange } from "../config/change.ts";
+import type { SettingChange } from "../settings/change.ts";
 import type { Fault } from "../fault.ts";
 import type { BlobHash, BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../ids.ts";
-import type { PayloadShape } from "../merge/payload_shape.ts";
-import type { PayloadStats } from "../merge/payload_stats.ts";
+import type { PayloadShape } from "../update/payload_shape.ts";
+import type { PayloadStats } from "../update/payload_stats.ts";
 import type { MachineEntry } from "../ledger/entry.ts";
 import type { HubMessage, NodeMessage, ParameterSource, ReplaySource, Role } from "../protocol/message.ts";
 import type { Slice, WeightedPayload } from "../protocol/merge_messages.ts";
@@ -219,7 +219,7 @@ export type OrchestratorEffect =
     readonly node: NodeId;
     readonly slices: readonly BlobRef[];
     readonly layout: readonly Slice[]; // what each of them represents
-    readonly sketchKey: number; // core/merge/payload_shape.ts
+    readonly sketchKey: number; // core/update/payload_shape.ts
     readonly signed: SignedStatement; // what came with it
   }
   /** Reads in full how far a miner says that its parameters are from the round's start: answered by `stateChecked`. */
@@ -230,7 +230,7 @@ export type OrchestratorEffect =
     readonly stage: StageIndex;
     readonly node: NodeId;
     readonly change: BlobRef;
-    readonly sketchKey: number; // core/merge/payload_shape.ts
+    readonly sketchKey: number; // core/update/payload_shape.ts
   }
   /** Stores the parameters that a payload alone leads to, from the round's start: answered by `endLaid`. */
   | {

@@ -6,14 +6,9 @@
  * the new number follows at once, as after going back (merge/retake.ts). Out of scope: reading the log.
  */
 
-import type { NodeId } from "../ids.ts";
+import type { PastRounds } from "../ledger/ledger_state.ts";
 import { checkpointOf } from "./merge/retake.ts";
-import { type OpenOptions, openOrchestrator, type OrchestratorState, type RoundReport } from "./state.ts";
-
-export interface PastRounds {
-  readonly reports: readonly RoundReport[]; // those that may still count, the oldest first
-  readonly expelled: readonly NodeId[];
-}
+import { type OpenOptions, openOrchestrator, type OrchestratorState } from "./state.ts";
 
 /** The number of the round that begins: the checkpoint's, unless it was reported already. */
 export function nextRound({ reports }: PastRounds, from: OpenOptions["from"]): number {

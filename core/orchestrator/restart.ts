@@ -6,7 +6,7 @@
  * because the orchestrator was down. Settings changed meanwhile take effect here.
  */
 
-import { type SettingChange, withChanges } from "../config/change.ts";
+import { type SettingChange, withChanges } from "../settings/change.ts";
 import type { BlobRef } from "../ids.ts";
 import { setAlarm } from "./alarms.ts";
 import { reissueAuditOf } from "./audit/audit_requests.ts";

@@ -7,7 +7,8 @@ import type { RunRecord } from "../protocol/record.ts";
 import type { Forfeit } from "../score/work_score.ts";
 import { sha256 } from "../sha256.ts";
 import type { OrchestratorEffect } from "./event.ts";
-import type { OrchestratorState, RoundReport } from "./state.ts";
+import type { RoundReport } from "../score/work_score.ts";
+import type { OrchestratorState } from "./state.ts";
 import { lossOf, type Pathway, type StepOutcome } from "./step/step_outcome.ts";
 
 const log = (entry: MachineEntry): OrchestratorEffect => ({ type: "log", entry });

@@ -7,8 +7,9 @@
 
 import type { RunConfig } from "../config/config.ts";
 import { derivedKey, type SecretKey, secretKeyOf } from "../chacha.ts";
+import type { RoundReport } from "../score/work_score.ts";
 import type { NodeId, StageIndex, TaskId } from "../ids.ts";
-import { rememberedRates } from "../merge/residual_reach.ts";
+import { rememberedRates } from "../update/payload/residual_reach.ts";
 import type { StageSpec } from "../model/spec.ts";
 import { forwardUnits } from "../model/task_flops.ts";
 import { openStream, type Stream } from "../prng.ts";
@@ -21,7 +22,7 @@ import { type Counters, newCounters, newFacts, type RunFacts } from "./run_facts
 import type { MarkCounts } from "./marks.ts";
 import type { CatchUp } from "./members/catch_up.ts";
 import type { Standing, Talk } from "./members/standing.ts";
-import { type Interval, openInterval } from "../merge/interval.ts";
+import { type Interval, openInterval } from "../update/interval.ts";
 import { type LossState, newLosses } from "./merge/losses/loss_state.ts";
 import type { MergeWork, Trail, UploadWork } from "./merge/merge_state.ts";
 import type { StepOutcome } from "./step/step_outcome.ts";
@@ -109,13 +110,6 @@ export type Alarm =
   | { readonly atMs: number; readonly type: "audit"; readonly request: number }
   | { readonly atMs: number; readonly type: "loading"; readonly node: NodeId; readonly assignment: number };
 
-/** Each miner's work in a merged round, in units of model/task_flops.ts. */
-export interface RoundReport {
-  readonly round: number;
-  readonly units: Map<NodeId, number>;
-  readonly isLast: boolean; // it ended the run, which may have gone on since
-}
-
 /**
  * Of the state's shape and of what the machine makes of an event: a journal of another one cannot be replayed. A test fails when
  * the shape changes without it.
@@ -167,7 +161,7 @@ export interface OrchestratorState {
   readonly trails: Map<NodeId, Trail>; // of payloads with a residual: merge/payloads/payload_trails.ts
   readonly unpaid: Set<NodeId>; // withheld a duty in the open round
   roundRates: number; // sum of the learning rates of the open round's closed steps
-  carriedRates: number; // what residuals may still hold of earlier rounds, in the same unit: core/merge/residual_reach.ts
+  carriedRates: number; // what residuals may still hold of earlier rounds, in the same unit: core/update/payload/residual_reach.ts
   readonly reloads: Map<StageIndex, number>; // of all replicas of a diverged stage in the open round
   readonly scales: ScaleBook; // scales of results so far
   readonly alarms: Alarm[]; // heap by atMs; stale ones are dropped when they ring

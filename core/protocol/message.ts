@@ -47,7 +47,7 @@ export interface Peer {
 /** Where a stage's parameters come from: generated from the run's seed, or fetched by hash, or else made (stored_source.ts). */
 export type ParameterSource = InitialSource | StoredSource;
 
-/** What a task was computed with: a round's parameters, or those that a miner showed (core/merge/shown_change.ts). */
+/** What a task was computed with: a round's parameters, or those that a miner showed (core/update/shown_change.ts). */
 export type ReplaySource =
   | ParameterSource
   | { readonly type: "moved"; readonly from: ParameterSource; readonly change: BlobRef };

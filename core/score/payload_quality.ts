@@ -10,7 +10,7 @@
 import type { NodeId } from "../ids.ts";
 import { lowerMedian } from "../lower_median.ts";
 
-/** Honest replicas reached 0.54 or more of the others' gain where it is worth comparing (tests/bench/LOG.md). */
+/** Honest replicas reached 0.54 or more of the others' gain where it is worth comparing (tests/lab/LOG.md). */
 const fullShare = 1 / 4;
 
 /** Of the pay, with each round: what chance took away is back after eight, and who goes on gaining nothing is tried again. */
@@ -18,7 +18,7 @@ export const shareRecovery = 1 / 8;
 
 /**
  * The least gain of the others that says anything, in nats, times the root of the evaluated tokens. On 128 tokens that is 0.13;
- * chance added up to 0.02 there (tests/bench/LOG.md).
+ * chance added up to 0.02 there (tests/lab/LOG.md).
  */
 const leastGain = 1.5;
 

@@ -36,6 +36,13 @@ export interface WorkReport {
   readonly isLast: boolean; // no other follows
 }
 
+/** Each miner's work in a merged round, in units of model/task_flops.ts. */
+export interface RoundReport {
+  readonly round: number;
+  readonly units: Map<NodeId, number>;
+  readonly isLast: boolean; // it ended the run, which may have gone on since
+}
+
 export interface WorkBook {
   readonly rounds: Map<number, Map<NodeId, number>>; // units by round and miner
   readonly withheld: Map<NodeId, Withheld>; // from miners whose pay is cut

@@ -3,7 +3,7 @@
  * by five Newton-Schulz rounds, for the matrices inside blocks and boundaries; AdamW for embedding, head, side tables and gains.
  *
  * Owns which tensors are whose, the numbers of the method and how far its step can go. Out of scope: the step itself
- * (`gpu/optimizers/muon.ts` on devices, `gpu/reference/muon.ts`).
+ * (`gpu/optimizers/muon.ts` on devices, `tests/lab/reference/muon.ts`).
  * Invariant: `momentum` covers whole matrices in the order of the table, so each matrix's momentum is contiguous.
  */
 

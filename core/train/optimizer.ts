@@ -5,7 +5,7 @@
  * value for each parameter in them, packed in the order of the ranges. So an optimizer may keep one vector for the matrices of
  * the blocks and two for everything else.
  * Invariants: ranges start and end at multiples of 64 floats, as tensors do; names are unique within an optimizer.
- * Out of scope: the step itself (`gpu/webgpu/optimizers`, `gpu/cpu/updates.ts` and their oracle in `gpu/reference`), schedules (`schedule.ts`).
+ * Out of scope: the step itself (`gpu/webgpu/optimizers`, `gpu/cpu/updates.ts` and their oracle in `tests/lab/reference`), schedules (`schedule.ts`).
  */
 
 import type { RunConfig } from "../config/config.ts";
@@ -30,7 +30,7 @@ export interface Optimizer {
 
 /**
  * The largest learning rate at which audits tell rounding from lies. Later steps are repeated from opened parameters, which are
- * rounded (core/merge/shown_change.ts); the larger the rate, the larger the parameters grow and the more a gradient depends on
+ * rounded (core/update/shown_change.ts); the larger the rate, the larger the parameters grow and the more a gradient depends on
  * their last bits. At `rate` an honest gradient is off by less than a tenth of what a lie must reach; at `beyond` it is not.
  *
  * Measured at `toy` in rounds of 30 steps, 1,392 gradients for each rate; rounds of 100 steps and DiLoCo's outer step double the

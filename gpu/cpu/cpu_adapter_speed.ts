@@ -6,7 +6,7 @@
  */
 
 import { type AdapterSpeed, measureAdapterSpeed } from "../speed/adapter_speed.ts";
-import { CpuMemory } from "./memory.ts";
+import { CpuMemory } from "./layout/memory.ts";
 import { f32, f32x4, i32, v128 } from "./wasm/expressions.ts";
 import { ModuleBuilder } from "./wasm/module_builder.ts";
 

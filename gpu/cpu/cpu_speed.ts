@@ -6,7 +6,7 @@ import { type GemmRequest, type GemmSpeed, measureGemm } from "../speed/gemm_spe
 import type { KernelPlace } from "../speed/kernel_place.ts";
 import type { Dispatch } from "../stage_ops.ts";
 import type { CpuDispatch } from "./cpu_dispatch.ts";
-import { CpuMemory } from "./memory.ts";
+import { CpuMemory } from "./layout/memory.ts";
 import { CpuOps } from "./ops.ts";
 import type { StartHelpers } from "./threads/helper_messages.ts";
 import { Team } from "./threads/team.ts";

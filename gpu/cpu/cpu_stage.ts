@@ -4,14 +4,14 @@
  */
 
 import type { StageSpec } from "../../core/model/spec.ts";
-import type { OptimizerName } from "../../core/train/optimizer_names.ts";
+import type { OptimizerName } from "../../core/config/optimizer_names.ts";
 import type { AdapterDescription, StageCompute, StageOptions } from "../compute.ts";
 import { createDeviceStage } from "../stage.ts";
 import type { StageDevice } from "../stage_device.ts";
 import type { BufferRange, Dispatch } from "../stage_ops.ts";
 import type { GradientNorm, Update, VectorParts } from "../stage_vectors.ts";
 import type { CpuDispatch } from "./cpu_dispatch.ts";
-import { CpuMemory } from "./memory.ts";
+import { CpuMemory } from "./layout/memory.ts";
 import { CpuOps } from "./ops.ts";
 import type { StartHelpers } from "./threads/helper_messages.ts";
 import { startHelpers } from "./threads/helper_threads.ts";

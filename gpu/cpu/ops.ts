@@ -18,16 +18,16 @@ import type {
   RowSizes,
   StageOps,
 } from "../stage_ops.ts";
-import { attentionFloats } from "./attention.ts";
+import { attentionFloats } from "./jobs/attention.ts";
 import { type CpuDispatch, jobDispatch } from "./cpu_dispatch.ts";
-import type { Operand, Product } from "./gemm.ts";
+import type { Operand, Product } from "./layout/gemm.ts";
 import { type AttentionCall, attentionJob } from "./jobs/attention_jobs.ts";
 import { bfloat16Job } from "./jobs/bfloat16_jobs.ts";
 import { codesJob } from "./jobs/codes_jobs.ts";
 import { type KernelCall, kernelJob } from "./jobs/kernel_job.ts";
 import { productJob } from "./jobs/product_jobs.ts";
 import { embedBackwardJob, embedJob } from "./jobs/token_jobs.ts";
-import type { CpuMemory } from "./memory.ts";
+import type { CpuMemory } from "./layout/memory.ts";
 import type { Team } from "./threads/team.ts";
 
 const lines = ({ offset }: BufferRange, width: number): Operand => ({

@@ -6,7 +6,7 @@
 import type { MatrixSizes, OrthogonalOps, Polynomial } from "../optimizers/orthogonal_ops.ts";
 import type { BufferRange } from "../stage_ops.ts";
 import { type CpuDispatch, jobDispatch, kernelDispatch } from "./cpu_dispatch.ts";
-import type { Operand } from "./gemm.ts";
+import type { Operand } from "./layout/gemm.ts";
 import type { Job } from "./jobs/job.ts";
 import { kernelJob } from "./jobs/kernel_job.ts";
 import { type LowerProduct, lowerProductJob } from "./jobs/product_jobs.ts";

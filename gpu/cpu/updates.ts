@@ -4,14 +4,14 @@
 
 import { present } from "../../core/assert.ts";
 import { wholePower } from "../../core/exact_math.ts";
-import type { OptimizerName } from "../../core/train/optimizer_names.ts";
+import type { OptimizerName } from "../../core/config/optimizer_names.ts";
 import type { StepOptions } from "../compute.ts";
 import { buildMuon } from "../optimizers/muon.ts";
 import { cutRange } from "../device_vector.ts";
 import type { GradientNorm, Update, VectorParts } from "../stage_vectors.ts";
 import { type CpuDispatch, jobDispatch } from "./cpu_dispatch.ts";
 import { kernelJob } from "./jobs/kernel_job.ts";
-import type { CpuMemory } from "./memory.ts";
+import type { CpuMemory } from "./layout/memory.ts";
 import type { CpuOps } from "./ops.ts";
 import { CpuOrthogonalOps } from "./orthogonal_ops.ts";
 import type { Team } from "./threads/team.ts";

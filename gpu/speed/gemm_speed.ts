@@ -8,6 +8,9 @@ import type { Dispatch, LinearSizes } from "../stage_ops.ts";
 import { measureBatches } from "./batch_speed.ts";
 import { filled, type KernelPlace } from "./kernel_place.ts";
 
+/** The form of a linear layer's product, as libraries of matrices call it: which operand is transposed. */
+export const gemmForms = { forward: "NT", inputGradient: "NN", weightGradient: "TN" } as const;
+
 /** y = x Wᵀ, dx = dy W, and dW += dyᵀ x. */
 export type GemmKind = "forward" | "inputGradient" | "weightGradient";
 

@@ -4,7 +4,7 @@
  * A miner whose device is wrong is expelled like a liar: audits see only what a task puts out. Here its owner learns the
  * operation. Devices round differently, so results differ in the last bits; a wrong kernel differs by far more, and the first
  * operation that does is the culprit, as all before it agree. The processor's own bits are the same on every machine, so one hash
- * judges it. Out of scope: what to do about it (cli/doctor/).
+ * judges it. Out of scope: what to do about it (cli/tools/doctor/).
  */
 
 import { assert } from "../../core/assert.ts";

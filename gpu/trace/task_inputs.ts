@@ -1,7 +1,7 @@
 /**
  * Inputs of a task that follow from its stage's shape and a number alone, so that any two devices can be given the same.
  *
- * Out of scope: real text and trained parameters (cli/lab/).
+ * Out of scope: real text and trained parameters (tests/lab/world/).
  */
 
 import { encodeWire, type Wire } from "../../core/codec/wire.ts";

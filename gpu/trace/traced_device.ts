@@ -6,7 +6,7 @@
  * it is read (logits for sampling). Out of scope: what is compared (operation_check.ts).
  */
 
-import type { OptimizerName } from "../../core/train/optimizer_names.ts";
+import type { OptimizerName } from "../../core/config/optimizer_names.ts";
 import type { AdapterDescription } from "../compute.ts";
 import type { StageDevice } from "../stage_device.ts";
 import type { BufferRange, DeviceBuffers, Dispatch, StageOps } from "../stage_ops.ts";

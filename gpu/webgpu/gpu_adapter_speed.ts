@@ -23,7 +23,7 @@ const uploadedBytes = 16 << 20; // a wire's size
 
 /**
  * Each sum becomes sum * factor + addend. The operands are read, so that nothing is known when it is compiled. No vectors: an H200
- * adds to those at 0.7 of the rate (tests/bench/LOG.md).
+ * adds to those at 0.7 of the rate (tests/lab/LOG.md).
  */
 function peakSource(rounds: number): string {
   const names = Array.from({ length: chains }, (_, i) => `sum${i}`);

@@ -14,6 +14,7 @@ import { hex, type Signer, unhex, type Verify } from "./hello.ts";
 import type { NetLimits } from "../limits.ts";
 import type { Authorize } from "./request_auth.ts";
 import { bytesOf } from "./signed_headers.ts";
+import { passPattern } from "../messages/schema_hub.ts";
 import type { Timers } from "../timers.ts";
 
 /** The hub and run whose passes are valid. */
@@ -30,9 +31,6 @@ export interface PassTerms {
 
 const passHeader = "iota-pass";
 const mostBlobs = 2; // parameters and outer momentum
-
-/** `<until>.<hash>.<hash>.<signature>` */
-export const passPattern = /^\d{1,16}(\.[0-9a-f]{64}){1,2}\.[0-9a-f]{128}$/;
 
 export function createPass(terms: PassTerms, { run, signer }: { run: string; signer: Signer }): string {
   const signature = signer.sign(passText(terms, { run, hub: signer.address }));

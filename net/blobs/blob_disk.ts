@@ -10,7 +10,7 @@
  */
 
 import { type BlobHash, blobHash, type BlobRef } from "../../core/ids.ts";
-import { decodeLeaves, encodeLeaves, leafBytes } from "./blob_hash.ts";
+import { decodeLeaves, encodeLeaves, leafBytes } from "../blob_hash.ts";
 import { chunksOf, consumeFile, ignoreMissing, meterFile } from "./blob_file.ts";
 import {
   type BlobCapacity,

@@ -9,7 +9,7 @@
 
 import { assert } from "../../core/assert.ts";
 import type { BlobHash, BlobRef } from "../../core/ids.ts";
-import { areLeavesOf, hashOf, leafCount } from "./blob_hash.ts";
+import { areLeavesOf, hashOf, leafCount } from "../blob_hash.ts";
 import { BlobError, type BlobStore, missing, tooLarge } from "./blobs.ts";
 import { type FetchSource, FetchSources, type SourceProblem } from "./fetch_sources.ts";
 import { LeafFetch } from "./leaf_fetch.ts";

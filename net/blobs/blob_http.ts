@@ -7,7 +7,7 @@
  */
 
 import type { BlobHash, BlobRef } from "../../core/ids.ts";
-import { decodeLeaves, nameOf } from "./blob_hash.ts";
+import { decodeLeaves, nameOf } from "../blob_hash.ts";
 import { type BlobRequest, BlobRequests, type BlobRequestsOptions, Interrupted } from "./blob_requests.ts";
 import { BlobSend } from "./blob_send.ts";
 import { consumeFile, meterFile } from "./blob_file.ts";

@@ -19,7 +19,7 @@
 import { type Context, Hono } from "hono";
 import type { FaultCode, Parsed } from "../../core/fault.ts";
 import { type BlobHash, blobHash, type BlobRef, type NodeId } from "../../core/ids.ts";
-import { encodeLeaves } from "./blob_hash.ts";
+import { encodeLeaves } from "../blob_hash.ts";
 import {
   BlobError,
   type BlobProblem,

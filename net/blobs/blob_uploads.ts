@@ -9,7 +9,7 @@
  */
 
 import { type BlobHash, blobHash, type NodeId } from "../../core/ids.ts";
-import { leafHashOf } from "./blob_hash.ts";
+import { leafHashOf } from "../blob_hash.ts";
 import {
   BlobError,
   type BlobStore,

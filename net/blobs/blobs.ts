@@ -8,7 +8,7 @@
 
 import type { RefusedUpload } from "../../core/fault.ts";
 import type { BlobHash, BlobRef, NodeId } from "../../core/ids.ts";
-import { TreeDigest } from "./blob_hash.ts";
+import { TreeDigest } from "../blob_hash.ts";
 import { piecesInTurns } from "../turns.ts";
 
 export type BlobProblem =

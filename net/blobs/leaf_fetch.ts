@@ -9,7 +9,7 @@
  */
 
 import type { BlobHash, BlobRef } from "../../core/ids.ts";
-import { leafHashOf, leafRange } from "./blob_hash.ts";
+import { leafHashOf, leafRange } from "../blob_hash.ts";
 import { BlobError, type ByteRange } from "./blobs.ts";
 import type { FetchSource, FetchSources } from "./fetch_sources.ts";
 import type { Cancel, Timers } from "../timers.ts";

@@ -15,7 +15,8 @@ import type { FrameMemory } from "../messages/frame_memory.ts";
 import type { AgreedLimits } from "../auth/hello_records.ts";
 import type { NetLimits } from "../limits.ts";
 import { Session } from "./session.ts";
-import type { Read, Received } from "./transport.ts";
+import type { Read } from "../messages/schema_message.ts";
+import type { Received } from "./transport.ts";
 import type { Wire } from "./wire.ts";
 
 export interface ChannelOptions<In> {

@@ -13,13 +13,11 @@ import type { Role } from "../../core/protocol/message.ts";
 import type { ClockDifference } from "../auth/clocks.ts";
 import type { Admit, Challenger, NodeIdentity, Signer, Verify } from "../auth/hello.ts";
 import type { Segment } from "../messages/frame.ts";
+import type { Read } from "../messages/schema_message.ts";
 import type { NetLimits } from "../limits.ts";
 import type { RefusalCounts } from "../auth/refusals.ts";
 import type { HeldTicket, TicketBox } from "../auth/ticket.ts";
 import type { Random, Timers } from "../timers.ts";
-
-/** Parses a foreign header into a message; it may also check the number of segments. */
-export type Read<In> = (header: unknown, segments: readonly Uint8Array[]) => Parsed<In>;
 
 /** A message and its segments: bytes, or whatever stands for bytes in a simulated network. */
 export interface Received<In, Held = Uint8Array> {

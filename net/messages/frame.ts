@@ -24,7 +24,7 @@ import { crc32 } from "node:zlib";
 import { assert } from "../../core/assert.ts";
 import type { BlobHash } from "../../core/ids.ts";
 import { type Parsed, parsed, refused } from "../../core/fault.ts";
-import { hashOf } from "../blobs/blob_hash.ts";
+import { hashOf } from "../blob_hash.ts";
 import type { NetLimits } from "../limits.ts";
 import { decodeMsgpack, encodeMsgpack } from "./msgpack.ts";
 

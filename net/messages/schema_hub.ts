@@ -7,12 +7,11 @@
 
 import * as v from "valibot";
 import type { RunConfig } from "../../core/config/config.ts";
-import { parseRunConfig } from "../../core/config/parse.ts";
+import { parseRunConfig } from "../../core/settings/parse.ts";
 import { tasksOfPart } from "../../core/protocol/audit_messages.ts";
 import type { HubMessage } from "../../core/protocol/message.ts";
 import { standstills, toldDuties } from "../../core/protocol/notice.ts";
 import { mostFollowed } from "../../core/protocol/stored_source.ts";
-import { passPattern } from "../auth/peer_pass.ts";
 import { type MessageRules, readMessage } from "./schema_message.ts";
 import {
   address,
@@ -36,6 +35,9 @@ import {
   traceparent,
   u32,
 } from "./schema_values.ts";
+
+/** `<until>.<hash>.<hash>.<signature>`, see peer_pass.ts. */
+export const passPattern = /^\d{1,16}(\.[0-9a-f]{64}){1,2}\.[0-9a-f]{128}$/;
 
 const config = v.pipe(
   v.unknown(),

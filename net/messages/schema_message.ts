@@ -8,7 +8,9 @@
 import type * as v from "valibot";
 import { type Parsed, refused } from "../../core/fault.ts";
 import { parseWith } from "./schema_values.ts";
-import type { Read } from "../links/transport.ts";
+
+/** Parses a foreign header into a message; it may also check the number of segments. */
+export type Read<In> = (header: unknown, segments: readonly Uint8Array[]) => Parsed<In>;
 
 interface MessageRule<T> {
   readonly schema: v.GenericSchema<unknown, T>;

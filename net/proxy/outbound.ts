@@ -4,7 +4,7 @@
  * Owns: applying the choice of proxy_choice.ts to both, so that links, blobs and the chain take the same way. What goes through a
  * proxy goes through a tunnel of its own, also plain HTTP: a proxy then sees no request, and one that only knows CONNECT suffices.
  * Out of scope: retries, deadlines. Invariant: nothing here reads the process's environment, which Deno's `fetch` would also obey
- * for loopback; the program takes the proxy's variables out of it at its start (cli/host.ts).
+ * for loopback; the program takes the proxy's variables out of it at its start (cli/rights/host.ts).
  */
 
 import { type IncomingMessage, request as requestHttp } from "node:http";

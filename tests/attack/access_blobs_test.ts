@@ -13,7 +13,7 @@ import {
 import { mayRead } from "../../core/orchestrator/access.ts";
 import { blobsOf } from "../../core/orchestrator/stored_blobs.ts";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
-import { leafBytes } from "../../net/blobs/blob_hash.ts";
+import { leafBytes } from "../../net/blob_hash.ts";
 import { MemoryBlobs } from "../../net/blobs/blob_memory.ts";
 import { assertProblem } from "../conformance/blobs_suite.ts";
 import { BlobWorld } from "../support/net/blob_world.ts";

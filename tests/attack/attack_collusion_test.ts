@@ -5,7 +5,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { bytesOfFloats } from "../../core/model/vector_bytes.ts";
-import { refOf } from "../../net/blobs/blob_hash.ts";
+import { refOf } from "../../net/blob_hash.ts";
 import {
   reducedByReplicas,
   type Row,
@@ -14,9 +14,9 @@ import {
   wholeTableTest,
 } from "../support/attack/attack_checks.ts";
 import { type Aftermath, type Attacker, runAttack } from "../support/attack/attack_world.ts";
-import { commitsPayload, keepsBack, reducesFalsely, showsFalsely } from "../../cli/redteam/hostile_merges.ts";
-import { type Hostile, together } from "../../cli/redteam/hostile_node.ts";
-import { times } from "../../cli/redteam/hostile_wires.ts";
+import { commitsPayload, keepsBack, reducesFalsely, showsFalsely } from "../lab/redteam/hostile_merges.ts";
+import { type Hostile, together } from "../lab/redteam/hostile_node.ts";
+import { times } from "../lab/redteam/hostile_wires.ts";
 
 const falseSlices = reducesFalsely(times(-3));
 const falseVote = showsFalsely("parameters", 0.05);

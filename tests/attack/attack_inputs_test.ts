@@ -4,10 +4,10 @@ import { assert, assertEquals } from "@std/assert";
 import { partsOf } from "../../core/ids.ts";
 import { type Row, testAttacks, unitsByRound } from "../support/attack/attack_checks.ts";
 import { type Aftermath, rounds } from "../support/attack/attack_world.ts";
-import { keepsBack } from "../../cli/redteam/hostile_merges.ts";
-import { type Hostile, instead, together } from "../../cli/redteam/hostile_node.ts";
+import { keepsBack } from "../lab/redteam/hostile_merges.ts";
+import { type Hostile, instead, together } from "../lab/redteam/hostile_node.ts";
 import { firstRowZero, nanAtFirst, sendsNaNWhile, shrinks, tamed } from "../support/attack/hostile_values.ts";
-import { oneOf, reportsLoss, spoilsForward, spoilsGradients, times } from "../../cli/redteam/hostile_wires.ts";
+import { oneOf, reportsLoss, spoilsForward, spoilsGradients, times } from "../lab/redteam/hostile_wires.ts";
 import type { LocalSwarm } from "../support/swarm/local_swarm.ts";
 
 const zeroRow = spoilsForward(firstRowZero);

@@ -1,7 +1,7 @@
 /** Attack suite: false words about the norm of a gradient, which decides how far everybody steps. Audits recompute it. */
 
 import { assertNobodyHonestNamed, type Row, testAttacks } from "../support/attack/attack_checks.ts";
-import { reportsNorm } from "../../cli/redteam/hostile_merges.ts";
+import { reportsNorm } from "../lab/redteam/hostile_merges.ts";
 import { everySecond } from "../support/attack/hostile_duties.ts";
 
 const always = (value: number) => reportsNorm(() => value);

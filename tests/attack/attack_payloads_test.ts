@@ -9,8 +9,8 @@ import {
   gathersPayload,
   scalesTensors,
 } from "../support/attack/hostile_duties.ts";
-import { commitsBytes, commitsPayload } from "../../cli/redteam/hostile_merges.ts";
-import { allOf, oneOf, times } from "../../cli/redteam/hostile_wires.ts";
+import { commitsBytes, commitsPayload } from "../lab/redteam/hostile_merges.ts";
+import { allOf, oneOf, times } from "../lab/redteam/hostile_wires.ts";
 
 const rows = (): readonly Row[] => [
   { name: "one NaN", isQuick: true, miners: [{ stage: 0, hostile: commitsPayload(oneOf(NaN)) }] },

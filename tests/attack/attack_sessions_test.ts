@@ -6,7 +6,7 @@ import { beginsAnew, everSlower, joinsTimes, returnsEmptyHanded } from "../suppo
 import { nodeId } from "../../core/ids.ts";
 import { isResting } from "../../core/orchestrator/members/blame.ts";
 import type { Aftermath } from "../support/attack/attack_world.ts";
-import type { Hostile } from "../../cli/redteam/hostile_node.ts";
+import type { Hostile } from "../lab/redteam/hostile_node.ts";
 import type { Timers } from "../../net/timers.ts";
 
 const two = (hostile: () => Hostile) => [0, 1].map((replica) => ({ stage: 1, replica, hostile: hostile() }));

@@ -4,12 +4,12 @@
  */
 
 import { type Row, testAttacks } from "../support/attack/attack_checks.ts";
-import { commitsPayload, copiesPayload } from "../../cli/redteam/hostile_merges.ts";
+import { commitsPayload, copiesPayload } from "../lab/redteam/hostile_merges.ts";
 import { rounds, steps } from "../support/attack/attack_world.ts";
-import { inLaterSteps, showsNothing } from "../../cli/redteam/hostile_states.ts";
+import { inLaterSteps, showsNothing } from "../lab/redteam/hostile_states.ts";
 import { showsChange, showsUnstored } from "../support/attack/hostile_shows.ts";
-import { together } from "../../cli/redteam/hostile_node.ts";
-import { allOf, biased, spoilsForward, spoilsGradients, times } from "../../cli/redteam/hostile_wires.ts";
+import { together } from "../lab/redteam/hostile_node.ts";
+import { allOf, biased, spoilsForward, spoilsGradients, times } from "../lab/redteam/hostile_wires.ts";
 
 const stepsPerRound = steps / rounds;
 

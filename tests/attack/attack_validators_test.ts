@@ -11,8 +11,8 @@ import {
   rising,
   silent,
 } from "../support/attack/hostile_words.ts";
-import { failsEverybody, passesEverybody } from "../../cli/redteam/hostile_validators.ts";
-import { reportsLoss } from "../../cli/redteam/hostile_wires.ts";
+import { failsEverybody, passesEverybody } from "../lab/redteam/hostile_validators.ts";
+import { reportsLoss } from "../lab/redteam/hostile_wires.ts";
 import type { LocalSwarm } from "../support/swarm/local_swarm.ts";
 
 /**

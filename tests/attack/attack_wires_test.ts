@@ -12,8 +12,8 @@ import {
   spoilsForward,
   spoilsGradients,
   times,
-} from "../../cli/redteam/hostile_wires.ts";
-import { skipsLayers } from "../../cli/redteam/hostile_tasks.ts";
+} from "../lab/redteam/hostile_wires.ts";
+import { skipsLayers } from "../lab/redteam/hostile_tasks.ts";
 import {
   codesOffByOne,
   everyNthRow,

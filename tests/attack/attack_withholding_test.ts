@@ -3,7 +3,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { reducedByReplicas, type Row, testAttacks, unitsByRound } from "../support/attack/attack_checks.ts";
 import { type Aftermath, rounds, steps } from "../support/attack/attack_world.ts";
-import type { Hostile } from "../../cli/redteam/hostile_node.ts";
+import type { Hostile } from "../lab/redteam/hostile_node.ts";
 import {
   commitsHashesOnly,
   everySecond,
@@ -16,7 +16,7 @@ import {
   uploadsNothing,
   withholdsInTurn,
 } from "../support/attack/hostile_duties.ts";
-import { keepsBack, leavesConfirmed } from "../../cli/redteam/hostile_merges.ts";
+import { keepsBack, leavesConfirmed } from "../lab/redteam/hostile_merges.ts";
 
 const rows = (): readonly Row[] => [
   { name: "tasks are never answered", isQuick: true, miners: [{ stage: 1, hostile: keepsBack("taskDone") }] },

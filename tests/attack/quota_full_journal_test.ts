@@ -6,8 +6,8 @@
 import { defaultNetLimits } from "../../net/limits.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
-import { JournalError } from "../../cli/journal/journal_error.ts";
-import type { StateJournal } from "../../cli/hub/journal/hub_journal.ts";
+import { JournalError } from "../../cli/files/journal_error.ts";
+import type { StateJournal } from "../../cli/orchestrator/hub/journal/hub_journal.ts";
 import { FullJournal, openJournal } from "../support/swarm/full_journal.ts";
 import { LocalSwarm } from "../support/swarm/local_swarm.ts";
 import { assertPausedOnce, mergedHashes, pass } from "../support/swarm/paused_run.ts";

@@ -1,8 +1,8 @@
 /** Members that fill the hub's store: each has its share, the others go on storing, and the run ends whole. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { mostStates, storeAllowance } from "../../core/merge/allowance.ts";
-import { payloadCodecs } from "../../core/merge/payload/payload_codecs.ts";
+import { mostStates, storeAllowance } from "../../core/update/payload/allowance.ts";
+import { payloadCodecs } from "../../core/update/payload/payload_codecs.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import { parameterTable, stageSpecs } from "../../core/model/spec.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";

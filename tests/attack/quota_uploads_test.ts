@@ -1,7 +1,7 @@
 /** A node that opens uploads and never ends them, over real connections: it uses up only its own slots. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { hashOf } from "../../net/blobs/blob_hash.ts";
+import { hashOf } from "../../net/blob_hash.ts";
 import type { QuotaLimits } from "../../net/blobs/blob_quota.ts";
 import type { Signer } from "../../net/auth/hello.ts";
 import type { NetLimits } from "../../net/limits.ts";

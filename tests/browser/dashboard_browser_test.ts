@@ -3,7 +3,7 @@
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Page } from "playwright-core";
-import { keepChainWeights } from "../../cli/duty/weights_file.ts";
+import { keepChainWeights } from "../../cli/chain/duty/weights_file.ts";
 import { microbatchId, nodeId, stageIndex, taskId } from "../../core/ids.ts";
 import { noChromium, withPage } from "../support/browser/chromium.ts";
 import { withLivePage } from "../support/browser/live_page.ts";

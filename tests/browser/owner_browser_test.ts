@@ -2,11 +2,11 @@
 /** The owner's buttons in a real Chromium, by mouse and by keyboard, and that nobody else sees them. */
 
 import { assertEquals, assertMatch } from "@std/assert";
-import { openOwnerPage } from "../../cli/admin/owner_page.ts";
-import type { OwnerRequest } from "../../cli/admin/owner_request.ts";
-import { openFolderPage } from "../../cli/dashboard/run_dashboard.ts";
-import { RunHistory } from "../../cli/history/run_history.ts";
-import { TerminalOutput } from "../../cli/output/output.ts";
+import { openOwnerPage } from "../../cli/orchestrator/owner/owner_page.ts";
+import type { OwnerRequest } from "../../cli/orchestrator/owner/owner_request.ts";
+import { openFolderPage } from "../../cli/observe/dashboard/run_dashboard.ts";
+import { RunHistory } from "../../cli/observe/history/run_history.ts";
+import { TerminalOutput } from "../../cli/terminal/output/output.ts";
 import { parsed, refused } from "../../core/fault.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
 import { listen } from "../../net/server.ts";

@@ -6,9 +6,9 @@
  * Owns: what is in the pictures. They are drawn from the run's own records, at a moment in the middle of it.
  */
 
-import { openFolderPage } from "../../cli/dashboard/run_dashboard.ts";
-import { RunHistory } from "../../cli/history/run_history.ts";
-import { TerminalOutput } from "../../cli/output/output.ts";
+import { openFolderPage } from "../../cli/observe/dashboard/run_dashboard.ts";
+import { RunHistory } from "../../cli/observe/history/run_history.ts";
+import { TerminalOutput } from "../../cli/terminal/output/output.ts";
 import { noChromium, type PageOptions, withPage } from "../support/browser/chromium.ts";
 import { FakeHost } from "../support/fake_host.ts";
 import { terminalPage } from "../support/browser/terminal_page.ts";

@@ -3,9 +3,9 @@
 
 import { assertEquals, assertMatch } from "@std/assert";
 import type { Page } from "playwright-core";
-import { openBeside, openFolderPage } from "../../cli/dashboard/run_dashboard.ts";
-import { RunHistory } from "../../cli/history/run_history.ts";
-import { TerminalOutput } from "../../cli/output/output.ts";
+import { openBeside, openFolderPage } from "../../cli/observe/dashboard/run_dashboard.ts";
+import { RunHistory } from "../../cli/observe/history/run_history.ts";
+import { TerminalOutput } from "../../cli/terminal/output/output.ts";
 import { noChromium, withPage } from "../support/browser/chromium.ts";
 import { overflow, seriousFaults, shows } from "../support/browser/run_page.ts";
 import { FakeHost } from "../support/fake_host.ts";

@@ -4,7 +4,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { BlobHash } from "../../core/ids.ts";
 import { type BlobFile, DiskBlobs, type DiskBlobsOptions } from "../../net/blobs/blob_disk.ts";
 import type { LostBlob } from "../../net/blobs/blobs.ts";
-import { hashOf, leafHashesOf } from "../../net/blobs/blob_hash.ts";
+import { hashOf, leafHashesOf } from "../../net/blob_hash.ts";
 import { assertProblem, localBlobSuite, suiteCapacity } from "./blobs_suite.ts";
 import { patterned } from "./transport_world.ts";
 import { testWhere } from "../support/test_where.ts";

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { blobHash } from "../../core/ids.ts";
-import { hashOf, leafHashesOf } from "../../net/blobs/blob_hash.ts";
+import { hashOf, leafHashesOf } from "../../net/blob_hash.ts";
 import {
   BlobError,
   type BlobLocation,

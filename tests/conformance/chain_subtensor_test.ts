@@ -2,8 +2,8 @@
 
 import type { Chain } from "../../chain/chain.ts";
 import type { LocalLedger } from "../../chain/local/local_ledger.ts";
-import { localNode } from "../../chain/local/rpc/local_node.ts";
-import { serveRpc } from "../../chain/local/rpc/rpc_server.ts";
+import { localNode } from "../../chain/local/rpc/server/local_node.ts";
+import { serveRpc } from "../../chain/local/rpc/server/rpc_server.ts";
 import { runtimeOf } from "../../chain/local/surface/runtime.ts";
 import { runtimeSurface } from "../../chain/local/surface/surface.ts";
 import { SubtensorChain } from "../../chain/subtensor/subtensor_chain.ts";

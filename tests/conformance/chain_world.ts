@@ -6,8 +6,8 @@
 import { assert, assertEquals } from "@std/assert";
 import type { ChainCall, ChainSigner } from "../../chain/call.ts";
 import type { Chain, Neuron, Receipt } from "../../chain/chain.ts";
-import { type GenesisOptions, localGenesis, raoPerToken } from "../../chain/local/genesis.ts";
-import type { LocalBlock } from "../../chain/local/ledger.ts";
+import { type GenesisOptions, localGenesis, raoPerToken } from "../../chain/local/block/genesis.ts";
+import type { LocalBlock } from "../../chain/local/block/ledger.ts";
 import { LocalLedger } from "../../chain/local/local_ledger.ts";
 import { hotkeyOfMiniSecret } from "../../chain/wallet/hotkey.ts";
 

@@ -1,6 +1,6 @@
 /** The processor's backend against the float64 reference and PyTorch's training. */
 
-import { defaultOptimizer } from "../../core/train/optimizer_names.ts";
+import { defaultOptimizer } from "../../core/config/optimizer_names.ts";
 import { createCpuStage } from "../../gpu/cpu/cpu_stage.ts";
 import { pairedStage } from "../support/paired_stage.ts";
 import { isWhole } from "../support/whole.ts";
@@ -9,7 +9,7 @@ import { type TraceTolerances, trainingSuite } from "./training_suite.ts";
 
 const activationBytes = 2 ** 20; // some of these stages keep all forwards of the suite, the larger ones a few
 
-/** About four times what was measured (tests/bench/LOG.md, 2026-11-22). */
+/** About four times what was measured (tests/lab/LOG.md, 2026-11-22). */
 const tolerances: TraceTolerances = {
   none: { losses: 3e-6, norms: 2e-5, firstLogits: 2e-6, lastLogits: 2e-5, gradients: 5e-6, changes: 2e-5 },
   iota: { losses: 2e-7, norms: 1e-6, firstLogits: 1e-6, lastLogits: 2e-6, gradients: 3e-6, changes: 2e-5 },

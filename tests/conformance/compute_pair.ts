@@ -5,7 +5,7 @@
 import { assert, assertRejects } from "@std/assert";
 import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
 import { type OptimizerState, stateLength } from "../../core/train/optimizer.ts";
-import type { OptimizerName } from "../../core/train/optimizer_names.ts";
+import type { OptimizerName } from "../../core/config/optimizer_names.ts";
 import { optimizers } from "../../core/train/optimizers.ts";
 import type { StageCompute, StepOptions } from "../../gpu/compute.ts";
 import { type Microbatch, suiteParameters } from "./compute_world.ts";

@@ -10,9 +10,9 @@ import { assert, assertEquals } from "@std/assert";
 import { wireBytes } from "../../core/codec/wire.ts";
 import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
 import { stageWires } from "../../core/model/stage_wires.ts";
-import { defaultOptimizer, type OptimizerName, optimizerNames } from "../../core/train/optimizer_names.ts";
+import { defaultOptimizer, type OptimizerName, optimizerNames } from "../../core/config/optimizer_names.ts";
 import type { StageCompute } from "../../gpu/compute.ts";
-import { createReferenceStage } from "../../gpu/reference/stage.ts";
+import { createReferenceStage } from "../lab/reference/stage.ts";
 import { accumulate, assertRefused, type Check, type Pair, reset, stepOptions } from "./compute_pair.ts";
 import {
   assertClose,

@@ -1,6 +1,6 @@
 /** The WebGPU stage with vectors that do not fit one binding, in both kernel families, on a few shapes. */
 
-import { defaultOptimizer } from "../../core/train/optimizer_names.ts";
+import { defaultOptimizer } from "../../core/config/optimizer_names.ts";
 import { hardwareKernels, softwareKernels } from "../../gpu/webgpu/ops.ts";
 import { isWhole } from "../support/whole.ts";
 import { aFew, computeSuite } from "./compute_suite.ts";

@@ -9,7 +9,7 @@ import type { StageSpec } from "../../core/model/spec.ts";
 import { openGpuDevice } from "../../gpu/webgpu/device.ts";
 import { Kernels } from "../../gpu/webgpu/kernel.ts";
 import { hardwareKernels, softwareKernels } from "../../gpu/webgpu/ops.ts";
-import { createWebGpuStage } from "../../gpu/webgpu/webgpu_stage.ts";
+import { createWebGpuStage } from "../../gpu/webgpu/stage/webgpu_stage.ts";
 import type { StageCompute } from "../../gpu/compute.ts";
 import { stepOptions } from "./compute_pair.ts";
 import { computeCases, relativeL2, suiteMicrobatch, suiteParameters } from "./compute_world.ts";

@@ -6,8 +6,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { parameterTable } from "../../core/model/spec.ts";
 import type { OptimizerState } from "../../core/train/optimizer.ts";
-import type { OptimizerName } from "../../core/train/optimizer_names.ts";
-import { referenceUpdates } from "../../gpu/reference/updates.ts";
+import type { OptimizerName } from "../../core/config/optimizer_names.ts";
+import { referenceUpdates } from "../lab/reference/updates.ts";
 import { noise } from "../support/finite_difference.ts";
 import { accumulate, assertRefused, type Check, type Pair, stateOf, stepOptions } from "./compute_pair.ts";
 import { assertClose, relativeL2, suiteMicrobatch, suiteParameters, suiteVector } from "./compute_world.ts";

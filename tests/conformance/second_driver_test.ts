@@ -30,7 +30,7 @@ testWhere(noSecondDriver, "Second driver: a few stages, training and all wires p
   assert(!stdout.includes("skipped"), stdout);
 });
 
-/** The relative L2 by kind, about ten times what llvmpipe and SwiftShader differ by (tests/bench/LOG.md, 2026-11-22). */
+/** The relative L2 by kind, about ten times what llvmpipe and SwiftShader differ by (tests/lab/LOG.md, 2026-11-22). */
 const most: Readonly<Record<string, number>> = {
   "loss": 1e-6,
   "wire": 2 ** -9, // one rounding of bfloat16

@@ -6,7 +6,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { parameterTable } from "../../core/model/spec.ts";
 import { stateLength } from "../../core/train/optimizer.ts";
-import { defaultOptimizer } from "../../core/train/optimizer_names.ts";
+import { defaultOptimizer } from "../../core/config/optimizer_names.ts";
 import { optimizers } from "../../core/train/optimizers.ts";
 import type { StageCompute } from "../../gpu/compute.ts";
 import { testWhere } from "../support/test_where.ts";

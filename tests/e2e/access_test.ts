@@ -13,7 +13,7 @@ import { IotaProcess, type Line } from "../support/process/iota_process.ts";
 import { PatchedNode } from "../support/attack/patched_node.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 
-const toy = ["--size", "toy", "--device", "reference", "--json", "--replicas", "2", "--sample-tokens", "0"];
+const toy = ["--size", "toy", "--device", "cpu", "--json", "--replicas", "2", "--sample-tokens", "0"];
 
 interface Published {
   readonly url: string;
@@ -79,7 +79,7 @@ Deno.test("Access: a miner with a pinned orchestrator refuses another one at tha
       new IotaProcess(["orchestrate", "--size", "toy", "--json", "--data", `${folder}/${data}`, "--port", port]);
     const mine = (url: string, words: string[]) =>
       new IotaProcess([
-        ...["miner", "--orchestrator", url, ...wallets, "--device", "reference", "--json"],
+        ...["miner", "--orchestrator", url, ...wallets, "--device", "cpu", "--json"],
         ...["--data", `${folder}/miner`, ...words],
       ]);
     const end = async (process: IotaProcess) => {

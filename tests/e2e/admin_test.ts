@@ -24,7 +24,7 @@ async function startRun(folder: string): Promise<Owned> {
   const { url } = await hub.lines.next("listening") as { url?: string };
   assert(url !== undefined);
   const wallet = ["--wallet", "hot", ...path];
-  const own = ["--data", `${folder}/miner`, "--device", "reference", "--json"];
+  const own = ["--data", `${folder}/miner`, "--device", "cpu", "--json"];
   return { run, hub, url, wallet, minerWords: ["miner", "--orchestrator", url, ...wallet, ...own] };
 }
 

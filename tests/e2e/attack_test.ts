@@ -1,10 +1,10 @@
 /** A swarm of real processes, one of them hostile: its wires hold a NaN, or are of the wrong sign. */
 
 import { assert, assertEquals, assertLess, assertMatch } from "@std/assert";
-import { IotaProcess, type Line } from "../support/process/iota_process.ts";
+import { IotaProcess, type Line, ofLab } from "../support/process/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 
-const toy = ["--size", "toy", "--device", "reference", "--json"];
+const toy = ["--size", "toy", "--device", "cpu", "--json"];
 
 Deno.test("Attack: a miner's process that sends NaN is named and sent away, the swarm trains to the end", async () => {
   await withScratchFolder(async (folder) => {
@@ -66,30 +66,16 @@ async function startHostile(
   const made = await new IotaProcess(["wallet", "new", "--name", "hostile", "--wallet-path", wallets]).ended;
   assertEquals(made.code, 0, made.stderr);
   const link = ["--orchestrator", url, "--wallet", "hostile", "--wallet-path", wallets];
-  return new IotaProcess(["miner", ...link, "--attack", what, "--device", "reference", "--data", folder, "--json"]);
+  return new IotaProcess(
+    ["attacker", ...link, "--attack", what, "--device", "cpu", "--data", folder, "--json"],
+    {},
+    ofLab,
+  );
 }
 
-Deno.test("Attack: a swarm's own attackers are expelled and unpaid, and the summary says so", async () => {
-  await withScratchFolder(async (folder) => {
-    const words = ["--stages", "3", "--replicas", "3", "--validators", "2", "--steps", "30", "--data", folder];
-    const swarm = new IotaProcess(["swarm", ...toy, ...words, "--attackers", "lazy:1,flip:1"]);
-    const { code, stderr } = await swarm.ended;
-    assertEquals(code, 0, stderr);
-    const { attackers, honestEjected, finished } = swarm.lines.all.at(-1)! as Line & {
-      attackers: { attack: string; ejectedInRound: number | null; payShareOfHonest: number | null }[];
-    };
-    assertEquals(attackers.map(({ attack }) => attack).sort(), ["flip", "lazy"]);
-    for (const { attack, ejectedInRound, payShareOfHonest } of attackers) {
-      assert(ejectedInRound !== null, `${attack} is expelled`);
-      assert(payShareOfHonest === null || payShareOfHonest < 0.2, `${attack} earns ${payShareOfHonest}`);
-    }
-    assertEquals({ honestEjected, finished }, { honestEjected: 0, finished: true });
-  });
-});
-
-Deno.test("Attack: nobody else's run is attacked with this program", async () => {
-  const words = ["miner", "--attack", "flip", "--orchestrator", "ws://192.0.2.1:9009", "--wallet", "hot"];
-  const { code, stderr } = await new IotaProcess(words).ended;
+Deno.test("Attack: nobody else's run is attacked", async () => {
+  const words = ["attacker", "--attack", "flip", "--orchestrator", "ws://192.0.2.1:9009", "--wallet", "hot"];
+  const { code, stderr } = await new IotaProcess(words, {}, ofLab).ended;
   assertEquals(code, 2);
-  assertMatch(stderr, /Cannot use --attack as --orchestrator must be on this machine/);
+  assertMatch(stderr, /--orchestrator must name a run on this machine/);
 });

@@ -1,12 +1,16 @@
-/** `iota bench step` and `gemm` as programs read them: what is measured is plausible, and on the processor repeats to the bit. */
+/** `lab bench step` and `gemm` as programs read them: what is measured is plausible, and on the processor repeats to the bit. */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { iota } from "../support/process/iota_process.ts";
+import { iota, ofLab } from "../support/process/iota_process.ts";
 
 const alone = ["--peers", "none"];
 
 async function summaryOf(words: readonly string[]): Promise<Record<string, unknown>> {
-  const { code, stdout, stderr } = await iota(["bench", ...words, "--json"]);
+  const { code, stdout, stderr } = await iota(
+    ["bench", ...words, "--json"],
+    {},
+    words.length === 0 || words[0]!.startsWith("--") ? {} : ofLab,
+  );
   assertEquals(code, 0, stderr);
   return JSON.parse(stdout.trim().split("\n").at(-1)!);
 }
@@ -64,13 +68,14 @@ Deno.test("Bench: a library that this machine lacks is named with the reason", a
   const { code, stdout } = await iota(
     ["bench", "step", "--device", "cpu", "--size", "toy", "--seconds", "0.1", "--peers", "pytorch", "--json"],
     { PATH: "/nonexistent" },
+    ofLab,
   );
   const { peers, missingPeers } = JSON.parse(stdout.trim().split("\n").at(-1)!);
   assertEquals([code, peers, missingPeers], [0, {}, { pytorch: "cannot start as there is no python3" }]);
 });
 
 Deno.test("Bench: a size that no preset has is refused with the sizes there are", async () => {
-  const { code, stderr } = await iota(["bench", "step", "--size", "2m"]);
+  const { code, stderr } = await iota(["bench", "step", "--size", "2m"], {}, ofLab);
   assertEquals(code, 2);
   assertMatch(stderr, /must be one of 1m, toy, tiny/);
 });

@@ -1,7 +1,7 @@
 /** `iota bench hub relay` between real processes: that segments get through each way of relaying, not how fast. */
 
 import { assert } from "@std/assert";
-import { measureRelay, type RelayWay } from "../../cli/bench/relay.ts";
+import { measureRelay, type RelayWay } from "../../cli/tools/bench/relay.ts";
 
 const ways: readonly RelayWay[] = ["session", "session, hashed", "session, journaled", "ws"];
 

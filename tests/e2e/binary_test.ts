@@ -102,7 +102,6 @@ async function checkAnswers(build: Build): Promise<void> {
   await check(["config", "init", "--size", "toy", "run.toml"], { code: 0, says: /run\.toml/ });
   await check(["config", "check", "run.toml"], { code: 0, says: /is valid/ });
   await check(["doctor", "--json"], { code: 0, says: /"name":"program","level":"good"/ });
-  await check(["man"], { code: 0, says: /^\.TH IOTA/ });
   // A service starts the file itself, not its unpacked content.
   const service = ["service", "install", "--dry-run", "--", "miner", "--orchestrator", "ws://127.0.0.1:9"];
   if (Deno.build.os === "linux") await check(service, { code: 0, says: /^ExecStart=".*\/a build\/iota" miner /m });
@@ -114,15 +113,25 @@ async function checkAnswers(build: Build): Promise<void> {
 
 async function checkThreads(build: Build): Promise<void> {
   const env = build.home();
-  const hashOn = async (threads: number) => {
-    const words = ["bench", "step", "--device", "cpu", "--seconds", "0.1", "--threads", String(threads), "--json"];
-    const { code, stdout, stderr } = await build.run(words, env);
+  const lossOn = async (threads: number) => {
+    const run = [
+      "swarm",
+      "--size",
+      "toy",
+      "--deterministic",
+      "--steps",
+      "2",
+      "--chain",
+      "none",
+      "--sample-tokens",
+      "0",
+    ];
+    const place = ["--data", `${build.folder}/threads-${threads}`, "--device", "cpu", "--threads", String(threads)];
+    const { code, stdout, stderr } = await build.run([...run, ...place, "--json"], env);
     assertEquals(code, 0, stderr);
-    const summary = JSON.parse(stdout.trim().split("\n").at(-1)!);
-    assertEquals(summary.threads, threads);
-    return summary.hash;
+    return JSON.parse(stdout.trim().split("\n").at(-1)!).lossLast;
   };
-  assertEquals(await hashOn(3), await hashOn(1));
+  assertEquals(await lossOn(3), await lossOn(1));
 }
 
 async function checkNames(build: Build): Promise<void> {
@@ -212,7 +221,7 @@ async function checkInstalled(build: Build): Promise<void> {
   const site = await serveRelease(build);
   try {
     const env = { ...build.home(), IOTA_BASE_URL: site.url };
-    const flags = ["--size", "toy", "--device", "reference", "--json"];
+    const flags = ["--size", "toy", "--device", "cpu", "--json"];
     const program = `${env.HOME}/.local/bin/iota`;
     const startedMs = performance.now();
     const { code, text } = await sh(`cd; curl -fsS "$IOTA_BASE_URL/install.sh" | sh`, env);
@@ -224,7 +233,7 @@ async function checkInstalled(build: Build): Promise<void> {
     const swarm = new IotaProcess(["swarm", ...flags, "--steps", "4000", "--data", "run"], env, options);
     const { url } = await swarm.lines.next("listening") as Line & { url: string };
     const minerMs = performance.now();
-    const words = ["miner", "--orchestrator", url, "--wallet", "late", "--device", "reference", "--json"];
+    const words = ["miner", "--orchestrator", url, "--wallet", "late", "--device", "cpu", "--json"];
     const miner = new IotaProcess(words, env, options);
     await miner.lines.next("stageLoaded");
     const seconds = (installedMs - startedMs + performance.now() - minerMs) / 1000;
@@ -268,7 +277,7 @@ async function checkService(
   try {
     const { url } = await hub.lines.next("listening") as Line & { url: string };
     await run(["wallet", "new", "--name", "months"]);
-    const role = ["miner", "--orchestrator", url, "--wallet", "months", "--device", "reference"];
+    const role = ["miner", "--orchestrator", url, "--wallet", "months", "--device", "cpu"];
     const installed = await run(["service", "install", "--", ...role, "--log-file", `${env.HOME}/logs/miner.log`]);
     assertEquals(installed.code, 0, installed.stderr);
     await hub.lines.next("roundMerged");
@@ -333,8 +342,8 @@ Deno.test("Binary: launcher, packed file, compiler and roles give the same right
     [...(await Deno.readTextFile(`${root}${path}`)).matchAll(/--(allow|deny)-[a-z]+/g)].map(([flag]) => flag).sort();
   const rights = await rightsIn(".ci/rights");
   assertEquals(await rightsIn(".ci/launcher"), rights);
-  assertEquals(await rightsIn("cli/self.ts"), rights);
-  for (const path of [".ci/packed_header", ".ci/binary", "cli/self.ts"]) { // without it nothing can be confined
+  assertEquals(await rightsIn("cli/program/self.ts"), rights);
+  for (const path of [".ci/packed_header", ".ci/binary", "cli/program/self.ts"]) { // without it nothing can be confined
     assertStringIncludes(await Deno.readTextFile(`${root}${path}`), "--unstable-worker-options", path);
   }
 });

@@ -1,7 +1,7 @@
 /** `iota chain` when the subnet is not ready for a call: reported beforehand, with a next step that works when pasted. */
 
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { aliceAddress, localGenesis } from "../../chain/local/genesis.ts";
+import { aliceAddress, localGenesis } from "../../chain/local/block/genesis.ts";
 import { LocalLedger } from "../../chain/local/local_ledger.ts";
 import { parseEndpoints } from "../../chain/subtensor/connection/endpoints.ts";
 import { SubtensorChain } from "../../chain/subtensor/subtensor_chain.ts";

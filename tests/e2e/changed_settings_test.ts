@@ -1,7 +1,7 @@
 /** A run resumed with other settings: applied and recorded, or refused by name. Real processes, one after another. */
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { JournalMark } from "../../cli/journal/journal_mark.ts";
+import { JournalMark } from "../../cli/orchestrator/journal/journal_mark.ts";
 import { iota, IotaProcess, type Line } from "../support/process/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 

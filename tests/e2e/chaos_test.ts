@@ -4,7 +4,7 @@ import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert"
 import { iota, IotaProcess, type Line } from "../support/process/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 
-const toy = ["--size", "toy", "--device", "reference", "--sample-tokens", "0"];
+const toy = ["--size", "toy", "--device", "cpu", "--sample-tokens", "0"];
 
 interface ChaosLine extends Line {
   readonly action: string;

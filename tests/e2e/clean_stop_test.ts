@@ -5,7 +5,7 @@
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createHotkey } from "../../chain/wallet/hotkey_files.ts";
-import { IotaProcess, type Line } from "../support/process/iota_process.ts";
+import { IotaProcess, type Line, ofLab } from "../support/process/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 
 const roundSteps = 30;
@@ -30,7 +30,7 @@ async function begin(folder: string): Promise<World> {
     await createHotkey({ folder: wallets, wallet, hotkey: "default" });
     const role = wallet.startsWith("miner") ? "miner" : "validate";
     const place = ["--orchestrator", url, "--wallet", wallet, "--wallet-path", wallets, "--data", folder];
-    nodes.push(new IotaProcess([role, ...place, "--device", "reference", "--json"]));
+    nodes.push(new IotaProcess([role, ...place, "--device", "cpu", "--json"]));
   }
   return { folder, lives: [first], nodes };
 }
@@ -124,7 +124,7 @@ Deno.test("Clean stop: while the run gathers, and again at once, it begins as if
 
 for (const [signal, expected] of [["SIGINT", 1], ["SIGTERM", 0]] as const) {
   Deno.test(`Clean stop: a simulation that is still busy ends with its summary on ${signal}`, async () => {
-    const sim = new IotaProcess(["sim", "--miners", "64", "--minutes", "100000", "--faults", "none"]);
+    const sim = new IotaProcess(["sim", "--miners", "64", "--minutes", "100000", "--faults", "none"], {}, ofLab);
     await sim.printed.next(/^Replay/);
     sim.kill(signal);
     const { code, stdout, stderr } = await sim.ended;

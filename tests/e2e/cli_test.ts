@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { verifySignature } from "../../chain/wallet/hotkey.ts";
 import { loadHotkey } from "../../chain/wallet/hotkey_files.ts";
-import { selfCommand } from "../../cli/self.ts";
+import { selfCommand } from "../../cli/program/self.ts";
 import { iota } from "../support/process/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 import { testWhere } from "../support/test_where.ts";
@@ -77,10 +77,10 @@ Deno.test("iota: help and every command start light, and load heavy modules only
     "cli/hub/",
     "cli/node/",
     "cli/swarm/",
-    "cli/sim/",
-    "cli/doctor/",
-    "cli/plan/",
-    "cli/manual/",
+    "tests/lab/sim/",
+    "cli/tools/doctor/",
+    "cli/tools/plan/",
+    "cli/terminal/completions/",
     "chain/local/",
     "core/orchestrator/",
   ];
@@ -106,7 +106,6 @@ Deno.test("iota: exit codes are 0 for an answer, 2 for a wrong command line, 1 f
     assertStringIncludes(await check(["completions", "bsh"], 2), "Did you mean bash?");
     assertStringIncludes(await check(["doctor", "--skip", "memry"], 2), "Did you mean memory?");
     assertStringIncludes(await check(["config", "check", "none.toml"], 1), "it must exist");
-    await check(["man"], 0);
     assertStringIncludes(await check(["wallet"], 2), "its action must be one of new, list, show");
     assertStringIncludes(await check(["wallet", "show", "--name", "x"], 1), "next  Make one: iota wallet new --name x");
   });
@@ -178,7 +177,7 @@ Deno.test("iota: a home that cannot be written is a sentence, and no half-writte
 });
 
 Deno.test("iota: a reader that leaves early is not an error", async () => {
-  for (const words of ["help swarm", "--help", "man", "completions bash", "config show --json"]) {
+  for (const words of ["help swarm", "--help", "completions bash", "config show --json"]) {
     const command = `"${Deno.execPath()}" run -A --quiet --config "${root}deno.json" "${root}cli/main.ts" ${words}`;
     const { stdout, stderr } = await new Deno.Command("bash", {
       args: ["-c", `${command} | true; echo "\${PIPESTATUS[0]}"`],

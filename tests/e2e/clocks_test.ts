@@ -33,7 +33,7 @@ async function train(folder: string, aheads: readonly number[]): Promise<{ hub: 
   const nodes = await Promise.all(aheads.map(async (aheadMs, index) => {
     await createHotkey({ folder: wallets, wallet: "hot", hotkey: `h${index}` });
     const wallet = ["--wallet", "hot", "--hotkey", `h${index}`, "--wallet-path", wallets];
-    const place = ["--orchestrator", url, "--data", `${folder}/miner-${index}`, "--device", "reference"];
+    const place = ["--orchestrator", url, "--data", `${folder}/miner-${index}`, "--device", "cpu"];
     const env = { IOTA_TEST_AHEAD_MS: String(aheadMs) };
     return new IotaProcess(["miner", ...wallet, ...place, "--json"], env, { entry });
   }));

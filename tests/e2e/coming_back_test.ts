@@ -51,7 +51,7 @@ class Terminals {
     const wallets = `${this.#folder}/wallets`;
     await createHotkey({ folder: wallets, wallet: role, hotkey: "default" });
     const wallet = ["--wallet", role, "--wallet-path", wallets, "--data", `${this.#folder}/${role}`];
-    const place = ["--orchestrator", this.address, "--device", "reference", "--json"];
+    const place = ["--orchestrator", this.address, "--device", "cpu", "--json"];
     return new IotaProcess([role, ...wallet, ...place, ...words]);
   }
 }

@@ -1,14 +1,14 @@
 /** A running swarm's pages at the address that it prints, served by a process that has given up its rights. */
 
 import { assert, assertEquals, assertLess, assertMatch } from "@std/assert";
-import { shellWords } from "../../cli/shell_words.ts";
+import { shellWords } from "../../cli/program/shell_words.ts";
 import { iota, iotaCommand, IotaProcess, type Line } from "../support/process/iota_process.ts";
 import { parseExposition } from "../support/parse_exposition.ts";
 import { testWhere } from "../support/test_where.ts";
 import { recordRun } from "../support/record_folder.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 
-const words = ["--size", "toy", "--device", "reference", "--steps", "4000", "--json"];
+const words = ["--size", "toy", "--device", "cpu", "--steps", "4000", "--json"];
 
 Deno.test("Dashboard: a running swarm serves its page, events and metrics, and Ctrl-C ends it with a viewer", async () => {
   await withScratchFolder(async (folder) => {
@@ -71,7 +71,7 @@ testWhere(noScript, "Dashboard: in a terminal a swarm's page stays up after the 
       "--size",
       "toy",
       "--device",
-      "reference",
+      "cpu",
       "--steps",
       "4",
       "--data",

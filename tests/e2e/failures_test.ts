@@ -5,7 +5,7 @@ import { iota, IotaProcess } from "../support/process/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 import { testWhere } from "../support/test_where.ts";
 
-const toy = ["--size", "toy", "--device", "reference"];
+const toy = ["--size", "toy", "--device", "cpu"];
 
 async function check(
   words: readonly string[],
@@ -21,7 +21,7 @@ Deno.test("Failures: an unreachable orchestrator is named with its address and w
   await withScratchFolder(async (folder) => {
     const wallet = ["--wallet", "hot", "--wallet-path", `${folder}/wallets`];
     await iota(["wallet", "new", "--name", "hot", "--wallet-path", `${folder}/wallets`]);
-    const words = ["miner", "--orchestrator", "ws://127.0.0.1:9", ...wallet, "--device", "reference"];
+    const words = ["miner", "--orchestrator", "ws://127.0.0.1:9", ...wallet, "--device", "cpu"];
     const says = /the orchestrator at 'ws:\/\/127\.0\.0\.1:9' must admit this node at the first attempt[\s\S]*next/;
     await check([...words, "--give-up-after", "0"], { code: 1, says });
   });
@@ -98,7 +98,7 @@ Deno.test("Failures: a wrong option is a usage error", async () => {
 Deno.test("Failures: a node's options can be in a file, and a wrong one is reported with its line", async () => {
   await withScratchFolder(async (folder) => {
     const path = `${folder}/miner.toml`;
-    await Deno.writeTextFile(path, 'device = "reference"\nwallett = "hot"\n');
+    await Deno.writeTextFile(path, 'device = "cpu"\nwallett = "hot"\n');
     await check(["miner", "--config", path], { code: 1, says: /miner\.toml:2: .*did you mean wallet\?/ });
     await Deno.writeTextFile(path, 'wallet = "from-the-file"\n');
     const place = ["--wallet-path", `${folder}/wallets`];

@@ -9,7 +9,7 @@ import { SubtensorChain } from "../../chain/subtensor/subtensor_chain.ts";
 import { hotkeyOfMiniSecret } from "../../chain/wallet/hotkey.ts";
 import { createHotkey } from "../../chain/wallet/hotkey_files.ts";
 import { keyOfSecretUri } from "../../chain/wallet/secret_uri.ts";
-import { inviteText } from "../../cli/find/invite.ts";
+import { inviteText } from "../../cli/address/invite.ts";
 import { nodeId } from "../../core/ids.ts";
 import { systemTimers } from "../../net/timers.ts";
 import { type Ended, iota, IotaProcess, type Line } from "../support/process/iota_process.ts";
@@ -46,7 +46,7 @@ class Subnet {
     const key = { folder: `${this.folder}/wallets`, wallet: name, hotkey: "default" };
     await createHotkey(key).catch(() => {/* it has one */});
     const who = ["--wallet", name, "--wallet-path", key.folder, "--data", `${this.folder}/${name}`];
-    const all = [role, "--config", this.nodeFile, ...who, "--device", "reference", "--json", ...words];
+    const all = [role, "--config", this.nodeFile, ...who, "--device", "cpu", "--json", ...words];
     return this.#started(new IotaProcess(all));
   }
 

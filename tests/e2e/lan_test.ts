@@ -39,7 +39,7 @@ async function trainOverLan({ hub, joins, also = /^/, folder, through }: Lan): P
   assertMatch(pasted!, joins);
   await iota(["wallet", "new", "--name", "hot", "--wallet-path", `${folder}/wallets`]);
   const wallet = ["--wallet", "hot", "--wallet-path", `${folder}/wallets`];
-  const own = ["--data", `${folder}/miner`, "--device", "reference"];
+  const own = ["--data", `${folder}/miner`, "--device", "cpu"];
   const words = pasted!.replaceAll("'", "").replace(/--tls-ca (\S+)$/, `--tls-ca ${folder}/$1`).split(" ");
   const joined = await iota([...words, ...wallet, ...own], {}, {
     through: through[1],
@@ -105,7 +105,7 @@ testWhere(noOpenssl(), "TLS: each mismatch of address and port is one sentence w
       return { hub, url: (await hub.lines.next("listening"))["url"] as string };
     };
     const hears = async (url: string, expected: RegExp) => {
-      const own = ["--wallet-path", `${folder}/wallets`, "--data", `${folder}/miner`, "--device", "reference"];
+      const own = ["--wallet-path", `${folder}/wallets`, "--data", `${folder}/miner`, "--device", "cpu"];
       const miner = new IotaProcess(["miner", "--orchestrator", url, "--wallet", "hot", ...own]);
       await miner.logged.next(expected);
       miner.kill("SIGKILL");

@@ -50,7 +50,7 @@ async function startPair(folder: string): Promise<{ hub: IotaProcess; miner: Iot
   const { url } = await hub.lines.next("listening") as Line & { url: string };
   const port = freePort();
   const miner = new IotaProcess([
-    ...["miner", "--orchestrator", url, "--wallet", "hot", "--wallet-path", wallets, "--device", "reference"],
+    ...["miner", "--orchestrator", url, "--wallet", "hot", "--wallet-path", wallets, "--device", "cpu"],
     ...["--data", `${folder}/miner`, "--listen", `127.0.0.1:${port}`, "--json"],
   ]);
   return { hub, miner, port };

@@ -42,7 +42,7 @@ async function startPair(folder: string): Promise<{ hub: IotaProcess; miner: Iot
   const { url } = await hub.lines.next("listening") as Line & { url: string };
   const logs = `${folder}/miner/logs`;
   const miner = new IotaProcess([
-    ...["miner", "--orchestrator", url, "--wallet", "hot", "--wallet-path", wallets, "--device", "reference"],
+    ...["miner", "--orchestrator", url, "--wallet", "hot", "--wallet-path", wallets, "--device", "cpu"],
     ...["--data", `${folder}/miner`, "--log-file", `${logs}/miner.log`, "--log-bytes", "4096", "--log-keep", "2"],
     "--json",
   ]);

@@ -73,7 +73,7 @@ testWhere(
           );
           await iota(["wallet", "new", "--name", "hot", "--wallet-path", `${folder}/wallets`]);
           const wallet = ["--wallet", "hot", "--wallet-path", `${folder}/wallets`];
-          const own = ["--data", `${folder}/miner`, "--device", "reference"];
+          const own = ["--data", `${folder}/miner`, "--device", "cpu"];
           const joined = await iota(["miner", "--orchestrator", invite!, ...wallet, ...own], proxy, {
             through: there.through,
           });

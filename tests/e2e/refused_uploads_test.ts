@@ -26,7 +26,7 @@ async function behindProxy(folder: string, port: number, proxy: RefusingProxy) {
   const miners = await Promise.all([0, 1].map(async (i) => {
     const wallet = ["--wallet", `hot${i}`, "--wallet-path", `${folder}/wallets`];
     await iota(["wallet", "new", "--name", `hot${i}`, "--wallet-path", `${folder}/wallets`]);
-    const own = ["--data", `${folder}/miner${i}`, "--device", "reference"];
+    const own = ["--data", `${folder}/miner${i}`, "--device", "cpu"];
     return new IotaProcess(["miner", "--orchestrator", url, ...wallet, ...own]);
   }));
   return { hub, miners };

@@ -5,10 +5,10 @@
 
 import { assertEquals } from "@std/assert";
 import { commandTable } from "../../cli/command_table.ts";
-import { commonOptions } from "../../cli/command.ts";
-import { parseOptions } from "../../cli/options/args.ts";
-import { ownProgram } from "../../cli/self.ts";
-import { resolveRights } from "../../cli/rights/resolve_rights.ts";
+import { commonOptions } from "../../cli/terminal/command.ts";
+import { parseOptions } from "../../cli/terminal/options/args.ts";
+import { ownProgram } from "../../cli/program/self.ts";
+import { resolveRights } from "../../cli/terminal/resolve_rights.ts";
 import type { HeldRights } from "../../cli/rights/rights.ts";
 import type { Plan } from "../support/process/break_out.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
@@ -108,7 +108,7 @@ Deno.test("Rights: a wallet command has no network and runs nothing, a chain com
 
 Deno.test("Rights: a command that states none can only print", async () => {
   await withWorld(async (world) => {
-    assertEquals(await tryToBreakOut(await heldBy("sim", [], world.home), world), { only: [] });
+    assertEquals(await tryToBreakOut(await heldBy("completions", [], world.home), world), { only: [] });
   });
 });
 
@@ -120,7 +120,7 @@ Deno.test("Rights: every command that is not a group declares its rights, or is 
     const leaves = actions.length === 0 ? [command] : actions;
     silent.push(...leaves.filter(({ rights }) => rights === undefined).map(({ name }) => name));
   }
-  assertEquals(silent, ["sim", "completions", "man"]);
+  assertEquals(silent, ["completions"]);
 });
 
 Deno.test("Rights: Deno cannot revoke part of an unrestricted right, which is why roles run in their own thread", async () => {

@@ -18,7 +18,7 @@ Deno.test("Same port: the next run takes the same miner command, which warns; a 
       assert(url !== undefined);
       return { hub, url };
     };
-    const own = ["--data", `${folder}/miner`, "--device", "reference"];
+    const own = ["--data", `${folder}/miner`, "--device", "cpu"];
     const first = await lead("first", "0");
     const miner = ["miner", "--orchestrator", first.url, ...wallet, ...own];
     const wrong = first.url.replace("ws:", "wss:");

@@ -33,7 +33,7 @@ Deno.test("Settings: a swarm trains on the text of its file, on loopback whateve
     const hub = '[hub]\nhost = "203.0.113.9"\ntlsCert = "none.pem"\ntlsKey = "none.pem"\n';
     const train = "[pipeline]\nstages = 1\n[swarm]\nreplicas = 1\nvalidators = 0\n[train]\nsteps = 2\n";
     await Deno.writeTextFile(file, `size = "toy"\n[data]\ncorpus = "${corpus}"\n${train}${hub}`);
-    const words = ["swarm", "--config", file, "--data", `${folder}/run`, "--device", "reference", "--chain", "none"];
+    const words = ["swarm", "--config", file, "--data", `${folder}/run`, "--device", "cpu", "--chain", "none"];
     const { code, stdout, stderr } = await iota([...words, "--sample-tokens", "0", "--json"]);
     assertEquals(code, 0, stderr);
     const summary = JSON.parse(stdout.trim().split("\n").at(-1)!);

@@ -32,7 +32,7 @@ Deno.test("Slow newcomer: at 25 kB/s it keeps its assignment, catches up with th
     const join = async (name: string, at: number) => {
       const { pair } = await createHotkey({ folder: `${folder}/wallets`, wallet: name, hotkey: "default" });
       const wallet = ["--wallet", name, "--wallet-path", `${folder}/wallets`, "--data", `${folder}/${name}`];
-      const place = ["--orchestrator", `ws://127.0.0.1:${at}`, "--device", "reference", "--json"];
+      const place = ["--orchestrator", `ws://127.0.0.1:${at}`, "--device", "cpu", "--json"];
       return { address: pair.address, process: new IotaProcess(["miner", ...wallet, ...place]) };
     };
     const lineOf = (shape: { delayMs: number; bytesPerMs: number }) =>

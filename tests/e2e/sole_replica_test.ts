@@ -18,7 +18,7 @@ Deno.test("Sole replica: on SIGTERM its steps of the round are merged, and its s
     const start = async (wallet: string) => {
       await createHotkey({ folder: wallets, wallet, hotkey: "default" });
       const place = ["--orchestrator", url, "--wallet", wallet, "--wallet-path", wallets, "--data", folder];
-      return new IotaProcess(["miner", ...place, "--device", "reference", "--json"]);
+      return new IotaProcess(["miner", ...place, "--device", "cpu", "--json"]);
     };
     const leaver = await start("miner-0");
     const stayer = await start("miner-1");

@@ -6,7 +6,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { LocalLedger } from "../../chain/local/local_ledger.ts";
 import { decodeAddress } from "../../chain/wallet/ss58.ts";
-import { validatorStakeRao } from "../../cli/duty/development_chain.ts";
+import { validatorStakeRao } from "../../cli/chain/duty/development_chain.ts";
 import { iota, IotaProcess, type Line } from "../support/process/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 
@@ -47,7 +47,7 @@ async function takeStake(folder: string, hotkey: string): Promise<Line> {
 
 Deno.test("Swarm on its own chain: weights are set, emission is paid for them, and a resumed run keeps the chain", async () => {
   await withScratchFolder(async (folder) => {
-    const toy = ["swarm", "--size", "toy", "--device", "reference", "--stages", "2", "--replicas", "2", "--json"];
+    const toy = ["swarm", "--size", "toy", "--device", "cpu", "--stages", "2", "--replicas", "2", "--json"];
     const first = new IotaProcess([...toy, "--steps", "20", "--data", folder]);
     const { code, stderr } = await first.ended;
     assertEquals(code, 0, stderr);
@@ -70,7 +70,7 @@ Deno.test("Swarm on its own chain: weights are set, emission is paid for them, a
 
 Deno.test("Swarm without a chain: nothing of one is in the summary", async () => {
   await withScratchFolder(async (folder) => {
-    const words = ["swarm", "--size", "toy", "--device", "reference", "--chain", "none", "--json", "--data", folder];
+    const words = ["swarm", "--size", "toy", "--device", "cpu", "--chain", "none", "--json", "--data", folder];
     const swarm = new IotaProcess(words);
     assertEquals((await swarm.ended).code, 0);
     const { chain, weightsSet, emission } = swarm.lines.all.at(-1)!;
@@ -99,7 +99,7 @@ class PaidRun {
 
   node(role: "miner" | "validate", hotkey: string): IotaProcess {
     const who = ["--wallet", "alice", "--hotkey", hotkey, "--data", this.folder];
-    return new IotaProcess([role, "--orchestrator", this.url, ...who, "--device", "reference", "--json"]);
+    return new IotaProcess([role, "--orchestrator", this.url, ...who, "--device", "cpu", "--json"]);
   }
 }
 

@@ -4,7 +4,7 @@ import { assert, assertEquals, assertGreater, assertLess, assertMatch } from "@s
 import { iota, IotaProcess, type Line } from "../support/process/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 
-const toy = ["--size", "toy", "--device", "reference", "--json"];
+const toy = ["--size", "toy", "--device", "cpu", "--json"];
 
 interface Merged {
   round: number;
@@ -95,7 +95,7 @@ async function startMiner({ folder, url }: { folder: string; url: string }): Pro
   const made = await new IotaProcess(["wallet", "new", "--name", "late", "--wallet-path", wallets]).ended;
   assertEquals(made.code, 0, made.stderr);
   const link = ["--orchestrator", url, "--wallet", "late", "--wallet-path", wallets];
-  return new IotaProcess(["miner", ...link, "--device", "reference", "--data", folder, "--json"]);
+  return new IotaProcess(["miner", ...link, "--device", "cpu", "--data", folder, "--json"]);
 }
 
 Deno.test("Swarm: Ctrl-C while training ends all its processes, the same command takes them up again where they were", async () => {

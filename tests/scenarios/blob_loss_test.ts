@@ -5,9 +5,9 @@
 
 import { assert, assertEquals } from "@std/assert";
 import type { RunRecord } from "../../core/protocol/record.ts";
-import type { Reducers } from "../../core/merge/payload/payload_codec_names.ts";
+import type { Reducers } from "../../core/config/payload_codec_names.ts";
 import type { MergePhase } from "../../core/orchestrator/merge/merge_state.ts";
-import { HubJournal, type StateJournal } from "../../cli/hub/journal/hub_journal.ts";
+import { HubJournal, type StateJournal } from "../../cli/orchestrator/hub/journal/hub_journal.ts";
 import { diskConfig, hitBlobs, openSwarm } from "../support/swarm/disk_swarm.ts";
 import { LocalSwarm } from "../support/swarm/local_swarm.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";

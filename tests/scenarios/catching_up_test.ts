@@ -5,7 +5,7 @@ import type { BlobRef } from "../../core/ids.ts";
 import type { Notice } from "../../core/protocol/notice.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import type { MinerRecord } from "../../core/miner/event.ts";
-import { MemoryHubBlobs } from "../../cli/lab/memory_hub_blobs.ts";
+import { MemoryHubBlobs } from "../lab/world/memory_hub_blobs.ts";
 import { LocalSwarm } from "../support/swarm/local_swarm.ts";
 import { tinyConfig } from "../support/tiny_model.ts";
 

@@ -3,8 +3,8 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { alwaysOpen } from "../../cli/node/pausing_role.ts";
 import { OwnStateFolder } from "../../cli/node/own_state_folder.ts";
-import { LastingDevice, LostDeviceError } from "../../cli/roles/lasting_device.ts";
-import { type KeptLimits, usualLimits } from "../../cli/roles/lasting_stage.ts";
+import { LastingDevice, LostDeviceError } from "../../cli/device/lasting_device.ts";
+import { type KeptLimits, usualLimits } from "../../cli/device/lasting_stage.ts";
 import type { ComputeWorker } from "../../gpu/worker_client.ts";
 import { losingWorker, type StageCall, steadyWorker } from "../support/losing/losing_host.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";

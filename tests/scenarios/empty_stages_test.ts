@@ -4,7 +4,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { OuterConfig } from "../../core/config/config.ts";
 import type { Fault } from "../../core/fault.ts";
 import { type NodeId, stageIndex } from "../../core/ids.ts";
-import { int8 } from "../../core/merge/payload/int8.ts";
+import { int8 } from "../../core/update/payload/int8.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import { commit, reduceAll } from "../support/swarm/scripted_merge.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";

@@ -1,5 +1,6 @@
-/** The lab of `iota experiment`: its swarm trains like any other, repeats to the bit, and its table is arithmetic on runs. */
+/** The lab of `lab experiment`: its swarm trains like any other, repeats to the bit, and its table is arithmetic on runs. */
 
+import { lab as program } from "../lab/main.ts";
 import {
   assert,
   assertAlmostEquals,
@@ -9,14 +10,13 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
-import { parseLinks } from "../../cli/chaos/link_shape.ts";
-import { commandTable } from "../../cli/command_table.ts";
+import { parseLinks } from "../../cli/swarm/chaos/link_shape.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
-import { type LabResult, runLab } from "../../cli/lab/lab_swarm.ts";
-import { experiments } from "../../cli/experiment/experiments.ts";
+import { type LabResult, runLab } from "../lab/world/lab_swarm.ts";
+import { experiments } from "../lab/experiments/experiments.ts";
 import { main } from "../../cli/main.ts";
-import type { ComputeHost } from "../../cli/roles/compute_host.ts";
-import { resolveConfig } from "../../core/config/parse.ts";
+import type { ComputeHost } from "../../cli/device/compute_host.ts";
+import { resolveConfig } from "../../core/settings/parse.ts";
 import type { KnobValue } from "../../core/config/knob.ts";
 import { cpuAdapter, createCpuStage } from "../../gpu/cpu/cpu_stage.ts";
 import { FakeHost } from "../support/fake_host.ts";
@@ -110,7 +110,7 @@ Deno.test("Lab: an interrupted run ends at once", async () => {
 Deno.test("Experiment: gaps and their standard error are those of its runs", async () => {
   const host = new FakeHost();
   const words = "experiment codecs --size toy --steps 2 --seeds 2 --threads 1 --json".split(" ");
-  assertEquals(await main(words, host, commandTable), 0, host.written.stderr);
+  assertEquals(await main(words, host, program), 0, host.written.stderr);
   const lines = host.written.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
   const runs = lines.filter(({ type }) => type === "run");
   const { rows, type } = lines.at(-1);
@@ -145,7 +145,7 @@ Deno.test("Experiment: the task that needs depth is learned through wires, and i
   const words = "experiment depth --steps 30 --seeds 1 --rows zero,tail --threads 1 --json --set".split(" ");
   const host = new FakeHost();
   const small = "train.sequencesPerMicrobatch=4";
-  assertEquals(await main([...words, small], host, commandTable), 0, host.written.stderr);
+  assertEquals(await main([...words, small], host, program), 0, host.written.stderr);
   const { experiment, rows } = JSON.parse(host.written.stdout.trimEnd().split("\n").at(-1)!);
   const names = rows.map(({ name }: { name: string }) => name);
   assertEquals([experiment, names], ["depth", ["none", "zero", "tail alone", "none + side", "zero + side"]]);
@@ -159,16 +159,16 @@ Deno.test("Experiment: the task that needs depth is learned through wires, and i
 Deno.test("Experiment: --rows keeps the control and the rows that its words name, and refuses words that name none", async () => {
   const host = new FakeHost();
   const words = "experiment codecs --size toy --steps 1 --seeds 1 --device reference --json --rows".split(" ");
-  assertEquals(await main([...words, "resbm, q4block d/8"], host, commandTable), 0, host.written.stderr);
+  assertEquals(await main([...words, "resbm, q4block d/8"], host, program), 0, host.written.stderr);
   const { rows } = JSON.parse(host.written.stdout.trimEnd().split("\n").at(-1)!);
   assertEquals(rows.map(({ name }: { name: string }) => name), ["none", "resbm d/16", "q4block d/8"]);
   for (const [text, rule] of [["resbm,zip", "part of a name: zip"], [" , ", "none is given"]] as const) {
     const refused = new FakeHost();
-    assertEquals(await main([...words, text], refused, commandTable), 2);
+    assertEquals(await main([...words, text], refused, program), 2);
     assertStringIncludes(refused.written.stderr, rule);
   }
   const own = new FakeHost();
-  assertEquals(await main(["experiment", "zoo", "--rows", "resbm"], own, commandTable), 2);
+  assertEquals(await main(["experiment", "zoo", "--rows", "resbm"], own, program), 2);
   assertStringIncludes(own.written.stderr, "zoo has no rows to choose");
 });
 
@@ -186,12 +186,12 @@ function interruptedAt(text: string): FakeHost {
 Deno.test("Experiment: an interrupted one tells the rows that have ended, to programs and to people", async () => {
   const words = "experiment codecs --size toy --steps 2 --seeds 1 --threads 1 --rows zero,tail".split(" ");
   const host = interruptedAt('"type":"run","name":"zero"');
-  assertEquals(await main([...words, "--json"], host, commandTable), 1);
+  assertEquals(await main([...words, "--json"], host, program), 1);
   const { rows, finished, reason } = JSON.parse(host.written.stdout.trimEnd().split("\n").at(-1)!);
   assertEquals([finished, reason], [false, "interrupted"]);
   assertEquals(rows.map(({ name }: { name: string }) => name), ["none", "zero"]);
   const people = interruptedAt("zero ");
-  assertEquals(await main(words, people, commandTable), 1);
+  assertEquals(await main(words, people, program), 1);
   assertMatch(people.written.stdout, /2 steps, 1 seed\n/);
   assertMatch(people.written.stdout, /\n\n +bytes forward .*\nnone .*\nzero .*\nfinished +no\nreason +interrupted\n$/);
 });
@@ -199,30 +199,30 @@ Deno.test("Experiment: an interrupted one tells the rows that have ended, to pro
 Deno.test("Experiment: one with runs of its own shortens its rounds to few steps, and tells its rows when interrupted", async () => {
   const words = "experiment payloads --size toy --steps 2 --seeds 2 --threads 1".split(" ");
   const host = interruptedAt("Seed 2: ");
-  assertEquals(await main(words, host, commandTable), 1, host.written.stderr);
+  assertEquals(await main(words, host, program), 1, host.written.stderr);
   assertMatch(host.written.stdout, /\n\n +rank correlation .*\ngradient at the start .*[^]*\nfinished +no\n/);
 });
 
 Deno.test("Experiment: clasp without a stage that has a wire on both sides is refused", async () => {
   const host = new FakeHost();
   const words = "experiment clasp --size toy --stages 2 --steps 20 --seeds 1 --device reference".split(" ");
-  assertEquals(await main(words, host, commandTable), 2);
+  assertEquals(await main(words, host, program), 2);
   assertStringIncludes(host.written.stderr, "pipeline.stages must be at least 3");
 });
 
 Deno.test("Experiment: an unknown name or a wrong setting is refused before anything is computed", async () => {
   const unknown = new FakeHost();
-  assertEquals(await main(["experiment", "codex"], unknown, commandTable), 2);
+  assertEquals(await main(["experiment", "codex"], unknown, program), 2);
   assertStringIncludes(
     unknown.written.stderr,
     "its name must be one of codecs, narrow, depth, gradients, merge, together, swarm, links, clasp, zoo, payloads, byzantine, replays, audits: current value is codex",
   );
   const wrong = new FakeHost();
-  assertEquals(await main(["experiment", "codecs", "--set", "train.learningRate=-1"], wrong, commandTable), 2);
+  assertEquals(await main(["experiment", "codecs", "--set", "train.learningRate=-1"], wrong, program), 2);
   assertStringIncludes(wrong.written.stderr, "train.learningRate");
   for (const own of ["pipeline.codec=none", "pipeline.boundaries=1=none, 2=iota:8", "pipeline.sideWidth=8"]) {
     const clash = new FakeHost();
-    assertEquals(await main(["experiment", "codecs", "--set", own], clash, commandTable), 2);
+    assertEquals(await main(["experiment", "codecs", "--set", own], clash, program), 2);
     assertStringIncludes(
       clash.written.stderr,
       `Cannot use ${own.split("=")[0]} as rows of this experiment differ in it`,
@@ -233,7 +233,7 @@ Deno.test("Experiment: an unknown name or a wrong setting is refused before anyt
 Deno.test("Experiment: audits meet cheats as often as arithmetic says, whatever the share and the stage", async () => {
   const host = new FakeHost();
   const words = "experiment audits --size toy --seeds 1 --steps 240 --set train.stepsPerRound=6 --json".split(" ");
-  assertEquals(await main(words, host, commandTable), 0, host.written.stderr);
+  assertEquals(await main(words, host, program), 0, host.written.stderr);
   const lines = host.written.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
   const { type, experiment, rows, costs } = lines.at(-1);
   assertEquals([type, experiment, rows.length, costs.length], ["summary", "audits", 3 * 4, 1]);

@@ -7,7 +7,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { fault } from "../../core/fault.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import type { BlobRef } from "../../core/ids.ts";
-import { MemoryHubBlobs } from "../../cli/lab/memory_hub_blobs.ts";
+import { MemoryHubBlobs } from "../lab/world/memory_hub_blobs.ts";
 import { LocalSwarm, referenceHost } from "../support/swarm/local_swarm.ts";
 import { assertWhole, configOf, patience, recordsOf } from "../support/swarm/whole_run.ts";
 

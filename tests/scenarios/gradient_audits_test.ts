@@ -1,6 +1,6 @@
 /** Gradients that validators recompute: what they are asked, what a false norm costs whom, and which ones are not asked for. */
 
-import { changeBytes } from "../../core/merge/shown_change.ts";
+import { changeBytes } from "../../core/update/shown_change.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
 import { chanceInRound, shareOfStep } from "../../core/orchestrator/audit/gradient_audits.ts";

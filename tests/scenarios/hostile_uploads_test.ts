@@ -1,9 +1,9 @@
 /** A miner's process that uploads false payloads: an honest miner but for what it stores while it forms one. */
 
 import { assert, assertEquals } from "@std/assert";
-import { MemoryHubBlobs } from "../../cli/lab/memory_hub_blobs.ts";
-import { uploadsPayload } from "../../cli/redteam/hostile_uploads.ts";
-import { times } from "../../cli/redteam/hostile_wires.ts";
+import { MemoryHubBlobs } from "../lab/world/memory_hub_blobs.ts";
+import { uploadsPayload } from "../lab/redteam/hostile_uploads.ts";
+import { times } from "../lab/redteam/hostile_wires.ts";
 import { floatsOf } from "../../core/model/vector_bytes.ts";
 import { configOf, patience, recordsOf } from "../support/swarm/whole_run.ts";
 import { LocalSwarm } from "../support/swarm/local_swarm.ts";

@@ -1,7 +1,7 @@
 /** Runs with Muon: they learn, their honest payloads pass the hub's check, and payloads beyond what its steps can do do not. */
 
 import { assert, assertEquals, assertLess } from "@std/assert";
-import type { PayloadStats } from "../../core/merge/payload_stats.ts";
+import type { PayloadStats } from "../../core/update/payload_stats.ts";
 import { LocalSwarm } from "../support/swarm/local_swarm.ts";
 import { commit, merging, stageOf } from "../support/swarm/scripted_merge.ts";
 import { tinyConfig } from "../support/tiny_model.ts";

@@ -3,7 +3,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { alwaysOpen, PausingRole } from "../../cli/node/pausing_role.ts";
 import { startMiner } from "../../cli/node/miner_role.ts";
-import type { Pinned } from "../../cli/node/hub_pin.ts";
+import type { Pinned } from "../../cli/address/hub_pin.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
 import { createLoopback } from "../../net/links/loopback.ts";
 import { LocalSwarm, referenceHost } from "../support/swarm/local_swarm.ts";

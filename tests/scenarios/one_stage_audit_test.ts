@@ -2,9 +2,9 @@
 
 import { assert, assertEquals } from "@std/assert";
 import type { RunRecord } from "../../core/protocol/record.ts";
-import { MemoryHubBlobs } from "../../cli/lab/memory_hub_blobs.ts";
-import { hostileMiner } from "../../cli/redteam/hostile_node.ts";
-import { reportsLoss } from "../../cli/redteam/hostile_wires.ts";
+import { MemoryHubBlobs } from "../lab/world/memory_hub_blobs.ts";
+import { hostileMiner } from "../lab/redteam/hostile_node.ts";
+import { reportsLoss } from "../lab/redteam/hostile_wires.ts";
 import { LocalSwarm, referenceHost } from "../support/swarm/local_swarm.ts";
 import { tinyConfig } from "../support/tiny_model.ts";
 import { honestError } from "../support/swarm/whole_run.ts";

@@ -7,10 +7,10 @@
  */
 
 import { assert, assertAlmostEquals } from "@std/assert";
-import type { ComputeHost } from "../../cli/roles/compute_host.ts";
+import type { ComputeHost } from "../../cli/device/compute_host.ts";
 import { cpuAdapter, createCpuStage } from "../../gpu/cpu/cpu_stage.ts";
 import { openGpuDevice } from "../../gpu/webgpu/device.ts";
-import { createWebGpuStage } from "../../gpu/webgpu/webgpu_stage.ts";
+import { createWebGpuStage } from "../../gpu/webgpu/stage/webgpu_stage.ts";
 import { gpuTest } from "../support/gpu_adapter.ts";
 import { LocalSwarm, referenceHost } from "../support/swarm/local_swarm.ts";
 import { tinyConfig } from "../support/tiny_model.ts";

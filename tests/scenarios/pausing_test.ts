@@ -1,9 +1,9 @@
 /** Miners that rest: they hand their work back, others go on, and they come back as themselves. */
 
 import { assert, assertEquals } from "@std/assert";
-import { PauseWatch } from "../../cli/idle/pause_watch.ts";
-import type { PauseRules } from "../../cli/idle/rules.ts";
-import { parseSchedule } from "../../cli/idle/schedule.ts";
+import { PauseWatch } from "../../cli/node/idle/pause_watch.ts";
+import type { PauseRules } from "../../cli/node/idle/rules.ts";
+import { parseSchedule } from "../../cli/node/idle/schedule.ts";
 import { LocalSwarm } from "../support/swarm/local_swarm.ts";
 import { ManualTimers } from "../support/net/manual_timers.ts";
 import { tinyConfig } from "../support/tiny_model.ts";

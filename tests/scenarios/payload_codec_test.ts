@@ -2,8 +2,8 @@
 
 import { assert, assertEquals, assertLess } from "@std/assert";
 import { testAttacks } from "../support/attack/attack_checks.ts";
-import { commitsPayload } from "../../cli/redteam/hostile_merges.ts";
-import { allOf, oneOf } from "../../cli/redteam/hostile_wires.ts";
+import { commitsPayload } from "../lab/redteam/hostile_merges.ts";
+import { allOf, oneOf } from "../lab/redteam/hostile_wires.ts";
 import { LocalSwarm } from "../support/swarm/local_swarm.ts";
 import { pass } from "../support/swarm/sim_seeds.ts";
 import { tinyConfig } from "../support/tiny_model.ts";

@@ -1,11 +1,11 @@
 /** Whole runs with every payload codec: replicas agree, nobody is blamed, the loss falls; miners come back with their residual. */
 
 import { assert, assertEquals, assertLess } from "@std/assert";
-import { payloadCodecOf } from "../../core/merge/payload/payload_codecs.ts";
-import { payloadCodecNames } from "../../core/merge/payload/payload_codec_names.ts";
+import { payloadCodecOf } from "../../core/update/payload/payload_codecs.ts";
+import { payloadCodecNames } from "../../core/config/payload_codec_names.ts";
 import { LocalSwarm } from "../support/swarm/local_swarm.ts";
 import { pass } from "../support/swarm/sim_seeds.ts";
-import { shapeOf } from "../../cli/sim/swarm_shape.ts";
+import { shapeOf } from "../lab/sim/swarm_shape.ts";
 import { tinyConfig } from "../support/tiny_model.ts";
 
 for (const payload of payloadCodecNames) {

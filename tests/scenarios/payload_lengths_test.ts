@@ -2,9 +2,9 @@
 
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { type NodeId, nodeId } from "../../core/ids.ts";
-import { reachOf } from "../../core/merge/residual_reach.ts";
+import { reachOf } from "../../core/update/payload/residual_reach.ts";
 import type { StageMerge } from "../../core/orchestrator/merge/merge_state.ts";
-import type { PayloadCodecName } from "../../core/merge/payload/payload_codec_names.ts";
+import type { PayloadCodecName } from "../../core/config/payload_codec_names.ts";
 import { weighPayloads } from "../../core/orchestrator/merge/payloads/payload_check.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 

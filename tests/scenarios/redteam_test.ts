@@ -1,13 +1,13 @@
-/** `iota redteam`: an attack and a calm run beside it, and what is counted of both. */
+/** `lab redteam`: an attack and a calm run beside it, and what is counted of both. */
 
+import { lab } from "../lab/main.ts";
 import { assert, assertEquals, assertLess } from "@std/assert";
-import { commandTable } from "../../cli/command_table.ts";
 import { main } from "../../cli/main.ts";
 import { FakeHost } from "../support/fake_host.ts";
 
 async function redteam(...words: string[]): Promise<Record<string, unknown>> {
   const host = new FakeHost();
-  const code = await main(["redteam", ...words, "--json"], host, commandTable);
+  const code = await main(["redteam", ...words, "--json"], host, lab);
   assertEquals(code, 0, host.written.stderr);
   return JSON.parse(host.written.stdout.trim().split("\n").at(-1)!);
 }
@@ -42,7 +42,7 @@ Deno.test("Red team: whoever is away whenever a step closes that it cheated in e
 
 Deno.test("Red team: what the attacks decide cannot be set", async () => {
   const host = new FakeHost();
-  const code = await main(["redteam", "--attack", "flip", "--set", "swarm.replicas=2"], host, commandTable);
+  const code = await main(["redteam", "--attack", "flip", "--set", "swarm.replicas=2"], host, lab);
   assertEquals(code, 2);
   assert(host.written.stderr.includes("Cannot set swarm.replicas as the attacks decide it"), host.written.stderr);
 });

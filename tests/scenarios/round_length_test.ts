@@ -2,9 +2,9 @@
 
 import { assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
-import { openInterval, stepsFor, timesOf } from "../../core/merge/interval.ts";
+import { openInterval, stepsFor, timesOf } from "../../core/update/interval.ts";
 import { renewInterval, stepsOfRound } from "../../core/orchestrator/merge/round_length.ts";
-import { resolveConfig } from "../../core/config/parse.ts";
+import { resolveConfig } from "../../core/settings/parse.ts";
 import { commit, merging, reduceAll } from "../support/swarm/scripted_merge.ts";
 import type { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 

@@ -3,7 +3,7 @@
 import { assertEquals } from "@std/assert";
 import { microbatchId, stageIndex, taskId } from "../../core/ids.ts";
 import { timesAsOften } from "../../core/orchestrator/audit/drawn_miners.ts";
-import type { PayloadStats } from "../../core/merge/payload_stats.ts";
+import type { PayloadStats } from "../../core/update/payload_stats.ts";
 import { commit } from "../support/swarm/scripted_merge.ts";
 import {
   check,

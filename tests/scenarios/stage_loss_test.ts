@@ -2,7 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { type BlobRef, nodeId } from "../../core/ids.ts";
-import { MemoryHubBlobs } from "../../cli/lab/memory_hub_blobs.ts";
+import { MemoryHubBlobs } from "../lab/world/memory_hub_blobs.ts";
 import { LocalSwarm } from "../support/swarm/local_swarm.ts";
 import { assertWhole, configOf, patience, recordsOf } from "../support/swarm/whole_run.ts";
 

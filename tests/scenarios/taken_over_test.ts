@@ -1,9 +1,9 @@
 /** Another process takes over the run of a living orchestrator: it stops with a sentence, and performs and writes nothing more. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { epochPath } from "../../cli/journal/journal_epoch.ts";
-import { JournalError } from "../../cli/journal/journal_error.ts";
-import { userError } from "../../cli/orchestrate/recover_run.ts";
+import { epochPath } from "../../cli/orchestrator/journal/journal_epoch.ts";
+import { JournalError } from "../../cli/files/journal_error.ts";
+import { userError } from "../../cli/orchestrator/run/recover_run.ts";
 import { openJournal } from "../support/swarm/full_journal.ts";
 import { LocalSwarm } from "../support/swarm/local_swarm.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";

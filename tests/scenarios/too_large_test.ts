@@ -2,9 +2,9 @@
 
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import type { MinerRecord } from "../../core/miner/event.ts";
-import { UserError } from "../../cli/output/errors.ts";
-import type { ComputeHost } from "../../cli/roles/compute_host.ts";
-import { OutOfMemoryError } from "../../gpu/cpu/memory.ts";
+import { UserError } from "../../cli/program/errors.ts";
+import type { ComputeHost } from "../../cli/device/compute_host.ts";
+import { OutOfMemoryError } from "../../gpu/cpu/layout/memory.ts";
 import { TooLargeError, TooLittleMemoryError } from "../../gpu/fit/too_large.ts";
 import { ComputeError } from "../../gpu/worker_client.ts";
 import { LocalSwarm, referenceHost } from "../support/swarm/local_swarm.ts";

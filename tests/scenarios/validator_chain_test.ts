@@ -1,12 +1,12 @@
 /** What a validator tells its owner of its chain: while nothing is due, and when the endpoint disappears; its summary. */
 
 import { assertEquals, assertMatch } from "@std/assert";
-import { localGenesis } from "../../chain/local/genesis.ts";
+import { localGenesis } from "../../chain/local/block/genesis.ts";
 import { LocalLedger } from "../../chain/local/local_ledger.ts";
 import { hotkeyOfMiniSecret } from "../../chain/wallet/hotkey.ts";
 import { serveLedger } from "../../cli/chain/serve_ledger.ts";
-import type { CommandContext } from "../../cli/command.ts";
-import { ValidatorChain } from "../../cli/duty/validator_chain.ts";
+import type { CommandContext } from "../../cli/terminal/command.ts";
+import { ValidatorChain } from "../../cli/chain/duty/validator_chain.ts";
 import { nodeId } from "../../core/ids.ts";
 import { EventLog } from "../support/event_log.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";

@@ -4,11 +4,11 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { type Chain, ChainError } from "../../chain/chain.ts";
 import type { DutyRecord } from "../../chain/duty/duty.ts";
 import "../../chain/duty/sealed_call.ts"; // loaded now, so that sealing takes no turn of the event loop
-import type { GenesisOptions } from "../../chain/local/genesis.ts";
+import type { GenesisOptions } from "../../chain/local/block/genesis.ts";
 import { LocalChain } from "../../chain/local/local_chain.ts";
 import { hotkeyOfMiniSecret } from "../../chain/wallet/hotkey.ts";
-import { DutyFolder } from "../../cli/duty/duty_folder.ts";
-import { WeightKeeper } from "../../cli/duty/weight_keeper.ts";
+import { DutyFolder } from "../../cli/chain/duty/duty_folder.ts";
+import { WeightKeeper } from "../../cli/chain/duty/weight_keeper.ts";
 import { ChainWorld, miner, netuid, otherMiner, stranger, uids } from "../conformance/chain_world.ts";
 import { idle } from "../support/idle.ts";
 import { countingRandom, ManualTimers } from "../support/net/manual_timers.ts";

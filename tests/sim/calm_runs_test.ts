@@ -9,13 +9,13 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { cpuAdapter, createCpuStage } from "../../gpu/cpu/cpu_stage.ts";
-import { runLab } from "../../cli/lab/lab_swarm.ts";
-import { configOf, patience } from "../../cli/lab/lab_settings.ts";
-import type { ComputeHost } from "../../cli/roles/compute_host.ts";
+import { runLab } from "../lab/world/lab_swarm.ts";
+import { configOf, patience } from "../lab/world/lab_settings.ts";
+import type { ComputeHost } from "../../cli/device/compute_host.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import { gradientTolerance } from "../../core/score/gradient_verdict.ts";
-import { optimizerNames } from "../../core/train/optimizer_names.ts";
+import { optimizerNames } from "../../core/config/optimizer_names.ts";
 import { optimizerOf, optimizers } from "../../core/train/optimizers.ts";
 import { countingBatches, referenceHost } from "../support/swarm/local_swarm.ts";
 

@@ -6,8 +6,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { heldSegments } from "../../core/orchestrator/closing.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
-import type { HubJournal, StateJournal } from "../../cli/hub/journal/hub_journal.ts";
-import { hashOf } from "../../net/blobs/blob_hash.ts";
+import type { HubJournal, StateJournal } from "../../cli/orchestrator/hub/journal/hub_journal.ts";
+import { hashOf } from "../../net/blob_hash.ts";
 import { LocalSwarm } from "../support/swarm/local_swarm.ts";
 import { config, openJournal, patience, reopen, withJournal } from "../support/swarm/restarts.ts";
 import { tinyConfig } from "../support/tiny_model.ts";

@@ -1,7 +1,7 @@
 /** Simulated swarms whose lines are given in the words of `iota swarm --links`. */
 
 import { assert, assertEquals, assertLess } from "@std/assert";
-import { parseLinks } from "../../cli/chaos/link_shape.ts";
+import { parseLinks } from "../../cli/swarm/chaos/link_shape.ts";
 import { pass } from "../support/swarm/sim_seeds.ts";
 
 const run = (words: string) =>

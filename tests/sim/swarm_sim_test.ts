@@ -1,12 +1,12 @@
 /**
- * Whole swarms in virtual time: the production machines under each kind of fault, with every rule of cli/sim checked; and the
+ * Whole swarms in virtual time: the production machines under each kind of fault, with every rule of tests/lab/sim checked; and the
  * simulator itself: equal seeds give equal runs, failures are found and shrunk. Seeded mixtures are in seeds_*_test.ts.
  */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { type FaultKind, faultKinds } from "../../cli/sim/faults.ts";
-import { shrink } from "../../cli/sim/shrink.ts";
-import { type SimOptions, simulate } from "../../cli/sim/simulate.ts";
+import { type FaultKind, faultKinds } from "../lab/sim/faults.ts";
+import { shrink } from "../lab/sim/shrink.ts";
+import { type SimOptions, simulate } from "../lab/sim/simulate.ts";
 import { pass } from "../support/swarm/sim_seeds.ts";
 import { orchestrator } from "../../core/orchestrator/machine.ts";
 

@@ -37,7 +37,7 @@ const makers: Makers = {
     ...(flag(pick) ? {} : { phase: "merging" }),
     ...(flag(pick) ? {} : { nodes: [{ node: node(pick), role: "miner", stage: stage(pick), isReady: flag(pick) }] }),
   }),
-  deviceFound: () => ({ device: "reference" }),
+  deviceFound: () => ({ device: "cpu" }),
   wire: (pick) => ({ forwardBytes: count(pick), backwardBytes: count(pick), bf16Bytes: count(pick) }),
   bytesMoved: (pick) => ({ wires: count(pick), merge: count(pick), parameters: count(pick), control: count(pick) }),
   chain: (pick) => ({ block: count(pick), weightsSet: count(pick), epochs: count(pick), minersRao: `${count(pick)}` }),

@@ -1,6 +1,6 @@
 /** A log's disk that becomes full. */
 
-import { type LogDisk, realLogDisk } from "../../cli/service/rotating_log.ts";
+import { type LogDisk, realLogDisk } from "../../cli/files/rotating_log.ts";
 
 const diskFull = () => Object.assign(new Error("No space left on device"), { code: "ENOSPC" });
 

@@ -15,10 +15,10 @@ import { gpuCodecs } from "../../gpu/codecs/codecs.ts";
 import { hostTransfer } from "../../gpu/codecs/host_transfer.ts";
 import { noPiece, plainEnd } from "../../gpu/layers/block_ends.ts";
 import { buildLinear } from "../../gpu/layers/context.ts";
-import type { ReferenceCodec, ReferenceEnd } from "../../gpu/reference/codecs/codec.ts";
-import { referenceCodecs } from "../../gpu/reference/codecs/codecs.ts";
-import { linear, linearBackward } from "../../gpu/reference/linear.ts";
-import { rowsOf, tensorOf } from "../../gpu/reference/stage_model.ts";
+import type { ReferenceCodec, ReferenceEnd } from "../lab/reference/codecs/codec.ts";
+import { referenceCodecs } from "../lab/reference/codecs/codecs.ts";
+import { linear, linearBackward } from "../lab/reference/linear.ts";
+import { rowsOf, tensorOf } from "../lab/reference/stage_model.ts";
 
 export const dummyCodec = "dummy" as Codec;
 

@@ -5,8 +5,8 @@
  * and so does every later one, as no code runs after a kill.
  */
 
-import type { Disk, OpenFile } from "../../cli/data/disk.ts";
-import { realDisk } from "../../cli/data/disk.ts";
+import type { Disk, OpenFile } from "../../cli/files/disk.ts";
+import { realDisk } from "../../cli/files/disk.ts";
 
 export class Killed extends Error {
   override name = "Killed";

@@ -1,7 +1,7 @@
 /** A fake process: a command's output is kept; the test sets the terminal and the environment. */
 
-import type { Host, Interrupt, Stream } from "../../cli/host.ts";
-import type { KeyboardListener } from "../../cli/output/keyboard.ts";
+import type { Host, Interrupt, Stream } from "../../cli/rights/host.ts";
+import type { KeyboardListener } from "../../cli/program/keyboard.ts";
 import type { HeldRights } from "../../cli/rights/rights.ts";
 
 export interface FakeHostOptions {

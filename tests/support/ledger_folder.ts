@@ -6,7 +6,7 @@
 import { microbatchId, type NodeId, nodeId, stageIndex, taskId } from "../../core/ids.ts";
 import type { MachineEntry } from "../../core/ledger/entry.ts";
 import { hotkeyOfMiniSecret, verifySignature } from "../../chain/wallet/hotkey.ts";
-import { openLedgerLog } from "../../cli/ledger/ledger_log.ts";
+import { openLedgerLog } from "../../cli/observe/ledger/ledger_log.ts";
 import { ManualTimers } from "./net/manual_timers.ts";
 
 export interface LedgerMembers {

@@ -6,15 +6,15 @@
 import { assert, assertEquals } from "@std/assert";
 import type { ParameterTable } from "../../core/model/spec.ts";
 import { stateLength } from "../../core/train/optimizer.ts";
-import type { OptimizerName } from "../../core/train/optimizer_names.ts";
+import type { OptimizerName } from "../../core/config/optimizer_names.ts";
 import { optimizers } from "../../core/train/optimizers.ts";
 import type { StepOptions } from "../../gpu/compute.ts";
-import { CpuMemory } from "../../gpu/cpu/memory.ts";
+import { CpuMemory } from "../../gpu/cpu/layout/memory.ts";
 import type { CpuDispatch } from "../../gpu/cpu/cpu_dispatch.ts";
 import { CpuOps } from "../../gpu/cpu/ops.ts";
 import { Team } from "../../gpu/cpu/threads/team.ts";
 import { cpuUpdates } from "../../gpu/cpu/updates.ts";
-import { referenceUpdates } from "../../gpu/reference/updates.ts";
+import { referenceUpdates } from "../lab/reference/updates.ts";
 import { type DeviceVector, type DeviceVectors, storeVectors } from "../../gpu/device_vector.ts";
 import { StageBuffers } from "../../gpu/webgpu/buffers.ts";
 import { type KernelSettings, Ops } from "../../gpu/webgpu/ops.ts";

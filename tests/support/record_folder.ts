@@ -1,7 +1,7 @@
 /** A run folder with a record log, written by the program's own log. */
 
-import { openRecordLog } from "../../cli/projection/record_log.ts";
-import { foldForeign } from "../../cli/projection/log_line.ts";
+import { openRecordLog } from "../../cli/observe/projection/record_log.ts";
+import { foldForeign } from "../../cli/observe/projection/log_line.ts";
 import type { RunView } from "../../core/view/view.ts";
 import type { RunFacts, ViewRecord } from "../../core/view/view_record.ts";
 import { ManualTimers } from "./net/manual_timers.ts";

@@ -4,8 +4,8 @@
  */
 
 import { assert, assertEquals } from "@std/assert";
-import { crossEntropy, crossEntropyBackward } from "../../gpu/reference/cross_entropy.ts";
-import type { StageModel } from "../../gpu/reference/stage_model.ts";
+import { crossEntropy, crossEntropyBackward } from "../lab/reference/cross_entropy.ts";
+import type { StageModel } from "../lab/reference/stage_model.ts";
 import {
   headBackward,
   headForward,
@@ -14,7 +14,7 @@ import {
   stageBackward,
   stageForward,
   type StagePass,
-} from "../../gpu/reference/stage_pass.ts";
+} from "../lab/reference/stage_pass.ts";
 
 export type Batch = { readonly tokens: Uint32Array; readonly targets: Uint32Array };
 

@@ -1,8 +1,8 @@
 /** A run's folder with what a sample of its text needs: a checkpoint of a toy model of three stages, and a tokenizer of bytes. */
 
-import { type CheckpointState, writeCheckpoint } from "../../cli/checkpoint/checkpoint.ts";
-import { formatTokenizer } from "../../cli/data/tokenizer_file.ts";
-import { sha256Hex } from "../../cli/data/sha256.ts";
+import { type CheckpointState, writeCheckpoint } from "../../cli/model/checkpoint/checkpoint.ts";
+import { formatTokenizer } from "../../cli/model/data/tokenizer_file.ts";
+import { sha256Hex } from "../../cli/files/sha256.ts";
 import { Tokenizer } from "../../core/tokenizer/bpe.ts";
 import { parameterTable } from "../../core/model/spec.ts";
 import { parametersOf, specsOf, tinyConfig } from "./tiny_model.ts";

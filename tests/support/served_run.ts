@@ -1,12 +1,12 @@
 /** A run as the hub's port serves it: records go in, pages are asked without a socket, and the test moves the clock. */
 
-import { TerminalOutput } from "../../cli/output/output.ts";
-import { openDashboard } from "../../cli/dashboard/dashboard.ts";
-import { openPastApi } from "../../cli/dashboard/past_api.ts";
-import { openRunApi } from "../../cli/dashboard/run_api.ts";
-import type { OpenRecordLog } from "../../cli/projection/record_log.ts";
-import { Projection } from "../../cli/projection/projection.ts";
-import { openMetricsPage } from "../../cli/telemetry/metrics_page.ts";
+import { TerminalOutput } from "../../cli/terminal/output/output.ts";
+import { openDashboard } from "../../cli/observe/dashboard/dashboard.ts";
+import { openPastApi } from "../../cli/observe/dashboard/past_api.ts";
+import { openRunApi } from "../../cli/observe/dashboard/run_api.ts";
+import type { OpenRecordLog } from "../../cli/observe/projection/record_log.ts";
+import { Projection } from "../../cli/observe/projection/projection.ts";
+import { openMetricsPage } from "../../cli/observe/telemetry/metrics_page.ts";
 import type { RunView } from "../../core/view/view.ts";
 import type { RunFacts, ViewRecord } from "../../core/view/view_record.ts";
 import { FakeHost } from "./fake_host.ts";

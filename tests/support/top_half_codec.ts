@@ -8,10 +8,10 @@
 
 import { type Parsed, parsed, refused } from "../../core/fault.ts";
 import type { LongWork } from "../../core/long_work.ts";
-import { averageInUnits } from "../../core/merge/average.ts";
-import type { EncodeInput, PayloadCodec, WeightedSlice } from "../../core/merge/payload/payload_codec.ts";
-import { payloadCodecs } from "../../core/merge/payload/payload_codecs.ts";
-import { type PayloadStats, payloadStats, unreadable } from "../../core/merge/payload_stats.ts";
+import { averageInUnits } from "../../core/update/average.ts";
+import type { EncodeInput, PayloadCodec, WeightedSlice } from "../../core/update/payload/payload_codec.ts";
+import { payloadCodecs } from "../../core/update/payload/payload_codecs.ts";
+import { type PayloadStats, payloadStats, unreadable } from "../../core/update/payload_stats.ts";
 import { bytesOfFloats } from "../../core/model/vector_bytes.ts";
 
 const headBytes = 8;

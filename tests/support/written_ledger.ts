@@ -4,9 +4,9 @@ import { assert, assertEquals } from "@std/assert";
 import { microbatchId, type NodeId, nodeId, stageIndex, taskId } from "../../core/ids.ts";
 import type { MachineEntry } from "../../core/ledger/entry.ts";
 import { hotkeyOfMiniSecret, verifySignature } from "../../chain/wallet/hotkey.ts";
-import { chainLine, readLine } from "../../cli/ledger/chain_line.ts";
-import { LedgerLog, type LedgerLogOptions, openLedgerLog } from "../../cli/ledger/ledger_log.ts";
-import { type VerifiedLedger, verifyLedger } from "../../cli/ledger/verify_ledger.ts";
+import { chainLine, readLine } from "../../cli/files/chain_line.ts";
+import { LedgerLog, type LedgerLogOptions, openLedgerLog } from "../../cli/observe/ledger/ledger_log.ts";
+import { type VerifiedLedger, verifyLedger } from "../../cli/observe/ledger/verify_ledger.ts";
 import { ManualTimers } from "./net/manual_timers.ts";
 import { withMemoryFolder } from "./scratch_folder.ts";
 

@@ -33,8 +33,20 @@ const INSTEAD: Readonly<Record<string, string>> = {
   tests: "Import from one of the six folders",
 };
 
-/** Rooms of core that stand on each other: each may import those before it, and none behind it. */
-const CORE_STEPS: readonly string[] = ["core/codec", "core/model", "core/config"];
+/** The rooms of each layer from the ground up: a room imports those before it, never one behind it. */
+export const ROOMS: Readonly<Record<string, readonly string[]>> = {
+  core: [
+    ...["tokenizer", "codec", "score", "data", "model", "config", "train", "protocol", "statements", "update", "view"],
+    ...["settings", "ledger", "miner", "validator", "orchestrator"],
+  ],
+  gpu: ["fit", "speed", "layers", "codecs", "optimizers", "cpu", "trace", "webgpu"],
+  net: ["messages", "auth", "blobs", "proxy", "links"],
+  chain: ["timelock", "wallet", "weights", "epochs", "duty", "subtensor", "local"],
+  cli: [
+    ...["shims", "program", "rights", "terminal", "files", "address", "device", "model", "roles", "chain", "observe"],
+    ...["node", "orchestrator", "swarm", "tools", "commands"],
+  ],
+};
 
 export const FOLDERS: readonly string[] = Object.keys(ALLOWED);
 
@@ -61,14 +73,22 @@ export function importProblem(importer: string, specifier: string): string | nul
     if (homes === undefined || homes.includes(folder)) return null;
     return `Cannot import '${specifier}' in ${folder}: it belongs to ${homes.join(" and ")}`;
   }
-  if (allowed.includes(folderOf(target))) return stepProblem(importer, target);
+  if (allowed.includes(folderOf(target))) return roomProblem(importer, target);
   return `Cannot import '${target}' in ${folder}, which may import ${allowed.join(", ")} only. ${INSTEAD[folder]}`;
 }
 
-function stepProblem(importer: string, target: string): string | null {
-  const stepOf = (path: string) => CORE_STEPS.findIndex((room) => path.startsWith(`${room}/`));
-  const [own, other] = [stepOf(importer), stepOf(target)];
-  if (own === -1 || other <= own) return null;
-  return `Cannot import '${target}' in ${CORE_STEPS[own]}, which ${CORE_STEPS[other]} stands on. ` +
-    `Move what both need into ${CORE_STEPS[own]}, or take it as an argument`;
+/** The room that a path is in: `cli/node`; null for a file beside the rooms. */
+export function roomOf(path: string): string | null {
+  const [layer, room, ...rest] = path.split("/");
+  return rest.length === 0 ? null : `${layer}/${room}`;
+}
+
+function roomProblem(importer: string, target: string): string | null {
+  const [own, other] = [roomOf(importer), roomOf(target)];
+  const layer = folderOf(importer);
+  if (own === null || other === null || folderOf(target) !== layer) return null;
+  const levelOf = (room: string) => (ROOMS[layer] ?? []).indexOf(room.slice(layer.length + 1));
+  if (levelOf(other) <= levelOf(own)) return null;
+  return `Cannot import '${target}' in ${own}, as ${other} stands above it. ` +
+    `What both need belongs into ${own} or a room below it; what only ${other} knows, ${own} takes as an argument`;
 }

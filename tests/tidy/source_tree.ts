@@ -23,7 +23,7 @@ export interface Import {
 const ROOT = new URL("../../", import.meta.url);
 const TEXT =
   /\.(ts|wgsl|md|json|toml|sh|txt|html|css|yml)$|^(Makefile|LICENSE)$|^\.ci\/run$|^\.(gitignore|editorconfig)$/;
-const IGNORED = new Set([".git", ".deno", ".cache", "runs", "dist", "node_modules", "coverage", "iota"]);
+const IGNORED = new Set([".git", ".deno", ".cache", "runs", "dist", "node_modules", "coverage", "iota", "lab"]);
 
 /** Names at the top level, without those git ignores. */
 export function topLevel(): string[] {

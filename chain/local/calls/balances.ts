@@ -7,10 +7,10 @@
 
 import { assert } from "../../../core/assert.ts";
 import type { ChainCall } from "../../call.ts";
-import type { BlockScope } from "../block_scope.ts";
+import type { BlockScope } from "../state/block_scope.ts";
 import { type AccountKey, keyOf } from "../state/records.ts";
 import type { State, StateReader } from "../state/state.ts";
-import { accountOf, addressOf } from "./account_key.ts";
+import { accountOf, addressOf } from "../state/account_key.ts";
 import type { CallError } from "./call_error.ts";
 
 export const existentialDepositRao = 500n;

@@ -8,12 +8,12 @@
 
 import type { ChainCall } from "../../call.ts";
 import { saltedCommitHash, storageIndex } from "../../weights/salted_commit.ts";
-import type { BlockScope } from "../block_scope.ts";
+import type { BlockScope } from "../state/block_scope.ts";
 import { epochIndexIn, timelockedEpochIn } from "../epoch/schedule.ts";
-import { hashBytes } from "../header.ts";
+import { hashBytes } from "../block/header.ts";
 import { uidOf } from "../state/neurons.ts";
 import { type AccountKey, keyOf, type SaltedCommit } from "../state/records.ts";
-import { addressOf } from "./account_key.ts";
+import { addressOf } from "../state/account_key.ts";
 import type { CallError } from "./call_error.ts";
 import { isInTime, missingMechanism, storeWeights } from "./weights.ts";
 

@@ -4,12 +4,12 @@
  */
 
 import type { ChainCall } from "../../call.ts";
-import type { BlockScope } from "../block_scope.ts";
+import type { BlockScope } from "../state/block_scope.ts";
 import { epochIndexIn } from "../epoch/schedule.ts";
 import { uidOf } from "../state/neurons.ts";
 import { type AccountKey, keyOf } from "../state/records.ts";
 import { fieldsMax, spaceBytesMax } from "../surface/commitments_pallet.ts";
-import { addressOf } from "./account_key.ts";
+import { addressOf } from "../state/account_key.ts";
 import type { CallError } from "./call_error.ts";
 
 const leastBytes = 100; // a shorter commitment counts as this many

@@ -5,11 +5,11 @@
  */
 
 import { unreachable } from "../../../core/assert.ts";
-import type { BlockScope } from "../block_scope.ts";
-import type { ChainEvent } from "../events.ts";
-import type { LedgerCall } from "../ledger.ts";
+import type { BlockScope } from "../state/block_scope.ts";
+import type { ChainEvent } from "../block/events.ts";
+import type { LedgerCall } from "../block/ledger.ts";
 import { type AccountKey, theChain } from "../state/records.ts";
-import { addressOf } from "./account_key.ts";
+import { addressOf } from "../state/account_key.ts";
 import { addFree, addStake, removeStake, spendableRao, transfer } from "./balances.ts";
 import { type CallError, customCodeOf } from "./call_error.ts";
 import { setCommitment } from "./commitments.ts";

@@ -6,11 +6,11 @@
  */
 
 import type { ChainCall } from "../../call.ts";
-import type { BlockScope } from "../block_scope.ts";
+import type { BlockScope } from "../state/block_scope.ts";
 import { seatFor, seatNeuron, uidOf } from "../state/neurons.ts";
 import { type AccountKey, keyOf, theChain } from "../state/records.ts";
 import type { StateReader } from "../state/state.ts";
-import { accountOf, addressOf } from "./account_key.ts";
+import { accountOf, addressOf } from "../state/account_key.ts";
 import { addFree, spendableRao } from "./balances.ts";
 import type { CallError } from "./call_error.ts";
 

@@ -2,10 +2,10 @@
 
 import type { ChainCall } from "../../call.ts";
 import { type IpAddress, ipOfText, textOfIp } from "../../ip_address.ts";
-import type { BlockScope } from "../block_scope.ts";
+import type { BlockScope } from "../state/block_scope.ts";
 import { uidOf } from "../state/neurons.ts";
 import { type AccountKey, keyOf } from "../state/records.ts";
-import { addressOf } from "./account_key.ts";
+import { addressOf } from "../state/account_key.ts";
 import type { CallError } from "./call_error.ts";
 
 const ipv4Loopback = 0x7f000001n;

@@ -7,7 +7,7 @@
 import type { ChainCall } from "../../call.ts";
 import { storageIndex } from "../../weights/salted_commit.ts";
 import { isWithinMaxWeight, upscaled } from "../../weights/stored_row.ts";
-import type { BlockScope } from "../block_scope.ts";
+import type { BlockScope } from "../state/block_scope.ts";
 import { uidOf } from "../state/neurons.ts";
 import { type AccountKey, keyOf, type SubnetRecord } from "../state/records.ts";
 import type { CallError } from "./call_error.ts";

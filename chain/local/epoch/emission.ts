@@ -6,7 +6,7 @@
  * holdings (`heldRao`). Incentive of hotkeys that belong to the subnet's owner is burned, as the real chain does.
  */
 
-import type { BlockScope } from "../block_scope.ts";
+import type { BlockScope } from "../state/block_scope.ts";
 import { keyOf, theChain } from "../state/records.ts";
 import type { State, StateReader } from "../state/state.ts";
 import { type Fixed, partOf, sumOf } from "./fixed.ts";

@@ -7,7 +7,7 @@
  */
 
 import { storageIndex } from "../../weights/salted_commit.ts";
-import type { BlockScope } from "../block_scope.ts";
+import type { BlockScope } from "../state/block_scope.ts";
 import { neuronsOf, uidOf } from "../state/neurons.ts";
 import { keyOf, type NeuronRecord, type SeatRecord } from "../state/records.ts";
 import type { ConsensusInput } from "./consensus.ts";

@@ -5,7 +5,7 @@
  */
 
 import { storageIndex } from "../../weights/salted_commit.ts";
-import type { BlockScope } from "../block_scope.ts";
+import type { BlockScope } from "../state/block_scope.ts";
 import { keyOf } from "../state/records.ts";
 import { type ConsensusOutput, runConsensus } from "./consensus.ts";
 import { payOut } from "./emission.ts";

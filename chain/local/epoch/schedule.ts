@@ -5,7 +5,7 @@
  * unlimited, so none is deferred.
  */
 
-import type { BlockScope } from "../block_scope.ts";
+import type { BlockScope } from "../state/block_scope.ts";
 import { keyOf } from "../state/records.ts";
 
 const longestTempoBlocks = 50_400;

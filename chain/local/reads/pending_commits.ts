@@ -5,7 +5,7 @@ import type { PendingCommit } from "../../chain.ts";
 import { firstBlockOfEpoch } from "../../epochs/epoch_start.ts";
 import { epochIndex } from "../../epochs/epochs.ts";
 import { storageIndex } from "../../weights/salted_commit.ts";
-import { accountOf } from "../calls/account_key.ts";
+import { accountOf } from "../state/account_key.ts";
 import { keyOf } from "../state/records.ts";
 import { epochStateOf } from "./epoch_state.ts";
 import type { ReadableChain } from "./readable_chain.ts";

@@ -1,8 +1,8 @@
 /** The input for the answers under chain/local/reads: the state after one block, and further facts. */
 
-import type { Genesis } from "../genesis.ts";
-import type { Ledger, LocalBlock } from "../ledger.ts";
-import type { OwnBeacon } from "../own_beacon.ts";
+import type { Genesis } from "../block/genesis.ts";
+import type { Ledger, LocalBlock } from "../block/ledger.ts";
+import type { OwnBeacon } from "../block/own_beacon.ts";
 import type { StateReader } from "../state/state.ts";
 
 export interface ReadableChain extends Pick<Ledger, "blockHash"> {

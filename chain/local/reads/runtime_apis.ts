@@ -3,7 +3,7 @@
 import { nextEpochBlock } from "../../epochs/epochs.ts";
 import { networkCostRao } from "../calls/registration.ts";
 import { keyOf } from "../state/records.ts";
-import type { AccountId } from "../ledger.ts";
+import type { AccountId } from "../block/ledger.ts";
 import {
   allDynamicInfo,
   alphaPriceRao,

@@ -4,8 +4,8 @@
  */
 
 import { decryptTimelocked } from "../../timelock/timelock.ts";
-import { addressOf } from "../calls/account_key.ts";
-import type { OwnBeacon } from "../own_beacon.ts";
+import { addressOf } from "../state/account_key.ts";
+import type { OwnBeacon } from "../block/own_beacon.ts";
 import type { TimelockedCommit } from "../state/records.ts";
 import type { StateReader } from "../state/state.ts";
 

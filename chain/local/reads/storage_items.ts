@@ -7,7 +7,7 @@
 
 import { sha256 } from "@noble/hashes/sha2.js";
 import { ipOfText } from "../../ip_address.ts";
-import type { Hyperparameters } from "../genesis.ts";
+import type { Hyperparameters } from "../block/genesis.ts";
 import { neuronsOf, uidOf } from "../state/neurons.ts";
 import {
   type AxonRecord,

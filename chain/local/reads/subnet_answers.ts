@@ -4,7 +4,7 @@
  * All are derived from the metagraph. There is no market here: one alpha is one tao, and a subnet's pool is empty.
  */
 
-import type { AccountId } from "../ledger.ts";
+import type { AccountId } from "../block/ledger.ts";
 import { keyOf, theChain } from "../state/records.ts";
 import { metagraph } from "./metagraph_answer.ts";
 import type { ReadableChain } from "./readable_chain.ts";

@@ -7,7 +7,7 @@
  */
 
 import { assert, present } from "../../../core/assert.ts";
-import type { Ledger, LocalBlock, LocalHeader } from "../ledger.ts";
+import type { Ledger, LocalBlock, LocalHeader } from "../block/ledger.ts";
 import type { Runtime } from "../surface/runtime.ts";
 import { ScaleWriter } from "../surface/scale_bytes.ts";
 import { blockEvents } from "./events.ts";

@@ -5,8 +5,8 @@
  * an extrinsic's own events are between those of its fee, and its success or failure comes last.
  */
 
-import type { ChainEvent } from "../events.ts";
-import type { CallOutcome } from "../ledger.ts";
+import type { ChainEvent } from "../block/events.ts";
+import type { CallOutcome } from "../block/ledger.ts";
 import type { Runtime } from "../surface/runtime.ts";
 import { runtimeEvents } from "./runtime_events.ts";
 

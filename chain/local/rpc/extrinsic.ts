@@ -12,7 +12,7 @@ import { blake2b } from "@noble/hashes/blake2.js";
 import { present } from "../../../core/assert.ts";
 import { encodeAddress } from "../../wallet/ss58.ts";
 import { verifySignature } from "../../wallet/hotkey.ts";
-import type { AccountId } from "../ledger.ts";
+import type { AccountId } from "../block/ledger.ts";
 import type { Runtime } from "../surface/runtime.ts";
 import { ScaleError, ScaleReader, ScaleWriter } from "../surface/scale_bytes.ts";
 import { type Era, eraBirthBlock, eraOf } from "./era.ts";

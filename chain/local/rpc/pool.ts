@@ -7,8 +7,8 @@
  */
 
 import { unreachable } from "../../../core/assert.ts";
-import type { Ledger, LedgerCall, LocalBlock, Submission } from "../ledger.ts";
-import { chainCallOf } from "./methods/chain_calls.ts";
+import type { Ledger, LedgerCall, LocalBlock, Submission } from "../block/ledger.ts";
+import { chainCallOf } from "./chain_calls.ts";
 import { extrinsicHash, openExtrinsic, type SigningScope } from "./extrinsic.ts";
 import { type Hex, hexOf } from "./hex.ts";
 import {

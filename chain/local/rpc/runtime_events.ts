@@ -8,7 +8,7 @@ import { present, unreachable } from "../../../core/assert.ts";
 import type { Address } from "../../call.ts";
 import { decodeAddress } from "../../wallet/ss58.ts";
 import { storageIndex } from "../../weights/salted_commit.ts";
-import type { ChainEvent, SubnetEvent } from "../events.ts";
+import type { ChainEvent, SubnetEvent } from "../block/events.ts";
 
 /** A value of the surface's type RuntimeEvent. */
 export interface RuntimeEvent {

@@ -6,8 +6,8 @@
  */
 
 import { ScaleWriter } from "../surface/scale_bytes.ts";
-import { hashBytes } from "../header.ts";
-import type { AccountId, LedgerCall } from "../ledger.ts";
+import { hashBytes } from "../block/header.ts";
+import type { AccountId, LedgerCall } from "../block/ledger.ts";
 import type { SignedExtrinsic } from "./extrinsic.ts";
 import { customInvalid, undecodable } from "./rpc_error.ts";
 import { isForShieldKey, openShielded, shieldedParts } from "./shield.ts";

@@ -9,8 +9,8 @@
 
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { AssertionFailure } from "../../../core/assert.ts";
-import { hashOfHeader } from "../header.ts";
-import type { LocalHeader } from "../ledger.ts";
+import { hashOfHeader } from "../block/header.ts";
+import type { LocalHeader } from "../block/ledger.ts";
 import { recordOfText, textOfRecord } from "./record_text.ts";
 import type { TableName } from "./records.ts";
 import { type RecordChange, State } from "./state.ts";

@@ -6,8 +6,8 @@
 
 import { encodeAddress } from "../../wallet/ss58.ts";
 import { storageIndex } from "../../weights/salted_commit.ts";
-import type { BlockScope } from "../block_scope.ts";
-import type { Hyperparameters } from "../genesis.ts";
+import type { BlockScope } from "./block_scope.ts";
+import type { Hyperparameters } from "../block/genesis.ts";
 import { type AccountKey, keyOf, type NeuronRecord, type RowRecord } from "./records.ts";
 import type { StateReader } from "./state.ts";
 

@@ -8,7 +8,7 @@
  */
 
 import type { CommitmentKind } from "../../call.ts";
-import type { Hyperparameters } from "../genesis.ts";
+import type { Hyperparameters } from "../block/genesis.ts";
 
 /** Public key, 64 lower-case hex digits. */
 export type AccountKey = string;

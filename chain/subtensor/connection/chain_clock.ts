@@ -1,7 +1,7 @@
 /** The chain's own time, which reveals an endpoint that has fallen behind. */
 
-import { integer } from "../reads/plain_values.ts";
-import { needed, type StateAt } from "../state.ts";
+import { integer } from "./plain_values.ts";
+import { needed, type StateAt } from "./state.ts";
 
 /** The time of the block, by its author's clock. */
 export async function readBlockTime(state: StateAt): Promise<{ block: number; timeMs: number }> {

@@ -7,7 +7,7 @@
 
 import * as v from "valibot";
 import type { AxonAddress } from "../../call.ts";
-import { bigInteger, integer } from "./plain_values.ts";
+import { bigInteger, integer } from "../connection/plain_values.ts";
 
 /** From the runtime's AxonInfo. */
 export const axonSchema = v.object({

@@ -10,8 +10,8 @@ import * as v from "valibot";
 import { assert } from "../../../core/assert.ts";
 import type { Address, CommitmentField, CommitmentKind } from "../../call.ts";
 import type { Commitment } from "../../chain.ts";
-import { integer } from "./plain_values.ts";
-import type { StateAt, StoredItem } from "../state.ts";
+import { integer } from "../connection/plain_values.ts";
+import type { StateAt, StoredItem } from "../connection/state.ts";
 
 const rawBytesMax = 128;
 

@@ -6,8 +6,8 @@
  */
 
 import type { EpochState } from "../../chain.ts";
-import { integer } from "./plain_values.ts";
-import { needed, recentItem, type StateAt, subtensorItem } from "../state.ts";
+import { integer } from "../connection/plain_values.ts";
+import { needed, recentItem, type StateAt, subtensorItem } from "../connection/state.ts";
 
 export async function readEpochState(state: StateAt, netuid: number): Promise<EpochState> {
   const found = await state.read({

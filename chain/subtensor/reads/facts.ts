@@ -9,8 +9,8 @@
 import * as v from "valibot";
 import { ChainError, type ChainFacts } from "../../chain.ts";
 import { type Beacon, quicknet } from "../../timelock/beacon.ts";
-import { bytes, integer } from "./plain_values.ts";
-import type { StateAt } from "../state.ts";
+import { bytes, integer } from "../connection/plain_values.ts";
+import type { StateAt } from "../connection/state.ts";
 
 const beaconSchema = v.object({
   publicKey: v.pipe(bytes, v.length(96, "a beacon's public key has 96 bytes")),

@@ -8,8 +8,8 @@
 import * as v from "valibot";
 import { ChainError, type Metagraph, type Neuron } from "../../chain.ts";
 import { axonFrom, axonSchema } from "./axon_address.ts";
-import { address, bigInteger, integer } from "./plain_values.ts";
-import type { StateAt } from "../state.ts";
+import { address, bigInteger, integer } from "../connection/plain_values.ts";
+import type { StateAt } from "../connection/state.ts";
 
 const api = "SubnetInfoRuntimeApi";
 

@@ -7,8 +7,8 @@
 
 import * as v from "valibot";
 import type { SubnetParameters } from "../../chain.ts";
-import { address, bigInteger, integer, zeroAddress } from "./plain_values.ts";
-import { needed, type StateAt, subtensorItem } from "../state.ts";
+import { address, bigInteger, integer, zeroAddress } from "../connection/plain_values.ts";
+import { needed, type StateAt, subtensorItem } from "../connection/state.ts";
 
 const oldestCommitRevealVersion = 1; // before the version was stored
 

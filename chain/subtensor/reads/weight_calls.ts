@@ -9,12 +9,12 @@ import { hexToU8a } from "@polkadot/util";
 import * as v from "valibot";
 import type { WeightCallSearch } from "../../chain.ts";
 import { decodeAddress } from "../../wallet/ss58.ts";
-import { hashSchema, hexSchema } from "../sending/block_header.ts";
+import { hashSchema, hexSchema } from "../connection/block_header.ts";
 import type { Connection } from "../connection/connection.ts";
 import { isStateGone } from "../connection/rpc_error.ts";
-import type { Runtime } from "../runtime.ts";
+import type { Runtime } from "../connection/runtime.ts";
 import type { Session } from "../connection/session.ts";
-import { StateAt } from "../state.ts";
+import { StateAt } from "../connection/state.ts";
 
 const blockSchema = v.object({ block: v.object({ extrinsics: v.array(hexSchema) }) });
 const callNames = /^(set|commit)\w*Weights$/i; // with a mechanism or without, hidden or not; never a reveal

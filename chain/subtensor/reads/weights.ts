@@ -10,10 +10,10 @@ import type { EpochState, PendingCommit } from "../../chain.ts";
 import { firstBlockOfEpoch } from "../../epochs/epoch_start.ts";
 import { epochIndex } from "../../epochs/epochs.ts";
 import { storageIndex } from "../../weights/salted_commit.ts";
-import { hashSchema, hexSchema } from "../sending/block_header.ts";
+import { hashSchema, hexSchema } from "../connection/block_header.ts";
 import { readEpochState } from "./epoch_state.ts";
-import { address, bigInteger, integer } from "./plain_values.ts";
-import { type StateAt, type StoredItem, subtensorItem } from "../state.ts";
+import { address, bigInteger, integer } from "../connection/plain_values.ts";
+import { type StateAt, type StoredItem, subtensorItem } from "../connection/state.ts";
 
 export async function readWeights(
   state: StateAt,

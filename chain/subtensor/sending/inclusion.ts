@@ -11,13 +11,13 @@ import * as v from "valibot";
 import type { ChainCall } from "../../call.ts";
 import { callLifeBlocks, type Receipt } from "../../chain.ts";
 import { readAccount } from "../reads/accounts.ts";
-import { blake2Hex, type BlockRef, hashSchema, hexSchema } from "./block_header.ts";
+import { blake2Hex, type BlockRef, hashSchema, hexSchema } from "../connection/block_header.ts";
 import type { Connection } from "../connection/connection.ts";
 import type { SignedExtrinsic } from "./extrinsics.ts";
 import { dispatchRefusal } from "./refusals.ts";
 import { isStateGone } from "../connection/rpc_error.ts";
 import type { Session } from "../connection/session.ts";
-import { readAtBlock, StateAt } from "../state.ts";
+import { readAtBlock, StateAt } from "../connection/state.ts";
 
 export interface Inclusion {
   readonly block: BlockRef;

@@ -16,13 +16,13 @@ import type { Connection } from "../connection/connection.ts";
 import { encodeChainCall, type SignedExtrinsic, signExtrinsic } from "./extrinsics.ts";
 import { finalizedHead } from "./finality.ts";
 import { BlockSearch, type Inclusion, isExtrinsic, isSameCall, type Lookup, readOutcome } from "./inclusion.ts";
-import { integer } from "../reads/plain_values.ts";
+import { integer } from "../connection/plain_values.ts";
 import { readPoolError } from "./pool_error.ts";
 import { invalidated, nonceTaken, poolRefusal } from "./refusals.ts";
 import type { RpcError } from "../connection/rpc_error.ts";
-import type { Runtime } from "../runtime.ts";
+import type { Runtime } from "../connection/runtime.ts";
 import type { Session } from "../connection/session.ts";
-import { readAtHead } from "../state.ts";
+import { readAtHead } from "../connection/state.ts";
 import { type Submission, submitAndWatch, submitOnly, type WatchEnd } from "./submission.ts";
 import { Deadline, type Timers } from "../connection/timers.ts";
 

@@ -4,8 +4,8 @@
  * Rejects (UsageError): amounts with more than nine decimals, which the chain cannot hold.
  */
 
-import { UsageError } from "../../output/errors.ts";
-import { cut, padEnd, padStart, plural, roughly } from "../../screen/format.ts";
+import { UsageError } from "../../program/errors.ts";
+import { cut, padEnd, padStart, plural, roughly } from "../../terminal/text/format.ts";
 
 const amountPattern = /^(\d{1,12})(?:\.(\d{1,9}))?$/;
 

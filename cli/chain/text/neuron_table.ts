@@ -6,8 +6,8 @@
 
 import type { Metagraph, Neuron, SubnetParameters } from "../../../chain/chain.ts";
 import { isBurned } from "../../../chain/duty/epoch_pay.ts";
-import type { Paint } from "../../output/paint.ts";
-import { short, shortAddress } from "../../screen/format.ts";
+import type { Paint } from "../../terminal/text/paint.ts";
+import { short, shortAddress } from "../../terminal/text/format.ts";
 import { alignedTable, type Column } from "./chain_words.ts";
 
 const wideColumns = 112; // the width of the widest table

@@ -3,8 +3,8 @@
  * node's duty, so it works as intended when pasted. Pure.
  */
 
-import type { OptionValues } from "../../command.ts";
-import { shellWord } from "../../shell_words.ts";
+import type { OptionValues } from "../../terminal/command.ts";
+import { shellWord } from "../../program/shell_words.ts";
 
 /** Options that are repeated if they were typed. */
 const repeated = ["endpoint", "netuid", "mechanism", "wallet", "hotkey", "wallet-path", "data"] as const;

@@ -2,8 +2,8 @@
 
 import type { EpochState, SubnetParameters } from "../../../chain/chain.ts";
 import { epochIndex, nextEpochBlock } from "../../../chain/epochs/epochs.ts";
-import type { Paint } from "../../output/paint.ts";
-import { duration, plural, tokens } from "../../screen/format.ts";
+import type { Paint } from "../../terminal/text/paint.ts";
+import { duration, plural, tokens } from "../../terminal/text/format.ts";
 import { blocksText, inBlocks, namedLines } from "./chain_words.ts";
 
 export interface Subnet {

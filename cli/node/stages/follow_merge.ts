@@ -6,13 +6,13 @@
  */
 
 import type { RunConfig } from "../../../core/config/config.ts";
-import { payloadCodecOf } from "../../../core/merge/payload/payload_codecs.ts";
+import { payloadCodecOf } from "../../../core/update/payload/payload_codecs.ts";
 import { bytesOfFloats } from "../../../core/model/vector_bytes.ts";
 import type { ParameterSource } from "../../../core/protocol/message.ts";
-import { nameOf } from "../../../net/blobs/blob_hash.ts";
+import { nameOf } from "../../../net/blob_hash.ts";
 import { BlobError } from "../../../net/blobs/blobs.ts";
 import type { BlobAccess } from "../../roles/blob_access.ts";
-import { mergeStage } from "../../roles/merge_work.ts";
+import { mergeStage } from "./merge_work.ts";
 
 /** The source's parameters; null if its merge does not lead from these to them. */
 export async function followMerge(

@@ -8,14 +8,14 @@
 
 import type { RunConfig } from "../../../core/config/config.ts";
 import { type ParameterTable, parameterTable, type StageSpec } from "../../../core/model/spec.ts";
-import { moveBy } from "../../../core/merge/shown_change.ts";
+import { moveBy } from "../../../core/update/shown_change.ts";
 import type { ReplaySource } from "../../../core/protocol/message.ts";
 import { sourceName } from "../../../core/statements/statement.ts";
 import type { StageCompute } from "../../../gpu/compute.ts";
 import { BlobError } from "../../../net/blobs/blobs.ts";
 import { workInTurns } from "../../../net/turns.ts";
 import type { BlobAccess } from "../../roles/blob_access.ts";
-import type { ComputeHost, HostedStage } from "../../roles/compute_host.ts";
+import type { ComputeHost, HostedStage } from "../../device/compute_host.ts";
 import { KeptVectors } from "./kept_vectors.ts";
 import { followMerge } from "./follow_merge.ts";
 import { loadSource } from "./stage_source.ts";

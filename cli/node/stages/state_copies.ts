@@ -6,7 +6,7 @@
  */
 
 import { present } from "../../../core/assert.ts";
-import { encodeChange } from "../../../core/merge/shown_change.ts";
+import { encodeChange } from "../../../core/update/shown_change.ts";
 import { workInTurns } from "../../../net/turns.ts";
 
 interface StateCopy {

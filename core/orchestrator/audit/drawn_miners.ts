@@ -6,7 +6,7 @@
  * Out of scope: what is done with the parameters (shown_states.ts), and which tasks are repeated with them (drawn_tasks.ts).
  */
 
-import { mostStates } from "../../merge/allowance.ts";
+import { mostStates } from "../../update/payload/allowance.ts";
 import { present } from "../../assert.ts";
 import type { NodeId, StageIndex } from "../../ids.ts";
 import { nextBelow } from "../../prng.ts";

@@ -9,7 +9,7 @@ import { present } from "../../assert.ts";
 import type { MicrobatchId, NodeId } from "../../ids.ts";
 import { nextBelow } from "../../prng.ts";
 import type { OrchestratorState } from "../state.ts";
-import { chainLink } from "../step/chain.ts";
+import { chainLink } from "../../statements/chain.ts";
 import { receiptsOf } from "../step/receipts.ts";
 import { minerAt, type StepOutcome } from "../step/step_outcome.ts";
 import type { StepWork } from "../step/step_state.ts";

@@ -22,7 +22,7 @@ export function gradientPart(
   const rest = replay.tasks.slice(first, first + tasksOfPart);
   let bytes = 0;
   const fitting = rest.findIndex((task) => (bytes += bytesOf(task)) > room);
-  return fitting === -1 ? rest.length : Math.max(1, fitting); // a frame holds any one task (core/config/derive.ts)
+  return fitting === -1 ? rest.length : Math.max(1, fitting); // a frame holds any one task (core/settings/derive.ts)
 }
 
 /** Input, then targets or gradient, of each of these tasks. @default all */

@@ -4,7 +4,7 @@
  * A miner whose output is off by more than the tolerance and rounding together is expelled, and an open round that its wires
  * went into begins anew without it (merge/retake.ts). A validator that called a clearly good output wrong is blamed. In between,
  * and where the hub cannot compute the task (its stage is too large, a blob is gone), the validators' verdicts stand as they
- * are: each for its own scores. Out of scope: the arithmetic (cli/hub/task_referee.ts) and the rule (core/score/verdict.ts).
+ * are: each for its own scores. Out of scope: the arithmetic (cli/orchestrator/hub/task_referee.ts) and the rule (core/score/verdict.ts).
  *
  * A task is repeated at most once at a time, and one task after another, so a validator that fails everybody costs a few
  * repetitions until it is gone. Invariant: every task here counts as open in its round (audit_state.ts), so that its

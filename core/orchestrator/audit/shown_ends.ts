@@ -4,7 +4,7 @@
  * A drawn miner shows the parameters that it began a step with, and validators find out whether it worked with them. From there
  * the steps left in the round can lead only so far (core/train/longest_way.ts), so a payload that ends elsewhere is none of
  * theirs: turned around, scaled, copied from another round, or nothing at all. Nobody needs to keep two vectors for that: the
- * hub sketches both ways from the round's start with the same secret key (core/merge/payload_shape.ts), and the sketches' distance
+ * hub sketches both ways from the round's start with the same secret key (core/update/payload_shape.ts), and the sketches' distance
  * estimates that of the vectors. Its standard deviation is 1 / sqrt(2 * sketchWidth) of it, 4.4 %, where all of it is in one
  * kind of tensor, and less otherwise; `leeway` is more than five of them.
  *
@@ -15,7 +15,7 @@
 import { present } from "../../assert.ts";
 import { fault } from "../../fault.ts";
 import type { NodeId, StageIndex } from "../../ids.ts";
-import { payloadCodecOf } from "../../merge/payload/payload_codecs.ts";
+import { payloadCodecOf } from "../../update/payload/payload_codecs.ts";
 import { longestWay } from "../../train/longest_way.ts";
 import type { OrchestratorEffect } from "../event.ts";
 import { blame, convict } from "../members/blame.ts";

@@ -3,7 +3,7 @@
  *
  * In the first step of a round the hub knows every replica's parameters; later they differ. So whenever a step closes, miners are
  * drawn (drawn_miners.ts). The step header asks them for their parameters, as the change since the round's start
- * (core/merge/shown_change.ts); the hub checks that the round's steps can lead there (limits of core/train/longest_way.ts), and the
+ * (core/update/shown_change.ts); the hub checks that the round's steps can lead there (limits of core/train/longest_way.ts), and the
  * drawn tasks wait for a validator like those of the first step. Whoever does not show its parameters by the end of the next round has withheld a duty (members/blame.ts).
  *
  * Owns the states that are awaited, and what the hub keeps for these audits: wires, and parameters until the round's audits are
@@ -14,8 +14,8 @@
 import { present } from "../../assert.ts";
 import { fault } from "../../fault.ts";
 import type { BlobRef, NodeId } from "../../ids.ts";
-import { changeBytes } from "../../merge/shown_change.ts";
-import type { PayloadStats } from "../../merge/payload_stats.ts";
+import { changeBytes } from "../../update/shown_change.ts";
+import type { PayloadStats } from "../../update/payload_stats.ts";
 import type { StateShown } from "../../protocol/message.ts";
 import { roundsUntilDue } from "../../score/work_score.ts";
 import { longestWay } from "../../train/longest_way.ts";

@@ -13,7 +13,8 @@ import { type Forfeit, roundsBooked } from "../../score/work_score.ts";
 import { recoverQualities, shareRecovery } from "../../score/payload_quality.ts";
 import { type OrchestratorEffect, send } from "../event.ts";
 import { logRound } from "../run_log.ts";
-import type { OrchestratorState, RoundReport } from "../state.ts";
+import type { RoundReport } from "../../score/work_score.ts";
+import type { OrchestratorState } from "../state.ts";
 import type { StepOutcome } from "../step/step_outcome.ts";
 
 export const reportsKept = roundsBooked;

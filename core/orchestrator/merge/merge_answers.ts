@@ -5,8 +5,8 @@
 import { present } from "../../assert.ts";
 import { type Fault, fault } from "../../fault.ts";
 import type { BlobRef, NodeId, StageIndex } from "../../ids.ts";
-import { boundsText, isWithin } from "../../merge/payload/payload_codec.ts";
-import { payloadCodecOf } from "../../merge/payload/payload_codecs.ts";
+import { boundsText, isWithin } from "../../update/payload/payload_codec.ts";
+import { payloadCodecOf } from "../../update/payload/payload_codecs.ts";
 import type { MergeApplied, MergeFailed, PayloadCommitted, SliceReduced } from "../../protocol/merge_messages.ts";
 import { isOfAnotherStage } from "../access.ts";
 import { type OrchestratorEffect, record, reject } from "../event.ts";

@@ -7,7 +7,7 @@
 
 import { present } from "../../assert.ts";
 import type { BlobHash, BlobRef, NodeId, StageIndex } from "../../ids.ts";
-import type { PayloadShape } from "../../merge/payload_shape.ts";
+import type { PayloadShape } from "../../update/payload_shape.ts";
 import type { Slice } from "../../protocol/merge_messages.ts";
 
 export type Reducer = NodeId | "hub";

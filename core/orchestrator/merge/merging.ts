@@ -12,8 +12,8 @@
 import { assert, present } from "../../assert.ts";
 import { fault } from "../../fault.ts";
 import type { NodeId, StageIndex } from "../../ids.ts";
-import { contributionWeights } from "../../merge/average.ts";
-import { sliceLayout } from "../../merge/butterfly.ts";
+import { contributionWeights } from "../../update/average.ts";
+import { sliceLayout } from "../../update/butterfly.ts";
 import { timeWait, waitsForAudits } from "../audit/round_audits.ts";
 import { blame } from "../members/blame.ts";
 import { type OrchestratorEffect, send } from "../event.ts";

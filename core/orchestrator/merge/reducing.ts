@@ -11,9 +11,9 @@
 import { present } from "../../assert.ts";
 import type { BlobRef, NodeId, StageIndex } from "../../ids.ts";
 import type { RunConfig } from "../../config/config.ts";
-import { assignReducers } from "../../merge/butterfly.ts";
-import { defaultReducers } from "../../merge/payload/payload_codec_names.ts";
-import { payloadCodecOf } from "../../merge/payload/payload_codecs.ts";
+import { assignReducers } from "../../update/butterfly.ts";
+import { defaultReducers } from "../../config/payload_codec_names.ts";
+import { payloadCodecOf } from "../../update/payload/payload_codecs.ts";
 import { shuffle } from "../../prng.ts";
 import { convict } from "../members/blame.ts";
 import { type OrchestratorEffect, record } from "../event.ts";

@@ -1,5 +1,5 @@
 /**
- * The length of the open round: as configured, or as the last round's steps and merge suggest (core/merge/interval.ts).
+ * The length of the open round: as configured, or as the last round's steps and merge suggest (core/update/interval.ts).
  *
  * Invariants: no measured round is more than twice or less than half as long as the one before, so one slow merge, which a
  * member may have caused, changes little; none has more than `train.mostStepsPerRound` steps. The run's last one takes a rest of
@@ -7,7 +7,7 @@
  */
 
 import { isMeasured, longestRound } from "../../config/round_length.ts";
-import { stepsFor, timesOf } from "../../merge/interval.ts";
+import { stepsFor, timesOf } from "../../update/interval.ts";
 import type { OrchestratorState } from "../state.ts";
 import type { StepOutcome } from "../step/step_outcome.ts";
 

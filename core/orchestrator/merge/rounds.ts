@@ -10,7 +10,7 @@ import { isMeasured } from "../../config/round_length.ts";
 import { dropTrails } from "./payloads/payload_trails.ts";
 import { derivedKey, hexOfKey } from "../../chacha.ts";
 import type { BlobHash, NodeId } from "../../ids.ts";
-import { carriedOn } from "../../merge/residual_reach.ts";
+import { carriedOn } from "../../update/payload/residual_reach.ts";
 import { openStream } from "../../prng.ts";
 import { forgetRecomputed } from "../audit/gradient_audits.ts";
 import { drawTrials } from "../audit/held_out/payload_trials.ts";

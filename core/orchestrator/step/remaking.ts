@@ -38,7 +38,7 @@ import {
   type WorkItem,
 } from "./step_state.ts";
 import { awaitInputs, makeAgain } from "./taking_back.ts";
-import { chainPosition } from "./chain.ts";
+import { chainPosition } from "../../statements/chain.ts";
 import { flowOf } from "./wiring.ts";
 
 /** Of a microbatch in a step, after the first one. */

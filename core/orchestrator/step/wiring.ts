@@ -11,7 +11,7 @@ import { heapPush } from "../../heap.ts";
 import { type Direction, microbatchId, type StageIndex } from "../../ids.ts";
 import type { Attachment, OrchestratorEffect } from "../event.ts";
 import { logDraws } from "../run_log.ts";
-import { chainLength, chainLink, chainPosition } from "./chain.ts";
+import { chainLength, chainLink, chainPosition } from "../../statements/chain.ts";
 import { levelReplicas, presentReplica, replicasOf, rosterOf } from "../members/replicas.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 import {

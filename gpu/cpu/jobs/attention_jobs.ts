@@ -1,7 +1,7 @@
 /** Attention in units: one sequence's queries of one group, whose heads share keys and values. */
 
 import type { AttentionSizes } from "../../attention_sizes.ts";
-import { type AttentionAddresses, attentionFloats, CpuAttention } from "../attention.ts";
+import { type AttentionAddresses, attentionFloats, CpuAttention } from "./attention.ts";
 import type { Job, Operation, OperationName } from "./job.ts";
 
 const flopsPerNs = 15; // of one thread, softmax included

@@ -5,7 +5,7 @@
  * number of threads, and who computes what, change no bit. Out of scope: who computes what (../threads/).
  */
 
-import type { Gemm } from "../gemm.ts";
+import type { Gemm } from "../layout/gemm.ts";
 import type { CpuKernels } from "../kernels/cpu_kernels.ts";
 
 export const operationNames = [

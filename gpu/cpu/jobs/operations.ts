@@ -1,6 +1,6 @@
 /** The operations by name, and what a thread computes them with. */
 
-import { Gemm, gemmFloats } from "../gemm.ts";
+import { Gemm, gemmFloats } from "../layout/gemm.ts";
 import { type CpuKernels } from "../kernels/cpu_kernels.ts";
 import { runAttention } from "./attention_jobs.ts";
 import { runBfloat16Decode, runBfloat16Encode } from "./bfloat16_jobs.ts";

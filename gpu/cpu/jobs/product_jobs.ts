@@ -3,8 +3,8 @@
  * packs for itself is the smaller one; of a product's lower half, strips of rows.
  */
 
-import type { Operand, Product } from "../gemm.ts";
-import { isOneBlock, lowerRows } from "../gemm.ts";
+import type { Operand, Product } from "../layout/gemm.ts";
+import { isOneBlock, lowerRows } from "../layout/gemm.ts";
 import { tileColumns, tileRows } from "../kernels/gemm_kernels.ts";
 import type { Job, Operation } from "./job.ts";
 

@@ -1,7 +1,7 @@
 /**
  * Element-wise kernels: activations with their gradients, sums, copies of leading columns, rotary positions, AdamW.
  *
- * All sizes are in bytes and multiples of 16. Same formulas as gpu/reference, which is their oracle.
+ * All sizes are in bytes and multiples of 16. Same formulas as tests/lab/reference, which is their oracle.
  */
 
 import { type Expression, f32x4, i32, v128 } from "../wasm/expressions.ts";

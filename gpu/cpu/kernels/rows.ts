@@ -1,7 +1,7 @@
 /**
  * Kernels that reduce rows: RMSNorm with its gradients, cross-entropy, products of row pairs.
  *
- * Sums have a fixed order: four lanes over the row, then the lanes. Same formulas as gpu/reference, which is their oracle.
+ * Sums have a fixed order: four lanes over the row, then the lanes. Same formulas as tests/lab/reference, which is their oracle.
  */
 
 import { f32, f32x4, i32, v128 } from "../wasm/expressions.ts";

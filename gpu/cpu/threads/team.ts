@@ -6,11 +6,11 @@
  */
 
 import { assert } from "../../../core/assert.ts";
-import { gemmFloats } from "../gemm.ts";
+import { gemmFloats } from "../layout/gemm.ts";
 import type { Hand, Job } from "../jobs/job.ts";
 import { handOf, operations } from "../jobs/operations.ts";
 import { compiledKernels, type CpuKernels, cpuKernels } from "../kernels/cpu_kernels.ts";
-import type { CpuMemory } from "../memory.ts";
+import type { CpuMemory } from "../layout/memory.ts";
 import type { StartHelpers } from "./helper_messages.ts";
 import { JobBoard } from "./job_board.ts";
 

@@ -47,7 +47,7 @@ export const sameForAll = (...settings: readonly GemmSettings[]): GemmChoice => 
 const eightRows: GemmSettings = { family: "direct", lanes: 8, rows: 8, columnVectors: 2 };
 const sixteenRows: GemmSettings = { ...eightRows, rows: 16 };
 
-/** Measured on llvmpipe (tests/bench/LOG.md). */
+/** Measured on llvmpipe (tests/lab/LOG.md). */
 export const softwareGemm: GemmChoice = {
   forward: [eightRows],
   inputGradient: [sixteenRows],
@@ -66,7 +66,7 @@ const middleTiles: GemmSettings = {
 };
 const smallTiles: GemmSettings = { ...middleTiles, lanesX: 8, lanesY: 8 };
 
-/** Measured on an H200 (tests/bench/LOG.md). All but the first work everywhere; what is fastest differs (../tuning). */
+/** Measured on an H200 (tests/lab/LOG.md). All but the first work everywhere; what is fastest differs (../tuning). */
 export const hardwareGemm: GemmChoice = sameForAll(deepTiles, largeTiles, middleTiles, smallTiles);
 
 export const fullDevice = 256; // workgroups: two for each processor of the largest GPUs

@@ -9,7 +9,7 @@
  * Tiles are arrays of lines: a line's index is a constant, so that the driver checks the other index, the same for every k,
  * once. A line has a vector more than it needs: values that are stored one by one would fall into one memory bank.
  *
- * Measured on an H200 (tests/bench/LOG.md): values of the next tile held in registers while lanes compute make it slower.
+ * Measured on an H200 (tests/lab/LOG.md): values of the next tile held in registers while lanes compute make it slower.
  */
 
 import { type GemmKind, gemmTile, linePadding, type SharedGemm as Shared } from "./gemm_settings.ts";

@@ -2,7 +2,7 @@
  * The table of optimizers on the device: from a name to the update of a stage.
  */
 
-import type { OptimizerName } from "../../../core/train/optimizer_names.ts";
+import type { OptimizerName } from "../../../core/config/optimizer_names.ts";
 import { buildMuon } from "../../optimizers/muon.ts";
 import { buildAdamw } from "./adamw.ts";
 import { GpuOrthogonalOps } from "../orthogonal_ops.ts";

@@ -7,7 +7,7 @@ import { joinSocket, type Socket, socketOptions } from "../../../net/links/socke
 import { systemRandom, systemTimers } from "../../../net/timers.ts";
 import type { NodeEvent } from "../../../net/links/transport.ts";
 import type { Dial } from "../../../net/links/wire.ts";
-import { TextLineStream } from "../../../cli/output/text_lines.ts";
+import { TextLineStream } from "../../../cli/program/text_lines.ts";
 import { type Note, readNote } from "../../conformance/transport_world.ts";
 import { EventLog } from "../event_log.ts";
 import { LinkControl } from "../net/link_control.ts";

@@ -11,7 +11,7 @@ import { Hub } from "../../../net/links/hub.ts";
 import { defaultNetLimits, type NetLimits } from "../../../net/limits.ts";
 import { listen } from "../../../net/server.ts";
 import { systemRandom, systemTimers } from "../../../net/timers.ts";
-import { TextLineStream } from "../../../cli/output/text_lines.ts";
+import { TextLineStream } from "../../../cli/program/text_lines.ts";
 import { readNote } from "../../conformance/transport_world.ts";
 import { testSigner, testVerify } from "../net/test_keys.ts";
 import { testTickets } from "../net/test_tickets.ts";

@@ -6,9 +6,9 @@ import { fault } from "../../../core/fault.ts";
 import { parameterTable, type ParameterTensor } from "../../../core/model/spec.ts";
 import { bytesOfFloats, floatsOf } from "../../../core/model/vector_bytes.ts";
 import type { NodeMessage } from "../../../core/protocol/message.ts";
-import { refOf } from "../../../net/blobs/blob_hash.ts";
-import { joinsAnew } from "../../../cli/redteam/hostile_merges.ts";
-import { type Hostile, instead, together } from "../../../cli/redteam/hostile_node.ts";
+import { refOf } from "../../../net/blob_hash.ts";
+import { joinsAnew } from "../../lab/redteam/hostile_merges.ts";
+import { type Hostile, instead, together } from "../../lab/redteam/hostile_node.ts";
 
 type IsChosen = (at: number) => boolean; // a place in the stage's vector
 

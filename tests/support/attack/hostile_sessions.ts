@@ -2,7 +2,7 @@
 
 import type { Holding, NodeMessage } from "../../../core/protocol/message.ts";
 import type { Timers } from "../../../net/timers.ts";
-import type { Hostile } from "../../../cli/redteam/hostile_node.ts";
+import type { Hostile } from "../../lab/redteam/hostile_node.ts";
 
 const join = (holding: Holding | null): NodeMessage => ({
   type: "join",

@@ -2,10 +2,10 @@
 
 import { blobHash } from "../../../core/ids.ts";
 import { atOnce } from "../../../core/long_work.ts";
-import { alignFloats } from "../../../core/merge/butterfly.ts";
-import { changeBytes, encodeChange } from "../../../core/merge/shown_change.ts";
-import { refOf } from "../../../net/blobs/blob_hash.ts";
-import { type Hostile, instead } from "../../../cli/redteam/hostile_node.ts";
+import { alignFloats } from "../../../core/update/butterfly.ts";
+import { changeBytes, encodeChange } from "../../../core/update/shown_change.ts";
+import { refOf } from "../../../net/blob_hash.ts";
+import { type Hostile, instead } from "../../lab/redteam/hostile_node.ts";
 
 /** Names parameters that nobody has stored. */
 export const showsUnstored: Hostile = instead("stateShown", ({ message }) => ({

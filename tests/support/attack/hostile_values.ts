@@ -4,15 +4,8 @@ import { codesOffset } from "../../../core/codec/scaled_codes.ts";
 import { valuesOfWire, wireIds, withIds } from "../../../core/codec/wire.ts";
 import type { TaskId } from "../../../core/ids.ts";
 import { stageWires } from "../../../core/model/stage_wires.ts";
-import { type Hostile, instead, together } from "../../../cli/redteam/hostile_node.ts";
-import {
-  oneOf,
-  type Spoil,
-  spoiled,
-  spoilsForward,
-  spoilsGradients,
-  times,
-} from "../../../cli/redteam/hostile_wires.ts";
+import { type Hostile, instead, together } from "../../lab/redteam/hostile_node.ts";
+import { oneOf, type Spoil, spoiled, spoilsForward, spoilsGradients, times } from "../../lab/redteam/hostile_wires.ts";
 
 /** The largest value stays what it is, all others are zero. */
 export const onlyLargest: Spoil = (values) => {

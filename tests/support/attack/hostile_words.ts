@@ -1,8 +1,8 @@
 /** Validators that are silent, late, or lie about the loss. */
 
 import type { Timers } from "../../../net/timers.ts";
-import { keepsBack } from "../../../cli/redteam/hostile_merges.ts";
-import { type Hostile, instead, together } from "../../../cli/redteam/hostile_node.ts";
+import { keepsBack } from "../../lab/redteam/hostile_merges.ts";
+import { type Hostile, instead, together } from "../../lab/redteam/hostile_node.ts";
 
 export const silent: Hostile = keepsBack("evaluated", "replayed", "requestFailed");
 

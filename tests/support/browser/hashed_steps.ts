@@ -3,7 +3,7 @@
  * but what a browser has, so that other engines can be asked for the same hash.
  */
 
-import { resolveConfig } from "../../../core/config/parse.ts";
+import { resolveConfig } from "../../../core/settings/parse.ts";
 import { initialParameters } from "../../../core/model/initial.ts";
 import { parameterTable, stageSpecs } from "../../../core/model/spec.ts";
 import { bytesOfFloats } from "../../../core/model/vector_bytes.ts";

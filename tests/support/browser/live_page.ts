@@ -1,6 +1,6 @@
 /** A run's pages on a socket, for a browser; the test tells the records and moves the clock. */
 
-import { openRecordLog } from "../../../cli/projection/record_log.ts";
+import { openRecordLog } from "../../../cli/observe/projection/record_log.ts";
 import { ManualTimers } from "../net/manual_timers.ts";
 import { type ServedRun, servedRun, type ServedRunOptions } from "../served_run.ts";
 

@@ -1,7 +1,7 @@
 /** The live screen of a view as an HTML page, for a picture of the terminal. Base64, for a data: address. */
 
-import { createPaint } from "../../../cli/output/paint.ts";
-import { frame } from "../../../cli/screen/panels.ts";
+import { createPaint } from "../../../cli/terminal/text/paint.ts";
+import { frame } from "../../../cli/observe/screen/panels.ts";
 import type { RunView } from "../../../core/view/view.ts";
 
 /** By the codes that picocolors writes. */

@@ -8,10 +8,10 @@
 import { assert } from "@std/assert";
 import type { ChainCall, ChainSigner } from "../../../chain/call.ts";
 import type { Receipt, Refusal } from "../../../chain/chain.ts";
-import { type GenesisOptions, localGenesis, raoPerToken } from "../../../chain/local/genesis.ts";
+import { type GenesisOptions, localGenesis, raoPerToken } from "../../../chain/local/block/genesis.ts";
 import { LocalLedger } from "../../../chain/local/local_ledger.ts";
-import { type LocalNode, localNode } from "../../../chain/local/rpc/local_node.ts";
-import { type RpcServer, serveRpc } from "../../../chain/local/rpc/rpc_server.ts";
+import { type LocalNode, localNode } from "../../../chain/local/rpc/server/local_node.ts";
+import { type RpcServer, serveRpc } from "../../../chain/local/rpc/server/rpc_server.ts";
 import { type Runtime, runtimeOf } from "../../../chain/local/surface/runtime.ts";
 import { runtimeSurface } from "../../../chain/local/surface/surface.ts";
 import { SubtensorChain, type SubtensorOptions } from "../../../chain/subtensor/subtensor_chain.ts";

@@ -14,7 +14,7 @@ import type {
   LocalBlock,
   LocalHeader,
   Submission,
-} from "../../../chain/local/ledger.ts";
+} from "../../../chain/local/block/ledger.ts";
 import { ScaleWriter } from "../../../chain/local/surface/scale_bytes.ts";
 
 export interface AcceptedCall {

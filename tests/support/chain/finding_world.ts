@@ -5,10 +5,10 @@
 
 import { assertEquals } from "@std/assert";
 import type { ChainCall, ChainSigner } from "../../../chain/call.ts";
-import { type GenesisOptions, localGenesis } from "../../../chain/local/genesis.ts";
+import { type GenesisOptions, localGenesis } from "../../../chain/local/block/genesis.ts";
 import { LocalChain } from "../../../chain/local/local_chain.ts";
 import { LocalLedger } from "../../../chain/local/local_ledger.ts";
-import { inviteText } from "../../../cli/find/invite.ts";
+import { inviteText } from "../../../cli/address/invite.ts";
 import { nodeId } from "../../../core/ids.ts";
 import { coldkey, keyOf, netuid, ownerColdkey, ownerHotkey, tokens } from "../../conformance/chain_world.ts";
 

@@ -2,7 +2,7 @@
 
 import { ApiPromise, WsProvider } from "@polkadot/api";
 import type { SubmittableExtrinsic } from "@polkadot/api/types";
-import type { Ledger, LocalBlock } from "../../../chain/local/ledger.ts";
+import type { Ledger, LocalBlock } from "../../../chain/local/block/ledger.ts";
 import { type alice, withServer } from "./node_world.ts";
 
 /** Its own types do not allow for the compiler's exactOptionalPropertyTypes. */

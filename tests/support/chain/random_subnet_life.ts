@@ -5,7 +5,7 @@
  */
 
 import type { ChainCall } from "../../../chain/call.ts";
-import type { GenesisOptions, Hyperparameters } from "../../../chain/local/genesis.ts";
+import type { GenesisOptions, Hyperparameters } from "../../../chain/local/block/genesis.ts";
 import type { LocalLedger } from "../../../chain/local/local_ledger.ts";
 import { encryptTimelocked, timelockRandomBytes } from "../../../chain/timelock/timelock.ts";
 import { encodeWeightsPayload } from "../../../chain/timelock/weights_payload.ts";

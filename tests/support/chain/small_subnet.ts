@@ -5,8 +5,8 @@
 
 import { assertEquals } from "@std/assert";
 import type { ChainCall } from "../../../chain/call.ts";
-import { aliceAddress, type GenesisOptions, localGenesis } from "../../../chain/local/genesis.ts";
-import type { LocalBlock, Submission } from "../../../chain/local/ledger.ts";
+import { aliceAddress, type GenesisOptions, localGenesis } from "../../../chain/local/block/genesis.ts";
+import type { LocalBlock, Submission } from "../../../chain/local/block/ledger.ts";
 import { LocalLedger } from "../../../chain/local/local_ledger.ts";
 import { saltedCommitHash } from "../../../chain/weights/salted_commit.ts";
 import { decodeAddress } from "../../../chain/wallet/ss58.ts";

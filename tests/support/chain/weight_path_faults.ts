@@ -6,7 +6,7 @@
  */
 
 import { callLifeBlocks } from "../../../chain/chain.ts";
-import { localGenesis } from "../../../chain/local/genesis.ts";
+import { localGenesis } from "../../../chain/local/block/genesis.ts";
 import { hotkeyOfMiniSecret } from "../../../chain/wallet/hotkey.ts";
 import { netuid } from "./chain_fault_world.ts";
 import { ourVersionKey, type WeightPathWorld } from "./weight_path_world.ts";

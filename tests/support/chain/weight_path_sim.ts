@@ -8,7 +8,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { leadBlocks } from "../../../chain/duty/window.ts";
-import { raoPerToken } from "../../../chain/local/genesis.ts";
+import { raoPerToken } from "../../../chain/local/block/genesis.ts";
 import { uidOf } from "../../../chain/local/state/neurons.ts";
 import { keyOf } from "../../../chain/local/state/records.ts";
 import { decodeAddress, encodeAddress } from "../../../chain/wallet/ss58.ts";

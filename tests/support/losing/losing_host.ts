@@ -5,7 +5,7 @@
  */
 
 import type { StageCompute } from "../../../gpu/compute.ts";
-import { createReferenceStage } from "../../../gpu/reference/stage.ts";
+import { createReferenceStage } from "../../lab/reference/stage.ts";
 import { DeviceLostError } from "../../../gpu/webgpu/device.ts";
 import type { ComputeWorker } from "../../../gpu/worker_client.ts";
 
@@ -28,6 +28,8 @@ const methods = [
 ] as const;
 
 /** A call of a stage, counted over all stages of a device from 1 on. */
+const notMeasured = () => Promise.reject(new Error("not measured"));
+
 export interface StageCall {
   readonly method: string;
   readonly count: number;
@@ -61,12 +63,12 @@ export function losingWorker(isLost: (call: StageCall) => boolean): ComputeWorke
     threads: null,
     reason: null,
     openStage: (spec, options) => lost ? fail() : Promise.resolve(losing(createReferenceStage(spec, options))),
-    inspect: () => Promise.resolve(null),
-    measureGemm: () => Promise.resolve(null),
-    measureAttention: () => Promise.resolve(null),
-    measureAdapter: () => Promise.resolve(null),
-    tune: () => Promise.resolve(null),
-    checkOperations: () => Promise.resolve(null),
+    inspect: notMeasured,
+    measureGemm: notMeasured,
+    measureAttention: notMeasured,
+    measureAdapter: notMeasured,
+    tune: notMeasured,
+    checkOperations: notMeasured,
     finish: () => Promise.resolve(),
     close: () => {},
   };

@@ -3,7 +3,7 @@
  * spaces. A role runs in a confined thread, so that thread is replaced too, and may also read the code in this folder.
  */
 
-import { denoHost } from "../../../cli/host.ts";
+import { denoHost } from "../../../cli/rights/host.ts";
 import { main } from "../../../cli/main.ts";
 
 interface Confined extends WorkerOptions {

@@ -5,7 +5,7 @@
  * `deno run -RW tests/support/net/message_vectors.ts`; the diff shows what old nodes would no longer understand.
  */
 
-import { parseRunConfig } from "../../../core/config/parse.ts";
+import { parseRunConfig } from "../../../core/settings/parse.ts";
 import { blobHash, type BlobRef, microbatchId, nodeId, stageIndex, taskId } from "../../../core/ids.ts";
 import type { HubMessage, NodeMessage } from "../../../core/protocol/message.ts";
 import { encodeFrame } from "../../../net/messages/frame.ts";

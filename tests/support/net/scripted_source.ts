@@ -1,7 +1,7 @@
 /** A blob store whose answers a test decides about: it lies, fails or stalls from a chosen leaf on, and counts what it sent. */
 
 import type { BlobHash, BlobRef } from "../../../core/ids.ts";
-import { leafBytes } from "../../../net/blobs/blob_hash.ts";
+import { leafBytes } from "../../../net/blob_hash.ts";
 import { MemoryBlobs } from "../../../net/blobs/blob_memory.ts";
 import {
   BlobError,

@@ -2,7 +2,7 @@
 
 import { EventLog } from "../event_log.ts";
 import { PrintedLines } from "./printed_lines.ts";
-import { TextLineStream } from "../../../cli/output/text_lines.ts";
+import { TextLineStream } from "../../../cli/program/text_lines.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
 const fromCheckout = (entry: string) =>
@@ -103,6 +103,9 @@ export class IotaProcess {
 }
 
 /** Runs to the end. */
+/** `./lab` instead of `iota`. */
+export const ofLab: ProcessOptions = { entry: "tests/lab/main.ts" };
+
 export function iota(
   words: readonly string[],
   env: Record<string, string> = {},

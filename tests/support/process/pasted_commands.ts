@@ -3,10 +3,11 @@
  * files can be read.
  */
 
+import { withCommands } from "../with_commands.ts";
 import { main } from "../../../cli/main.ts";
-import type { Command, CommandTable } from "../../../cli/command.ts";
+import type { Command, CommandTable } from "../../../cli/terminal/command.ts";
 import { commandTable } from "../../../cli/command_table.ts";
-import { allOptions, everyCommand, loadTree } from "../../../cli/manual/command_tree.ts";
+import { allOptions, everyCommand, loadTree } from "../../../cli/terminal/completions/command_tree.ts";
 import { FakeHost } from "../fake_host.ts";
 
 /** Whole commands: from `iota` up to where the sentence goes on. */
@@ -51,7 +52,7 @@ export async function understand(
   env: Record<string, string>,
 ): Promise<{ code: number; said: string }> {
   const host = new FakeHost({ env });
-  const code = await main(words, host, idle(commandTable));
+  const code = await main(words, host, withCommands(idle(commandTable)));
   return { code, said: host.written.stderr };
 }
 

@@ -3,4 +3,4 @@
 import { moveClock } from "./moved_clock.ts";
 
 moveClock(Number(new URL(import.meta.url).searchParams.get("aheadMs")));
-await import("../../../cli/rights/confined_worker.ts");
+await import("../../../cli/confined_worker.ts");

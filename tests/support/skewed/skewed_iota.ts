@@ -3,7 +3,7 @@
  * thread's clock is moved too; it may also read the code in this folder.
  */
 
-import { denoHost } from "../../../cli/host.ts";
+import { denoHost } from "../../../cli/rights/host.ts";
 import { main } from "../../../cli/main.ts";
 import { moveClock } from "./moved_clock.ts";
 

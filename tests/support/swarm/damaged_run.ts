@@ -4,12 +4,12 @@ import type { RunConfig } from "../../../core/config/config.ts";
 import { splitLayers } from "../../../core/model/stages.ts";
 import { stageSpecs } from "../../../core/model/spec.ts";
 import type { OrchestratorState } from "../../../core/orchestrator/state.ts";
-import { latestCheckpoint } from "../../../cli/checkpoint/checkpoint.ts";
+import { latestCheckpoint } from "../../../cli/model/checkpoint/checkpoint.ts";
 import { hubBlobs } from "../../../cli/roles/blob_access.ts";
-import { type CheckpointPlace, putBackRound, storeRound } from "../../../cli/hub/checkpoint_writer.ts";
-import { openRunState } from "../../../cli/orchestrate/open_run_state.ts";
-import type { Progress } from "../../../cli/orchestrate/recover_run.ts";
-import { openRunJournal } from "../../../cli/orchestrate/recover_run.ts";
+import { type CheckpointPlace, putBackRound, storeRound } from "../../../cli/orchestrator/hub/checkpoint_writer.ts";
+import { openRunState } from "../../../cli/orchestrator/run/open_run_state.ts";
+import type { Progress } from "../../../cli/orchestrator/run/recover_run.ts";
+import { openRunJournal } from "../../../cli/orchestrator/run/recover_run.ts";
 import { DiskBlobs } from "../../../net/blobs/blob_disk.ts";
 import { LocalSwarm } from "./local_swarm.ts";
 

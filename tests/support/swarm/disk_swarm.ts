@@ -1,10 +1,15 @@
 /** A swarm whose orchestrator has blobs and checkpoints on a real disk, as `iota orchestrate` keeps them, and damage to that disk. */
 
 import type { RunRecord } from "../../../core/protocol/record.ts";
-import type { Reducers } from "../../../core/merge/payload/payload_codec_names.ts";
+import type { Reducers } from "../../../core/config/payload_codec_names.ts";
 import { type HubBlobs, hubBlobs } from "../../../cli/roles/blob_access.ts";
-import type { StateJournal } from "../../../cli/hub/journal/hub_journal.ts";
-import { type CheckpointPlace, putBackEarlier, putBackRound, storeRound } from "../../../cli/hub/checkpoint_writer.ts";
+import type { StateJournal } from "../../../cli/orchestrator/hub/journal/hub_journal.ts";
+import {
+  type CheckpointPlace,
+  putBackEarlier,
+  putBackRound,
+  storeRound,
+} from "../../../cli/orchestrator/hub/checkpoint_writer.ts";
 import { splitLayers } from "../../../core/model/stages.ts";
 import { stageSpecs } from "../../../core/model/spec.ts";
 import { DiskBlobs } from "../../../net/blobs/blob_disk.ts";

@@ -1,8 +1,8 @@
 /** An orchestrator's journal on a disk that is full from a moment of the run on. */
 
 import type { OrchestratorState } from "../../../core/orchestrator/state.ts";
-import { JournalError } from "../../../cli/journal/journal_error.ts";
-import { HubJournal, type StateJournal } from "../../../cli/hub/journal/hub_journal.ts";
+import { JournalError } from "../../../cli/files/journal_error.ts";
+import { HubJournal, type StateJournal } from "../../../cli/orchestrator/hub/journal/hub_journal.ts";
 
 /** From one moment on the disk has no room, until `hasRoom`. */
 export class FullJournal implements StateJournal {

@@ -1,6 +1,6 @@
 /** A device for tests that decide when it may go on. */
 
-import type { ComputeHost } from "../../../cli/roles/compute_host.ts";
+import type { ComputeHost } from "../../../cli/device/compute_host.ts";
 import { referenceHost } from "./local_swarm.ts";
 
 /** Reference compute that waits where a test asks it to. */

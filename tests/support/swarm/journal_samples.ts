@@ -1,8 +1,8 @@
 /** What the journal's suites share: a journal that opens with known names, numbered entries, and a refusal to look at. */
 
 import { assert, assertThrows } from "@std/assert";
-import { Journal, type JournalEntry, type Recovered } from "../../../cli/journal/journal.ts";
-import { JournalError } from "../../../cli/journal/journal_error.ts";
+import { Journal, type JournalEntry, type Recovered } from "../../../cli/orchestrator/journal/journal.ts";
+import { JournalError } from "../../../cli/files/journal_error.ts";
 
 export const identity = { run: "demo", program: "1.0.0", config: "abc" };
 export const maxBytes = 2 ** 26;

@@ -13,21 +13,21 @@ import { type StageSpec, stageSpecs } from "../../../core/model/spec.ts";
 import { keyOf, nextBelow, openStream } from "../../../core/prng.ts";
 import type { MinerScore } from "../../../core/score/work_score.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
-import type { Batch, BatchSource } from "../../../cli/data/dataset.ts";
-import { MemoryHubBlobs } from "../../../cli/lab/memory_hub_blobs.ts";
-import type { ComputeHost } from "../../../cli/roles/compute_host.ts";
+import type { Batch, BatchSource } from "../../../cli/model/data/dataset.ts";
+import { MemoryHubBlobs } from "../../lab/world/memory_hub_blobs.ts";
+import type { ComputeHost } from "../../../cli/device/compute_host.ts";
 import type { BlobAccess, HubBlobs } from "../../../cli/roles/blob_access.ts";
-import type { RecoveredRun, StateJournal } from "../../../cli/hub/journal/hub_journal.ts";
+import type { RecoveredRun, StateJournal } from "../../../cli/orchestrator/hub/journal/hub_journal.ts";
 import { type MinerRoleOptions, type RunningRole, startMiner } from "../../../cli/node/miner_role.ts";
 import type { NodeLink } from "../../../cli/node/node_role.ts";
 import type { Finished } from "../../../cli/node/node_runtime.ts";
-import type { VectorArithmetic } from "../../../cli/hub/arithmetic/vector_calls.ts";
-import { startOrchestrator } from "../../../cli/hub/orchestrator_role.ts";
-import type { RunningOrchestrator } from "../../../cli/hub/running_orchestrator.ts";
-import type { EarlierRound, RoundState } from "../../../cli/hub/checkpoint_writer.ts";
+import type { VectorArithmetic } from "../../../cli/orchestrator/hub/arithmetic/vector_calls.ts";
+import { startOrchestrator } from "../../../cli/orchestrator/hub/orchestrator_role.ts";
+import type { RunningOrchestrator } from "../../../cli/orchestrator/hub/running_orchestrator.ts";
+import type { EarlierRound, RoundState } from "../../../cli/orchestrator/hub/checkpoint_writer.ts";
 import { type PauseGate, PausingRole } from "../../../cli/node/pausing_role.ts";
 import { startValidator, type ValidatorRoleOptions } from "../../../cli/node/validator_role.ts";
-import { createReferenceStage } from "../../../gpu/reference/stage.ts";
+import { createReferenceStage } from "../../lab/reference/stage.ts";
 import { BlobError } from "../../../net/blobs/blobs.ts";
 import type { Admit, Signer } from "../../../net/auth/hello.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";
@@ -87,7 +87,7 @@ export function countingBatches(config: RunConfig): BatchSource {
 
 export function referenceHost(): ComputeHost {
   return {
-    adapter: { device: "reference", name: "reference", isSoftware: true },
+    adapter: { device: "cpu", name: "reference", isSoftware: true },
     openStage: (spec, options) => Promise.resolve(createReferenceStage(spec, options)),
     finish: () => Promise.resolve(),
   };

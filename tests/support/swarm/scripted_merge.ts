@@ -5,7 +5,7 @@
  */
 
 import type { BlobRef, NodeId } from "../../../core/ids.ts";
-import { payloadCodecOf } from "../../../core/merge/payload/payload_codecs.ts";
+import { payloadCodecOf } from "../../../core/update/payload/payload_codecs.ts";
 import type { StageMerge } from "../../../core/orchestrator/merge/merge_state.ts";
 import type { TinyOverrides } from "../tiny_model.ts";
 import { ScriptedOrchestrator } from "./scripted_orchestrator.ts";

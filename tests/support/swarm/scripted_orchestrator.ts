@@ -15,8 +15,8 @@ import {
   type TaskId,
 } from "../../../core/ids.ts";
 import { splitLayers } from "../../../core/model/stages.ts";
-import type { PayloadShape } from "../../../core/merge/payload_shape.ts";
-import type { PayloadStats } from "../../../core/merge/payload_stats.ts";
+import type { PayloadShape } from "../../../core/update/payload_shape.ts";
+import type { PayloadStats } from "../../../core/update/payload_stats.ts";
 import { parameterTable, type StageSpec, stageSpecs } from "../../../core/model/spec.ts";
 import { taskOutput } from "../../../core/model/stage_wires.ts";
 import type { OrchestratorEffect, OrchestratorEvent } from "../../../core/orchestrator/event.ts";

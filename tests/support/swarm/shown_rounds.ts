@@ -1,12 +1,12 @@
 /** Rounds of two steps on the scripted orchestrator whose second one every miner is to show its parameters of. */
 
 import type { MachineEntry } from "../../../core/ledger/entry.ts";
-import { changeBytes } from "../../../core/merge/shown_change.ts";
+import { changeBytes } from "../../../core/update/shown_change.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { NodeId } from "../../../core/ids.ts";
 import type { OpenOptions, OrchestratorState } from "../../../core/orchestrator/state.ts";
 import { entryOf } from "../../../core/orchestrator/run_log.ts";
-import type { PayloadStats } from "../../../core/merge/payload_stats.ts";
+import type { PayloadStats } from "../../../core/update/payload_stats.ts";
 import { commit, passWait, reduceAll } from "./scripted_merge.ts";
 import { ScriptedOrchestrator } from "./scripted_orchestrator.ts";
 

@@ -5,8 +5,8 @@
  * replays it.
  */
 
-import { replayLine } from "../../../cli/sim/run_sim.ts";
-import { type SimOptions, type SimSummary, simulate } from "../../../cli/sim/simulate.ts";
+import { replayLine } from "../../lab/sim/run_sim.ts";
+import { type SimOptions, type SimSummary, simulate } from "../../lab/sim/simulate.ts";
 
 const number = (name: string, otherwise: number) => Number(Deno.env.get(name) ?? otherwise);
 const miners = number("MINERS", 256);

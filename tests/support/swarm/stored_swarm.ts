@@ -8,8 +8,8 @@ import { present } from "../../../core/assert.ts";
 import type { RunConfig } from "../../../core/config/config.ts";
 import { fault } from "../../../core/fault.ts";
 import type { NodeId } from "../../../core/ids.ts";
-import { mostStates } from "../../../core/merge/allowance.ts";
-import { payloadCodecOf } from "../../../core/merge/payload/payload_codecs.ts";
+import { mostStates } from "../../../core/update/payload/allowance.ts";
+import { payloadCodecOf } from "../../../core/update/payload/payload_codecs.ts";
 import { splitLayers } from "../../../core/model/stages.ts";
 import { parameterTable, stageSpecs } from "../../../core/model/spec.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
@@ -20,10 +20,10 @@ import {
   putBackRound,
   type RoundState,
   storeRound,
-} from "../../../cli/hub/checkpoint_writer.ts";
-import type { StateJournal } from "../../../cli/hub/journal/hub_journal.ts";
+} from "../../../cli/orchestrator/hub/checkpoint_writer.ts";
+import type { StateJournal } from "../../../cli/orchestrator/hub/journal/hub_journal.ts";
 import type { Finished } from "../../../cli/node/node_runtime.ts";
-import { HubStore } from "../../../cli/hub/hub_store.ts";
+import { HubStore } from "../../../cli/orchestrator/hub/hub_store.ts";
 import { nextTurn } from "../../../net/turns.ts";
 import { createApi } from "../../../net/hub_http.ts";
 import { DiskBlobs } from "../../../net/blobs/blob_disk.ts";

@@ -27,7 +27,7 @@ export function recordsOf<T extends RunRecord["type"]>(swarm: LocalSwarm, type: 
 
 /**
  * By how much an honest task may be off: not at all in a round's first step, which is repeated with the round's parameters; by
- * their rounding where the miner showed them (core/merge/shown_change.ts).
+ * their rounding where the miner showed them (core/update/shown_change.ts).
  */
 export function honestError({ train }: RunConfig, { task, round }: { task: string; round: number }): number {
   const later = (round * train.stepsPerRound + 1) * train.microbatchesPerStep;

@@ -2,7 +2,7 @@
 
 import { assertEquals, assertRejects } from "@std/assert";
 import type { SubmittableExtrinsic } from "@polkadot/api/types";
-import { localGenesis } from "../../../chain/local/genesis.ts";
+import { localGenesis } from "../../../chain/local/block/genesis.ts";
 import { LocalLedger } from "../../../chain/local/local_ledger.ts";
 import { FakeLedger } from "../../support/chain/fake_ledger.ts";
 import { sent, withApi } from "../../support/chain/node_api.ts";

@@ -1,9 +1,9 @@
 /** From words to typed options, and the message for every mistake. */
 
 import { assertEquals, assertThrows } from "@std/assert";
-import { closest, parseOptions, splitCommand } from "../../../cli/options/args.ts";
-import { commonOptions, type OptionSpec } from "../../../cli/command.ts";
-import { UsageError } from "../../../cli/output/errors.ts";
+import { closest, parseOptions, splitCommand } from "../../../cli/terminal/options/args.ts";
+import { commonOptions, type OptionSpec } from "../../../cli/terminal/command.ts";
+import { UsageError } from "../../../cli/program/errors.ts";
 
 const options: readonly OptionSpec[] = [
   { name: "steps", kind: "int", placeholder: "N", min: 1, doc: "optimizer steps" },

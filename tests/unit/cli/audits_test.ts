@@ -1,10 +1,10 @@
-/** `iota experiment audits`: its arithmetic, what it counts of what validators are asked, and cheats laid over draws. */
+/** `lab experiment audits`: its arithmetic, what it counts of what validators are asked, and cheats laid over draws. */
 
 import { assertAlmostEquals, assertEquals } from "@std/assert";
-import { AuditBook } from "../../../cli/experiment/audits/audit_book.ts";
-import { auditCost, auditRows } from "../../../cli/experiment/audits/audit_rows.ts";
-import { binomialBand, chanceToMeet, medianRounds } from "../../../cli/experiment/audits/expected_audits.ts";
-import type { WatchedRun } from "../../../cli/experiment/audits/watch_audits.ts";
+import { AuditBook } from "../../lab/experiments/audits/audit_book.ts";
+import { auditCost, auditRows } from "../../lab/experiments/audits/audit_rows.ts";
+import { binomialBand, chanceToMeet, medianRounds } from "../../lab/experiments/audits/expected_audits.ts";
+import type { WatchedRun } from "../../lab/experiments/audits/watch_audits.ts";
 import { type BlobRef, type Direction, nodeId, stageIndex, type TaskId } from "../../../core/ids.ts";
 import type { HubMessage } from "../../../core/protocol/message.ts";
 import { tinyConfig, type TinyOverrides } from "../../support/tiny_model.ts";

@@ -1,10 +1,10 @@
 /** `iota bench` beside other libraries: turns and medians, the table, and their processes, with stand-ins for the libraries. */
 
 import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
-import { type Contender, holdContest, median } from "../../../cli/bench/compute/contest.ts";
-import { chosenLibraries, libraryNames, startLibraries } from "../../../cli/bench/compute/libraries.ts";
-import { SpeedTable } from "../../../cli/bench/compute/speed_table.ts";
-import type { BenchTask, Speed } from "../../../cli/bench/compute/task.ts";
+import { type Contender, holdContest, median } from "../../lab/bench/compute/contest.ts";
+import { chosenLibraries, libraryNames, startLibraries } from "../../lab/bench/compute/libraries.ts";
+import { SpeedTable } from "../../lab/bench/compute/speed_table.ts";
+import type { BenchTask, Speed } from "../../lab/bench/compute/task.ts";
 
 const task: BenchTask = { type: "gemm", kind: "forward", rows: 8, inWidth: 8, outWidth: 8 };
 const { signal } = new AbortController();
@@ -81,7 +81,7 @@ Deno.test("Libraries: a product names each of them and says why it is missing", 
   assertEquals(missing, { "jax-js": reason, pytorch: reason });
 });
 
-/** A folder like tests/bench/libraries whose one library speaks these lines. */
+/** A folder like tests/lab/bench/libraries whose one library speaks these lines. */
 async function withLibrary(program: string, use: (folder: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir();
   try {

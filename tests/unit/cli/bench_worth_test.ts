@@ -1,8 +1,8 @@
 /** `iota bench` alone: what a device can hold and how fast, on the processor, and the words for it. */
 
 import { assert, assertEquals } from "@std/assert";
-import { type SizeWorth, worthOfSizes } from "../../../cli/bench/compute/size_worth.ts";
-import { rangesText, worthText } from "../../../cli/bench/compute/worth_bench.ts";
+import { type SizeWorth, worthOfSizes } from "../../../cli/tools/bench/size_worth.ts";
+import { rangesText, worthText } from "../../../cli/tools/bench/worth_bench.ts";
 import { openComputeWorker } from "../../../gpu/worker_client.ts";
 
 const { signal } = new AbortController();

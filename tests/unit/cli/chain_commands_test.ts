@@ -12,14 +12,14 @@ import { neuronFields, neuronTable, sortedNeurons } from "../../../cli/chain/tex
 import { parameterFields, parameterText } from "../../../cli/chain/text/parameter_text.ts";
 import { parseWeightFile, parseWeightList, placeWeights } from "../../../cli/chain/weight_scores.ts";
 import { nextCommand, nodeCommand, withWholeCommands } from "../../../cli/chain/text/next_command.ts";
-import type { OptionValues } from "../../../cli/command.ts";
+import type { OptionValues } from "../../../cli/terminal/command.ts";
 import { hindranceOf } from "../../../cli/chain/weights_preflight.ts";
 import { main } from "../../../cli/main.ts";
 import { storeError } from "../../../cli/chain/run_local_chain.ts";
 import { ChainStoreError } from "../../../chain/local/state/chain_store.ts";
 import { FakeHost } from "../../support/fake_host.ts";
-import { createPaint } from "../../../cli/output/paint.ts";
-import { tokens } from "../../../cli/screen/format.ts";
+import { createPaint } from "../../../cli/terminal/text/paint.ts";
+import { tokens } from "../../../cli/terminal/text/format.ts";
 
 const alice = "5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY";
 const bob = "5FHneW46xGXgs5mUiveU4sbTyGBzmstUspZC92UhjJM694ty";

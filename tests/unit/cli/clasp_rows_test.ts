@@ -1,9 +1,9 @@
 /** The samples that each form of CLASP needs, drawn from given damages. */
 
 import { assert, assertEquals, assertLess } from "@std/assert";
-import { type ClaspRow, rowsOf } from "../../../cli/experiment/clasp/clasp_rows.ts";
-import type { Damage } from "../../../cli/experiment/clasp/measure_damage.ts";
-import type { Form } from "../../../cli/experiment/clasp/simulate.ts";
+import { type ClaspRow, rowsOf } from "../../lab/experiments/clasp/clasp_rows.ts";
+import type { Damage } from "../../lab/experiments/clasp/measure_damage.ts";
+import type { Form } from "../../lab/experiments/clasp/simulate.ts";
 import { gaussOf } from "../../support/small_gauss.ts";
 
 /** Texts differ by 0.3, replicas by 0.01, whole paths by 0.03; a cheat costs about 0.1. */
@@ -23,7 +23,7 @@ Deno.test("CLASP experiment: pairs find cheats with a tenth of the samples that 
   assert(plain.samplesNeeded !== null && swapped.samplesNeeded !== null);
   assertLess(swapped.samplesNeeded, plain.samplesNeeded / 10);
   assertLess(plain.aucAtPaired!, 0.9);
-  assertLess(rowOf(rows, "paired, least squares").samplesNeeded!, plain.samplesNeeded);
+  assertLess(rowOf(rows, "paired with a second path").samplesNeeded!, plain.samplesNeeded);
 });
 
 Deno.test("CLASP experiment: where nobody cheats, hardly an honest miner is called harmful", () => {

@@ -1,10 +1,11 @@
 /** The command line as a whole, in a fake process: help, exit codes, JSON, errors, interrupts. */
 
+import { withCommands } from "../../support/with_commands.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import type { Command, CommandContext, CommandTable } from "../../../cli/command.ts";
-import { Terminated, UserError } from "../../../cli/output/errors.ts";
+import type { Command, CommandContext, CommandTable } from "../../../cli/terminal/command.ts";
+import { Terminated, UserError } from "../../../cli/program/errors.ts";
 import { main } from "../../../cli/main.ts";
-import { version } from "../../../cli/version.ts";
+import { version } from "../../../cli/program/version.ts";
 import { FakeHost, type FakeHostOptions } from "../../support/fake_host.ts";
 
 function commandThat(run: (context: CommandContext) => Promise<number> | number): CommandTable {
@@ -19,6 +20,8 @@ function commandThat(run: (context: CommandContext) => Promise<number> | number)
   return { walk: () => Promise.resolve(command) };
 }
 
+const programThat = (run: Parameters<typeof commandThat>[0]) => withCommands(commandThat(run));
+
 interface Ran {
   readonly code: number;
   readonly stdout: string;
@@ -27,7 +30,7 @@ interface Ran {
 
 async function run(line: string, table: CommandTable, options: FakeHostOptions = {}): Promise<Ran> {
   const host = new FakeHost(options);
-  const code = await main(line === "" ? [] : line.split(" "), host, table);
+  const code = await main(line === "" ? [] : line.split(" "), host, withCommands(table));
   return { code, ...host.written };
 }
 
@@ -190,14 +193,8 @@ Deno.test("Command line: an unexpected error is one line, with its stack only on
 
 Deno.test("Command line: an uncaught error ends the process the same way", async () => {
   const host = new FakeHost();
-  await main(
-    ["walk"],
-    host,
-    commandThat(() => {
-      host.throwLater(new Error("late"));
-      return 0;
-    }),
-  );
+  const late = programThat(() => (host.throwLater(new Error("late")), 0));
+  await main(["walk"], host, late);
   assertEquals(host.exits, [1]);
   assertStringIncludes(host.written.stderr, "error Unexpected Error: late");
 });
@@ -207,7 +204,7 @@ Deno.test("Command line: Ctrl-C aborts the command's signal, a second one leaves
   await main(
     ["walk"],
     host,
-    commandThat(({ interruption }) => {
+    programThat(({ interruption }) => {
       const signal = interruption();
       assertEquals([signal.aborted, interruption() === signal], [false, true]);
       host.interrupt();
@@ -225,7 +222,7 @@ Deno.test("Command line: a terminal that closes may send SIGHUP twice, which is 
   await main(
     ["walk"],
     host,
-    commandThat(({ interruption }) => {
+    programThat(({ interruption }) => {
       const signal = interruption();
       for (let times = 0; times < 3; times++) host.interrupt("SIGHUP");
       assert(signal.reason instanceof Terminated);
@@ -244,7 +241,7 @@ Deno.test("Command line: a command that ends as it was asked to is no error: a s
       if (fields !== undefined) output.summary(fields);
       throw asked.reason;
     });
-    const code = await main(["walk", ...words], host, table);
+    const code = await main(["walk", ...words], host, withCommands(table));
     return { code, ...host.written };
   };
   const pressed = await stoppedBy("SIGINT", ["--json"]);
@@ -259,7 +256,7 @@ Deno.test("Command line: a full disk behind stdout is said once, and nothing mor
   for (const words of [["walk"], ["walk", "--json"]]) {
     const host = new FakeHost();
     host.isFull = true;
-    const code = await main(words, host, commandThat(({ output }) => (output.answer({ at: 1 }, "lost"), 0)));
+    const code = await main(words, host, programThat(({ output }) => (output.answer({ at: 1 }, "lost"), 0)));
     assertEquals([code, host.written], [1, {
       stdout: "",
       stderr: "error Cannot print as the disk must have room: current value is 'standard output'\n" +
@@ -271,14 +268,14 @@ Deno.test("Command line: a full disk behind stdout is said once, and nothing mor
 Deno.test("Command line: a reader that goes away ends a plain command quietly and interrupts a careful one", async () => {
   const careless = new FakeHost();
   careless.readerGone = true;
-  await main(["walk"], careless, commandThat(({ output }) => (output.line("lost"), 0)));
+  await main(["walk"], careless, programThat(({ output }) => (output.line("lost"), 0)));
   assertEquals([careless.exits, careless.written.stderr], [[0], ""]);
   const careful = new FakeHost();
   careful.readerGone = true;
   await main(
     ["walk"],
     careful,
-    commandThat(({ output, interruption }) => {
+    programThat(({ output, interruption }) => {
       const signal = interruption();
       output.line("lost");
       output.line("lost too");

@@ -2,10 +2,10 @@
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { commandTable } from "../../../cli/command_table.ts";
-import { bashCompletion } from "../../../cli/manual/bash_completion.ts";
-import { everyCommand, loadTree, ownName } from "../../../cli/manual/command_tree.ts";
-import { fishCompletion } from "../../../cli/manual/fish_completion.ts";
-import { zshCompletion } from "../../../cli/manual/zsh_completion.ts";
+import { bashCompletion } from "../../../cli/terminal/completions/bash_completion.ts";
+import { everyCommand, loadTree, ownName } from "../../../cli/terminal/completions/command_tree.ts";
+import { fishCompletion } from "../../../cli/terminal/completions/fish_completion.ts";
+import { zshCompletion } from "../../../cli/terminal/completions/zsh_completion.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 import { testWhere } from "../../support/test_where.ts";
 

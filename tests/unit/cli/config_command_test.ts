@@ -3,10 +3,10 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { knobPaths } from "../../../core/config/knobs.ts";
 import { sizeNames } from "../../../core/config/size.ts";
-import { meaningOf } from "../../../cli/config/meaning.ts";
-import { withoutData } from "../../../cli/config/init_config.ts";
+import { meaningOf } from "../../../cli/tools/config/meaning.ts";
+import { withoutData } from "../../../cli/tools/config/init_config.ts";
 import { main } from "../../../cli/main.ts";
-import { UserError } from "../../../cli/output/errors.ts";
+import { UserError } from "../../../cli/program/errors.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 

@@ -1,9 +1,9 @@
 /** The TOML file of a run: lines of settings, syntax errors, files that are not there. */
 
 import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
-import { parseConfigFile, placeProblems, readConfigFile } from "../../../cli/options/config_file.ts";
-import { UserError } from "../../../cli/output/errors.ts";
-import { resolveConfig } from "../../../core/config/parse.ts";
+import { parseConfigFile, placeProblems, readConfigFile } from "../../../cli/terminal/options/config_file.ts";
+import { UserError } from "../../../cli/program/errors.ts";
+import { resolveConfig } from "../../../core/settings/parse.ts";
 
 const text = `# a run
 name = "demo"   # steps = 3

@@ -1,7 +1,7 @@
 /** What a person reads about the text of a run: what is used of it, and why not all. */
 
 import { assertEquals } from "@std/assert";
-import { describeText, type TextUse } from "../../../cli/orchestrate/describe_run.ts";
+import { describeText, type TextUse } from "../../../cli/orchestrator/run/describe_run.ts";
 
 const all: TextUse = {
   textBytes: 10_000_000,

@@ -1,7 +1,7 @@
 /** How many threads a node takes of its machine's processor, and how that reads. */
 
 import { assertEquals } from "@std/assert";
-import { deviceText, openDevice, threadsOf } from "../../../cli/roles/open_device.ts";
+import { deviceText, openDevice, threadsOf } from "../../../cli/device/open_device.ts";
 
 Deno.test("Threads: a machine's cores are shared between its nodes, at least one and at most 16 for each", () => {
   const cases = [[1, 2], [7, 2], [2, 8], [3, 8], [1, 64], [9, 64]] as const;

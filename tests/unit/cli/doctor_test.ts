@@ -1,12 +1,12 @@
 /** The verdicts of `iota doctor`, how its checks are run, and how findings are shown. */
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { judgeChain } from "../../../cli/doctor/chain_check.ts";
-import { type ClockSample, judgeClock, sampleOfBlock, sampleOfDate } from "../../../cli/doctor/clock_check.ts";
-import { flops, judgeAdapter, judgeSizes, type SizeFit } from "../../../cli/doctor/device_checks.ts";
-import { checkDisk, judgeDisk } from "../../../cli/doctor/disk_check.ts";
-import { judgeMemory, judgeOpenFiles } from "../../../cli/doctor/machine_checks.ts";
-import { closingLine, findingLines } from "../../../cli/doctor/show_findings.ts";
+import { judgeChain } from "../../../cli/tools/doctor/chain_check.ts";
+import { type ClockSample, judgeClock, sampleOfBlock, sampleOfDate } from "../../../cli/tools/doctor/clock_check.ts";
+import { flops, judgeAdapter, judgeSizes, type SizeFit } from "../../../cli/tools/doctor/device_checks.ts";
+import { checkDisk, judgeDisk } from "../../../cli/tools/doctor/disk_check.ts";
+import { judgeMemory, judgeOpenFiles } from "../../../cli/tools/doctor/machine_checks.ts";
+import { closingLine, findingLines } from "../../../cli/tools/doctor/show_findings.ts";
 import {
   type Check,
   type Finding,
@@ -16,9 +16,9 @@ import {
   warning,
   worstOf,
   wrong,
-} from "../../../cli/doctor/verdict.ts";
-import { UserError } from "../../../cli/output/errors.ts";
-import { createPaint } from "../../../cli/output/paint.ts";
+} from "../../../cli/tools/doctor/verdict.ts";
+import { UserError } from "../../../cli/program/errors.ts";
+import { createPaint } from "../../../cli/terminal/text/paint.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 
 const gibibyte = 2 ** 30;

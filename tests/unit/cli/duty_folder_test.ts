@@ -3,7 +3,7 @@
 import { assertEquals } from "@std/assert";
 import { openDuty } from "../../../chain/duty/duty.ts";
 import { hotkeyOfMiniSecret } from "../../../chain/wallet/hotkey.ts";
-import { DutyFolder } from "../../../cli/duty/duty_folder.ts";
+import { DutyFolder } from "../../../cli/chain/duty/duty_folder.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 
 const state = openDuty({

@@ -1,15 +1,15 @@
-/** `iota experiment`: which rows and runs its options choose, and the rows that an interrupted one has. Nothing is trained. */
+/** `lab experiment`: which rows and runs its options choose, and the rows that an interrupted one has. Nothing is trained. */
 
 import { assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { present } from "../../../core/assert.ts";
 import type { KnobValue } from "../../../core/config/knob.ts";
-import { withRows } from "../../../cli/experiment/chosen_rows.ts";
-import { rowsOf, tableOf } from "../../../cli/experiment/experiment_rows.ts";
-import { type Experiment, experiments } from "../../../cli/experiment/experiments.ts";
-import { planRows } from "../../../cli/experiment/planned_rows.ts";
-import { configOf } from "../../../cli/lab/lab_settings.ts";
-import type { LabResult } from "../../../cli/lab/lab_swarm.ts";
-import { UsageError } from "../../../cli/output/errors.ts";
+import { withRows } from "../../lab/experiments/chosen_rows.ts";
+import { rowsOf, tableOf } from "../../lab/experiments/experiment_rows.ts";
+import { type Experiment, experiments } from "../../lab/experiments/experiments.ts";
+import { planRows } from "../../lab/experiments/planned_rows.ts";
+import { configOf } from "../../lab/world/lab_settings.ts";
+import type { LabResult } from "../../lab/world/lab_swarm.ts";
+import { UsageError } from "../../../cli/program/errors.ts";
 
 const experimentOf = (name: string): Experiment => present(experiments[name], "an experiment");
 

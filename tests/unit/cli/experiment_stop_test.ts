@@ -1,13 +1,13 @@
-/** `iota experiment`: Ctrl-C before a run begins, and a device that is not there. Nothing is trained. */
+/** `lab experiment`: Ctrl-C before a run begins, and a device that is not there. Nothing is trained. */
 
+import { lab } from "../../lab/main.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { commandTable } from "../../../cli/command_table.ts";
-import type { Interrupt } from "../../../cli/host.ts";
-import { configOf } from "../../../cli/lab/lab_settings.ts";
-import { runLab } from "../../../cli/lab/lab_swarm.ts";
+import type { Interrupt } from "../../../cli/rights/host.ts";
+import { configOf } from "../../lab/world/lab_settings.ts";
+import { runLab } from "../../lab/world/lab_swarm.ts";
 import { main } from "../../../cli/main.ts";
 import { cpuAdapter, createCpuStage } from "../../../gpu/cpu/cpu_stage.ts";
-import { isFolder } from "../../../cli/data/disk.ts";
+import { isFolder } from "../../../cli/files/disk.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 import { countingBatches } from "../../support/swarm/local_swarm.ts";
 
@@ -29,7 +29,7 @@ async function experiment(words: string, host: FakeHost = new InterruptedHost())
     return folder;
   };
   try {
-    const code = await main(["experiment", ...words.split(" ")], host, commandTable);
+    const code = await main(["experiment", ...words.split(" ")], host, lab);
     const left: string[] = [];
     for (const folder of made) if (await isFolder(folder)) left.push(folder);
     for (const folder of left) await Deno.remove(folder, { recursive: true });
@@ -82,7 +82,7 @@ Deno.test("Experiment: one step and one seed are singular", async () => {
 });
 
 Deno.test("Experiment: help states no default that experiments replace", async () => {
-  const { options } = await commandTable["experiment"]!();
+  const { options } = await lab.commands["experiment"]!();
   for (const name of ["stages", "replicas", "validators", "steps", "codec", "merge"]) {
     const { defaultText = "" } = options.find((option) => option.name === name)!;
     assert(defaultText.startsWith("the experiment's"), `${name}: ${defaultText}`);

@@ -1,9 +1,9 @@
 /** The first lines of a run: sentences for anybody; the numbers behind them with --verbose, and in the log file. */
 
 import { assertEquals, assertMatch } from "@std/assert";
-import { describeRun, describeSettings, parametersText, sayRun } from "../../../cli/orchestrate/describe_run.ts";
-import { TerminalOutput } from "../../../cli/output/output.ts";
-import { deviceSentence } from "../../../cli/roles/open_device.ts";
+import { describeRun, describeSettings, parametersText, sayRun } from "../../../cli/orchestrator/run/describe_run.ts";
+import { TerminalOutput } from "../../../cli/terminal/output/output.ts";
+import { deviceSentence } from "../../../cli/device/open_device.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 import { tinyConfig } from "../../support/tiny_model.ts";
 

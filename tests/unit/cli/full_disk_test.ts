@@ -4,9 +4,9 @@ import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { type ChainStoreError, storeProblem } from "../../../chain/local/state/chain_store.ts";
 import { fileError } from "../../../chain/wallet/key_disk.ts";
 import { storeError } from "../../../cli/chain/run_local_chain.ts";
-import { explaining } from "../../../cli/options/wallet_options.ts";
-import { UserError } from "../../../cli/output/errors.ts";
-import { ownKeyError } from "../../../cli/orchestrate/hub_key.ts";
+import { explaining } from "../../../cli/terminal/options/wallet_options.ts";
+import { UserError } from "../../../cli/program/errors.ts";
+import { ownKeyError } from "../../../cli/orchestrator/run/hub_key.ts";
 import { WalletError } from "../../../chain/wallet/wallet_error.ts";
 
 const failed = (code: string) => Object.assign(new Error(`${code}, as the system says it`), { code });

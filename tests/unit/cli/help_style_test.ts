@@ -1,12 +1,12 @@
 /** One style for all help: every command and action is checked against the same rules. */
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { parseOptions } from "../../../cli/options/args.ts";
-import { type Command, commonOptions, type OptionSpec } from "../../../cli/command.ts";
+import { parseOptions } from "../../../cli/terminal/options/args.ts";
+import { type Command, commonOptions, type OptionSpec } from "../../../cli/terminal/command.ts";
 import { commandTable } from "../../../cli/command_table.ts";
 import { main } from "../../../cli/main.ts";
-import { allOptions, everyCommand, loadTree } from "../../../cli/manual/command_tree.ts";
-import { flagPaths, runOptions } from "../../../cli/options/run_options.ts";
+import { allOptions, everyCommand, loadTree } from "../../../cli/terminal/completions/command_tree.ts";
+import { flagPaths, runOptions } from "../../../cli/terminal/options/run_options.ts";
 import { derived } from "../../../core/config/knob.ts";
 import { knobAt } from "../../../core/config/knobs.ts";
 import { isSizedPath } from "../../../core/config/size.ts";

@@ -1,12 +1,13 @@
 /** `~` at the beginning of a path: every way to give one agrees, although no shell has replaced it. */
 
+import { withCommands } from "../../support/with_commands.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import type { Command } from "../../../cli/command.ts";
+import type { Command } from "../../../cli/terminal/command.ts";
 import { command as orchestrate } from "../../../cli/commands/orchestrate.ts";
-import { expandHome } from "../../../cli/paths.ts";
+import { expandHome } from "../../../cli/program/paths.ts";
 import { main } from "../../../cli/main.ts";
-import { givenRun } from "../../../cli/options/run_options.ts";
-import { absoluteWords } from "../../../cli/service/service_plan.ts";
+import { givenRun } from "../../../cli/terminal/options/run_options.ts";
+import { absoluteWords } from "../../../cli/tools/service/service_plan.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 
@@ -42,7 +43,7 @@ async function given(home: string, ...words: string[]): Promise<Record<string, s
     },
   };
   const host = new FakeHost({ env: { HOME: home } });
-  const code = await main(["orchestrate", ...words], host, { orchestrate: () => Promise.resolve(idle) });
+  const code = await main(["orchestrate", ...words], host, withCommands({ orchestrate: () => Promise.resolve(idle) }));
   assertEquals(code, 0, host.written.stderr);
   return seen;
 }

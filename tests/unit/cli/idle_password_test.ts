@@ -1,10 +1,11 @@
 /** A password option is used, refused, or said to be unused; it is never ignored. */
 
+import { withCommands } from "../../support/with_commands.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { main } from "../../../cli/main.ts";
-import { openColdkeySigner } from "../../../cli/options/wallet_options.ts";
-import { coldkeyOptions } from "../../../cli/options/wallet_options.ts";
-import type { Command } from "../../../cli/command.ts";
+import { openColdkeySigner } from "../../../cli/terminal/options/wallet_options.ts";
+import { coldkeyOptions } from "../../../cli/terminal/options/wallet_options.ts";
+import type { Command } from "../../../cli/terminal/command.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 
@@ -43,7 +44,7 @@ Deno.test("Password: a coldkey that is not encrypted is opened, and the unused o
     };
     const host = new FakeHost({ env: { HOME: folder, SECRET: "correct horse" } });
     const words = ["pay", "--wallet", "a", "--wallet-path", `${folder}/wallets`, "--password-env", "SECRET"];
-    assertEquals(await main(words, host, { pay: () => Promise.resolve(command) }), 0);
+    assertEquals(await main(words, host, withCommands({ pay: () => Promise.resolve(command) })), 0);
     assertStringIncludes(host.written.stderr, "--password-env was not used as");
     assertStringIncludes(host.written.stderr, "a/coldkey is not encrypted: anyone who reads it owns it");
   });

@@ -1,13 +1,8 @@
-/** What a lab does to wires: the control that says nothing, and codes of other bits than the run's. */
+/** What a lab does to wires: the control that says nothing. */
 
-import { assert, assertAlmostEquals, assertEquals, assertNotEquals } from "@std/assert";
-import { codedBytes, codedWires } from "../../../cli/lab/coded_wires.ts";
-import { zeroWires } from "../../../cli/lab/zero_wires.ts";
-import { gradientCodes, wireCodes } from "../../../core/codec/q_block.ts";
-import type { WireDirection } from "../../../core/codec/codec.ts";
-import { decodeWire, type Wire } from "../../../core/codec/wire.ts";
-import { stageWires } from "../../../core/model/stage_wires.ts";
-import type { ComputeHost, HostedStage } from "../../../cli/roles/compute_host.ts";
+import { assert, assertEquals } from "@std/assert";
+import { zeroWires } from "../../lab/world/zero_wires.ts";
+import type { ComputeHost, HostedStage } from "../../../cli/device/compute_host.ts";
 import { referenceHost } from "../../support/swarm/local_swarm.ts";
 import { parametersOf, specsOf, tinyConfig, type TinyOverrides, tokensOf } from "../../support/tiny_model.ts";
 
@@ -66,52 +61,4 @@ Deno.test("Zero wires: a model of one stage has no wire, and is as it was", asyn
     losses.push(await stage.evaluate({ type: "tokens", tokens }, targets));
   }
   assertEquals(losses[1], losses[0]);
-});
-
-/** The most different magnitudes that a token's values have. */
-function mostMagnitudes(wire: Wire, bytes: Uint8Array): number {
-  const values = decodeWire(wire, bytes).map(Math.abs);
-  const rows = Array.from({ length: wire.rows }, (_, i) => values.subarray(i * wire.width, (i + 1) * wire.width));
-  return Math.max(...rows.map((row) => new Set(row).size));
-}
-
-Deno.test("Coded wires: each direction has the codes of its bits, and the other stays", async () => {
-  const pipeline = { codec: "iota", bottleneckWidth: 32 } as const;
-  const { output, inputGradient } = stageWires(specsOf(tinyConfig({ pipeline }))[1]!);
-  const magnitudes = async (codes: Parameters<typeof codedWires>[1]) => {
-    const { sent, back } = await passed(await pathOn(codedWires(referenceHost(), codes), pipeline), 0);
-    return { sent, ofWire: mostMagnitudes(output!, sent), ofGradient: mostMagnitudes(inputGradient!, back) };
-  };
-  const plain = await magnitudes({ forward: null, gradient: null });
-  assert(plain.ofWire > 24 && plain.ofGradient > 24, JSON.stringify([plain.ofWire, plain.ofGradient]));
-  const forward = await magnitudes({ forward: wireCodes(3), gradient: null });
-  assert(forward.ofWire <= 4 && forward.ofGradient > 24, "3 bits: a sign and 4 magnitudes");
-  const back = await magnitudes({ forward: null, gradient: gradientCodes(4) });
-  assertEquals(back.sent, plain.sent);
-  assert(back.ofGradient <= 8, "4 bits: a sign and 0 to 7");
-  assertNotEquals(forward.sent, plain.sent);
-});
-
-Deno.test("Coded wires: 5 bits forward and 8 back are codec q5block's wires, to the rounding of bfloat16", async () => {
-  const codes = { forward: wireCodes(5), gradient: gradientCodes() };
-  const ends = { bottleneckWidth: 32 } as const;
-  const byLab = await passed(await pathOn(codedWires(referenceHost(), codes), { ...ends, codec: "iota" }), 0);
-  const own = await passed(await pathOn(referenceHost(), { ...ends, codec: "q5block" }), 0);
-  const wireOf = (codec: "iota" | "q5block", direction: WireDirection): Wire => ({
-    ...{ codec, direction, rows: 32, width: 32 },
-  });
-  const [first, second] = [
-    decodeWire(wireOf("iota", "forward"), byLab.sent),
-    decodeWire(wireOf("q5block", "forward"), own.sent),
-  ];
-  const isNear = (value: number, i: number) => Math.abs(value - second[i]!) <= 2 ** -8 * Math.abs(second[i]!);
-  assert(first.every((value) => value !== 0));
-  assert(first.filter(isNear).length > 0.98 * first.length, "but for values at the edge of two codes");
-  byLab.losses.forEach((loss, i) => assertAlmostEquals(loss, own.losses[i]!, 0.01));
-});
-
-Deno.test("Coded wires: their bytes are those of the codes, or of the run's codec", () => {
-  const wire = { codec: "iota", direction: "gradient", rows: 32, width: 24 } as const;
-  const bytes = [wireCodes(5), gradientCodes(4), null].map((codes) => codedBytes(wire, codes) / 32);
-  assertEquals(bytes, [16, 13, 48]);
 });

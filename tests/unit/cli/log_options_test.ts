@@ -1,8 +1,9 @@
 /** `--log-level` and `--log-format`, for every command. */
 
+import { withCommands } from "../../support/with_commands.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import type { Command, CommandTable } from "../../../cli/command.ts";
-import { UserError } from "../../../cli/output/errors.ts";
+import type { Command, CommandTable } from "../../../cli/terminal/command.ts";
+import { UserError } from "../../../cli/program/errors.ts";
 import { main } from "../../../cli/main.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 
@@ -23,7 +24,7 @@ const table: CommandTable = { log: () => Promise.resolve(command) };
 async function logged(line: string): Promise<{ stderr: string[]; file: string[]; code: number }> {
   kept.length = 0;
   const host = new FakeHost();
-  const code = await main(line.split(" "), host, table);
+  const code = await main(line.split(" "), host, withCommands(table));
   return { stderr: host.written.stderr.trimEnd().split("\n"), file: [...kept], code };
 }
 

@@ -1,8 +1,8 @@
 /** The log's lines. */
 
 import { assertEquals } from "@std/assert";
-import { createLog, type LogLevel } from "../../../cli/output/log.ts";
-import { createPaint } from "../../../cli/output/paint.ts";
+import { createLog, type LogLevel } from "../../../cli/terminal/output/log.ts";
+import { createPaint } from "../../../cli/terminal/text/paint.ts";
 
 function lines(least: LogLevel, withDate: boolean): string[] {
   const written: string[] = [];

@@ -1,10 +1,11 @@
 /** Files that a file of settings names: `config check` and the orchestrator find the same wrong ones, by the line that names them. */
 
+import { withCommands } from "../../support/with_commands.ts";
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import type { Command } from "../../../cli/command.ts";
+import type { Command } from "../../../cli/terminal/command.ts";
 import { command as orchestrate } from "../../../cli/commands/orchestrate.ts";
 import { main } from "../../../cli/main.ts";
-import { mustHaveSoundHub } from "../../../cli/orchestrate/hub_file_check.ts";
+import { mustHaveSoundHub } from "../../../cli/orchestrator/run/hub_file_check.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 import { makeCertificate, noOpenssl } from "../../support/process/own_certificate.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
@@ -20,7 +21,7 @@ async function check(path: string, ...words: string[]) {
 async function begin(...words: string[]) {
   const host = new FakeHost({ env: { HOME: "/nowhere" } });
   const idle: Command = { ...orchestrate, run: (context) => mustHaveSoundHub(context).then(() => 0) };
-  const code = await main(["orchestrate", ...words], host, { orchestrate: () => Promise.resolve(idle) });
+  const code = await main(["orchestrate", ...words], host, withCommands({ orchestrate: () => Promise.resolve(idle) }));
   return { code, ...host.written };
 }
 

@@ -4,9 +4,9 @@ import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { dispatchRows } from "../../../chain/subtensor/sending/refusal_rows.ts";
 import { refusalError } from "../../../cli/chain/send_call.ts";
 import { dialledUrl } from "../../../cli/chain/run_local_chain.ts";
-import { readCorpus } from "../../../cli/data/corpus.ts";
-import { sampleRun } from "../../../cli/generate/run_generate.ts";
-import { UserError } from "../../../cli/output/errors.ts";
+import { readCorpus } from "../../../cli/model/data/corpus.ts";
+import { sampleRun } from "../../../cli/model/generate/run_generate.ts";
+import { UserError } from "../../../cli/program/errors.ts";
 import { referenceHost } from "../../support/swarm/local_swarm.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 

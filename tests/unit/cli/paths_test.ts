@@ -1,8 +1,8 @@
 /** Where things lie, per system. */
 
 import { assertEquals, assertThrows } from "@std/assert";
-import { UserError } from "../../../cli/output/errors.ts";
-import { dataFolder, type Environment, type System, walletFolders } from "../../../cli/paths.ts";
+import { UserError } from "../../../cli/program/errors.ts";
+import { dataFolder, type Environment, type System, walletFolders } from "../../../cli/program/paths.ts";
 
 const on = (system: System, variables: Record<string, string>): Environment => ({
   system,

@@ -1,14 +1,13 @@
 /** `iota plan`: lines for people, a summary for programs, and what would fit where something does not. */
 
 import { assert, assertEquals, assertLess, assertMatch, assertStringIncludes } from "@std/assert";
-import { commandTable } from "../../../cli/command_table.ts";
 import { main } from "../../../cli/main.ts";
-import { bytesOf } from "../../../cli/options/byte_text.ts";
+import { bytesOf } from "../../../cli/terminal/text/byte_text.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 
 async function plan(line: string): Promise<{ code: number; stdout: string; stderr: string }> {
   const host = new FakeHost();
-  const code = await main(["plan", ...line.split(" ")], host, commandTable);
+  const code = await main(["plan", ...line.split(" ")], host);
   return { code, ...host.written };
 }
 

@@ -1,8 +1,8 @@
 /** Progress of long work: the estimate, the line at any width, and how often it is written where. */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { TerminalOutput } from "../../../cli/output/output.ts";
-import { leftOf, openProgress, progressLine, WorkProgress } from "../../../cli/output/progress.ts";
+import { TerminalOutput } from "../../../cli/terminal/output/output.ts";
+import { leftOf, openProgress, progressLine, WorkProgress } from "../../../cli/terminal/output/progress.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 
 function openWork({ isPlain = false, columns = 80 } = {}) {

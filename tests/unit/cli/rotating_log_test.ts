@@ -1,7 +1,7 @@
 /** Logs that turn: bounded on disk, whole lines, and a full disk that costs lines and nothing else. */
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { type LogDisk, realLogDisk, RotatingLog } from "../../../cli/service/rotating_log.ts";
+import { type LogDisk, realLogDisk, RotatingLog } from "../../../cli/files/rotating_log.ts";
 import { diskWithRoom } from "../../support/disk_with_room.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 

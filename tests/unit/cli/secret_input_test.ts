@@ -1,10 +1,16 @@
 /** Reading secrets: typed at a fake terminal, from files and variables; and what is rejected. */
 
+import { withCommands } from "../../support/with_commands.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import type { Command, CommandContext } from "../../../cli/command.ts";
-import { UserError } from "../../../cli/output/errors.ts";
+import type { Command, CommandContext } from "../../../cli/terminal/command.ts";
+import { UserError } from "../../../cli/program/errors.ts";
 import { main } from "../../../cli/main.ts";
-import { askHidden, passwordOptions, readPassword, type SecretTerminal } from "../../../cli/options/secret_input.ts";
+import {
+  askHidden,
+  passwordOptions,
+  readPassword,
+  type SecretTerminal,
+} from "../../../cli/terminal/options/secret_input.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 
@@ -102,7 +108,7 @@ async function ask(
     },
   };
   const host = new FakeHost({ env });
-  const code = await main(["open", ...words], host, { open: () => Promise.resolve(command) });
+  const code = await main(["open", ...words], host, withCommands({ open: () => Promise.resolve(command) }));
   return { code, password, stderr: host.written.stderr + host.written.stdout };
 }
 

@@ -3,13 +3,13 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { callLifeBlocks } from "../../../chain/chain.ts";
 import { LocalLedger } from "../../../chain/local/local_ledger.ts";
-import { localNode } from "../../../chain/local/rpc/local_node.ts";
-import { serveRpc } from "../../../chain/local/rpc/rpc_server.ts";
+import { localNode } from "../../../chain/local/rpc/server/local_node.ts";
+import { serveRpc } from "../../../chain/local/rpc/server/rpc_server.ts";
 import { runtimeOf } from "../../../chain/local/surface/runtime.ts";
 import { runtimeSurface } from "../../../chain/local/surface/surface.ts";
 import { finalityText, sendCall, type Sent } from "../../../cli/chain/send_call.ts";
-import { exitTooSoon } from "../../../cli/output/exit_codes.ts";
-import { TooSoonError } from "../../../cli/output/errors.ts";
+import { exitTooSoon } from "../../../cli/program/exit_codes.ts";
+import { TooSoonError } from "../../../cli/program/errors.ts";
 import { faultTest, type FaultWorld, netuid, payer, transferCall } from "../../support/chain/chain_fault_world.ts";
 
 /** Sends the transfer, which lands in block 1. */

@@ -1,14 +1,15 @@
 /** `iota service`: the files it writes, what it runs, and what it prints where there is no service manager. */
 
+import { withCommands } from "../../support/with_commands.ts";
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import type { Command } from "../../../cli/command.ts";
+import type { Command } from "../../../cli/terminal/command.ts";
 import { command as service } from "../../../cli/commands/service.ts";
 import { main } from "../../../cli/main.ts";
-import { plistText } from "../../../cli/service/plist_text.ts";
-import type { CommandLine } from "../../../cli/service/service_manager.ts";
-import * as actions from "../../../cli/service/service_actions.ts";
-import type { ServicePlan } from "../../../cli/service/service_plan.ts";
-import { unitText } from "../../../cli/service/unit_text.ts";
+import { plistText } from "../../../cli/tools/service/plist_text.ts";
+import type { CommandLine } from "../../../cli/tools/service/service_manager.ts";
+import * as actions from "../../../cli/tools/service/service_actions.ts";
+import type { ServicePlan } from "../../../cli/tools/service/service_plan.ts";
+import { unitText } from "../../../cli/tools/service/unit_text.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 
@@ -141,7 +142,7 @@ async function run(words: readonly string[], machine: actions.Machine, { isMac =
       ),
     }),
   };
-  const code = await main(["service", ...words], host, table);
+  const code = await main(["service", ...words], host, withCommands(table));
   return { code, ...host.written };
 }
 

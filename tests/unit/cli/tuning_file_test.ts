@@ -1,11 +1,11 @@
 /** What `iota bench --tune` keeps, and what is made of a file that somebody else wrote. */
 
 import { assertEquals } from "@std/assert";
-import type { OptionValues } from "../../../cli/command.ts";
+import type { OptionValues } from "../../../cli/terminal/command.ts";
 import { command as swarm } from "../../../cli/commands/swarm.ts";
-import type { Environment } from "../../../cli/paths.ts";
-import { resolveRights } from "../../../cli/rights/resolve_rights.ts";
-import { keepTuning, readTuning, shareTuning } from "../../../cli/roles/tuning_file.ts";
+import type { Environment } from "../../../cli/program/paths.ts";
+import { resolveRights } from "../../../cli/terminal/resolve_rights.ts";
+import { keepTuning, readTuning, shareTuning } from "../../../cli/device/tuning_file.ts";
 import { type GemmSettings, sameForAll } from "../../../gpu/webgpu/generate/gemm_settings.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 

@@ -1,17 +1,15 @@
 /** CLASP: its running estimates against the same computed from all samples at once, and numbers that must not enter. */
 
 import { assert, assertAlmostEquals, assertEquals, assertGreater, assertLess } from "@std/assert";
-import { type NodeId, nodeId, type StageIndex, stageIndex } from "../../../core/ids.ts";
+import { type NodeId, nodeId, stageIndex } from "../../../core/ids.ts";
 import {
   addPathway,
   addSwap,
   type ClaspBook,
-  type ClaspEffect,
   effectsOf,
   openClasp,
   type PathwayLoss,
 } from "../../../core/score/clasp/clasp.ts";
-import { addSample, openLeastSquares, solveEffects } from "../../../core/score/clasp/least_squares.ts";
 import { certainty, samplesNeeded, stepsUntilKnown } from "../../../core/score/clasp/sample_size.ts";
 import { gaussOf } from "../../support/small_gauss.ts";
 import { prngOf } from "../../support/small_prng.ts";
@@ -38,9 +36,6 @@ const bookOf = (form: "plain" | "paired", samples: readonly PathwayLoss[]): Clas
   for (const sample of samples) assert(addPathway(book, sample) !== null);
   return book;
 };
-
-const effectOf = (effects: readonly ClaspEffect[], miner: string): ClaspEffect =>
-  effects.find((effect) => effect.miner === miner)!;
 
 const meanOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
@@ -95,63 +90,6 @@ Deno.test("CLASP: an effect of a swap counts for the miner of the swapped stage 
     }
   }
   assertEquals(effectsOf(book).map(({ miner, effect }) => [miner, effect]), [["1-0", 0], ["1-1", 0], ["1-2", 0.5]]);
-});
-
-Deno.test("CLASP: least squares equals elimination on all samples at once, and frees miners of others' effects", () => {
-  for (const form of ["plain", "paired"] as const) {
-    const samples = samplesOf({ count: 300, seed: 5 });
-    const book = openClasp({ form, stages, mostLoss });
-    const equations = openLeastSquares(book);
-    for (const sample of samples) addSample(equations, addPathway(book, sample)!);
-    const solved = solveEffects(equations, book)!;
-    const expected = eliminated(samples.map((sample) => ({
-      miners: sample.miners,
-      value: form === "plain" ? sample.loss : sample.loss - sample.reference!,
-    })));
-    for (const { stage, miner, effect } of solved) assertAlmostEquals(effect, expected(stage, miner), 1e-9);
-  }
-  const paired = openClasp({ form: "paired", stages, mostLoss });
-  const equations = openLeastSquares(paired);
-  for (const sample of samplesOf({ count: 200, seed: 6 })) addSample(equations, addPathway(paired, sample)!);
-  const honest = effectOf(solveEffects(equations, paired)!, "0-0");
-  assertLess(honest.standardError!, 0.2 * effectOf(effectsOf(paired), "0-0").standardError!);
-  assertLess(Math.abs(honest.effect), 3 * honest.standardError!);
-});
-
-/** Least squares by another route: the last miner of each stage as the base, Gauss elimination, then effects shifted to sum to zero. */
-function eliminated(samples: readonly { miners: readonly NodeId[]; value: number }[]) {
-  const columns = Array.from({ length: stages }, (_, stage) => stage)
-    .flatMap((stage) => Array.from({ length: mates - 1 }, (_, place) => ({ stage, miner: minerOf(stage, place) })));
-  const rows = samples.map(({ miners }) => [1, ...columns.map(({ stage, miner }) => miners[stage] === miner ? 1 : 0)]);
-  const size = columns.length + 1;
-  const system = Array.from({ length: size }, (_, i) => [
-    ...Array.from({ length: size }, (_, j) => rows.reduce((sum, row) => sum + row[i]! * row[j]!, 0)),
-    rows.reduce((sum, row, s) => sum + row[i]! * samples[s]!.value, 0),
-  ]);
-  for (let i = 0; i < size; i++) {
-    for (let k = 0; k < size; k++) {
-      if (k === i) continue;
-      const factor = system[k]![i]! / system[i]![i]!;
-      for (let j = i; j <= size; j++) system[k]![j]! -= factor * system[i]![j]!;
-    }
-  }
-  const raw = (stage: number, miner: NodeId) => {
-    const at = columns.findIndex((column) => column.stage === stage && column.miner === miner);
-    return at === -1 ? 0 : system[at + 1]![size]! / system[at + 1]![at + 1]!;
-  };
-  return (stage: StageIndex, miner: NodeId) =>
-    raw(stage, miner) - meanOf(Array.from({ length: mates }, (_, place) => raw(stage, minerOf(stage, place))));
-}
-
-Deno.test("CLASP: pathways that never tell two miners apart have no answer by least squares", () => {
-  const book = openClasp({ form: "plain", stages: 2, mostLoss });
-  const equations = openLeastSquares(book);
-  for (let i = 0; i < 20; i++) {
-    const place = i % 2; // 0-0 always meets 1-0
-    const sample = { miners: [minerOf(0, place), minerOf(1, place)], loss: 5 + place, reference: null };
-    addSample(equations, addPathway(book, sample)!);
-  }
-  assertEquals(solveEffects(equations, book), null);
 });
 
 Deno.test("CLASP: losses that are not numbers do not enter, and an absurd one counts as the largest possible", () => {

@@ -9,12 +9,12 @@ import {
   mayChange,
   type SettingChange,
   withChanges,
-} from "../../../core/config/change.ts";
+} from "../../../core/settings/change.ts";
 import type { RunConfig } from "../../../core/config/config.ts";
 import { knobPaths } from "../../../core/config/knobs.ts";
-import { valueAt } from "../../../core/config/derive.ts";
-import { parseRunConfig, resolveConfig } from "../../../core/config/parse.ts";
-import { changedRunText, isRunText, restoredRunText, runText } from "../../../cli/orchestrate/run_text.ts";
+import { valueAt } from "../../../core/settings/derive.ts";
+import { parseRunConfig, resolveConfig } from "../../../core/settings/parse.ts";
+import { changedRunText, isRunText, restoredRunText, runText } from "../../../cli/orchestrator/run/run_text.ts";
 
 function resolved(overrides: Record<string, unknown> = {}) {
   const result = resolveConfig({ size: "toy", overrides });

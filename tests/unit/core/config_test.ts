@@ -3,10 +3,10 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { parse } from "smol-toml";
 import type { RunConfig } from "../../../core/config/config.ts";
-import { describeConfig } from "../../../core/config/describe.ts";
+import { describeConfig } from "../../../core/settings/describe.ts";
 import type { KnobValue, NumberKnob } from "../../../core/config/knob.ts";
 import { knobAt, knobGroups, knobPaths } from "../../../core/config/knobs.ts";
-import { parseRunConfig, resolveConfig, type ResolvedConfig, valueFromText } from "../../../core/config/parse.ts";
+import { parseRunConfig, resolveConfig, type ResolvedConfig, valueFromText } from "../../../core/settings/parse.ts";
 
 function resolved(result: ResolvedConfig): { config: RunConfig; origins: Readonly<Record<string, string>> } {
   assert(result.ok, result.ok ? "" : result.problems.map(({ text }) => text).join("\n"));

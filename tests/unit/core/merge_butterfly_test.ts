@@ -1,7 +1,7 @@
 /** Slices and reducers of a merge: cut, dealt, and what that costs in traffic. */
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { assignReducers, pairCount, type ReducerPair, sliceLayout } from "../../../core/merge/butterfly.ts";
+import { assignReducers, pairCount, type ReducerPair, sliceLayout } from "../../../core/update/butterfly.ts";
 import { keyOf, openStream, type Stream } from "../../../core/prng.ts";
 
 const streamOf = (...labels: (string | number)[]): Stream => openStream(keyOf(1, "merge test", ...labels));

@@ -4,7 +4,7 @@
  */
 
 import { assert, assertEquals } from "@std/assert";
-import { restoreStage } from "../../../core/merge/restore.ts";
+import { restoreStage } from "../../../core/update/restore.ts";
 import { initialParameters } from "../../../core/model/initial.ts";
 import { splitLayers } from "../../../core/model/stages.ts";
 import { parameterTable, stageSpecs } from "../../../core/model/spec.ts";

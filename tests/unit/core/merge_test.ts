@@ -2,9 +2,9 @@
 
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { blobHash } from "../../../core/ids.ts";
-import { averageSlices, contributionWeights } from "../../../core/merge/average.ts";
-import { assignReducers, sliceLayout } from "../../../core/merge/butterfly.ts";
-import { outerStep, pseudoGradient } from "../../../core/merge/outer.ts";
+import { averageSlices, contributionWeights } from "../../../core/update/average.ts";
+import { assignReducers, sliceLayout } from "../../../core/update/butterfly.ts";
+import { outerStep, pseudoGradient } from "../../../core/update/outer.ts";
 import { keyOf, nextBelow, nextUint32, openStream, shuffle, type Stream } from "../../../core/prng.ts";
 
 const streamOf = (...labels: (string | number)[]): Stream => openStream(keyOf(1, "merge test", ...labels));

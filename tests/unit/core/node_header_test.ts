@@ -3,13 +3,13 @@
 import { assert } from "@std/assert";
 import type { RunConfig } from "../../../core/config/config.ts";
 import type { KnobPath, KnobValue } from "../../../core/config/knob.ts";
-import { resolveConfig } from "../../../core/config/parse.ts";
+import { resolveConfig } from "../../../core/settings/parse.ts";
 import { type SizeName, sizeNames } from "../../../core/config/size.ts";
 import { blobHash, microbatchId, stageIndex, taskId } from "../../../core/ids.ts";
-import { sliceLayout } from "../../../core/merge/butterfly.ts";
+import { sliceLayout } from "../../../core/update/butterfly.ts";
 import { modelParameters } from "../../../core/model/shape.ts";
 import type { NodeMessage } from "../../../core/protocol/message.ts";
-import { largestNodeHeader } from "../../../core/protocol/node_header.ts";
+import { largestNodeHeader } from "../../../net/node_header.ts";
 import { netLimits } from "../../../net/limits.ts";
 import { decodeMsgpack, encodeMsgpack } from "../../../net/messages/msgpack.ts";
 import { nodeSamples } from "../../support/net/message_vectors.ts";

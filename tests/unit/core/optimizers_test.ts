@@ -1,14 +1,14 @@
 /** Optimizers as others know them: names and lengths of their state, for every kind of stage. */
 
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
-import { resolveConfig } from "../../../core/config/parse.ts";
+import { resolveConfig } from "../../../core/settings/parse.ts";
 import { sizeNames } from "../../../core/config/size.ts";
 import { parameterTable, stageSpecs } from "../../../core/model/spec.ts";
 import { longestAdamStep } from "../../../core/train/adam_bound.ts";
 import { splitLayers } from "../../../core/model/stages.ts";
 import { muonMatrices } from "../../../core/train/muon.ts";
 import { stateLength, type StateVector, wholeVector } from "../../../core/train/optimizer.ts";
-import { optimizerNames } from "../../../core/train/optimizer_names.ts";
+import { optimizerNames } from "../../../core/config/optimizer_names.ts";
 import { optimizerOf, optimizers } from "../../../core/train/optimizers.ts";
 import { VectorTable } from "../../../gpu/vector_table.ts";
 import { steppedByReference } from "../../support/optimizer_steps.ts";

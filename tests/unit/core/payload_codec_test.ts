@@ -2,10 +2,10 @@
 
 import { assert, assertAlmostEquals, assertEquals, assertStringIncludes } from "@std/assert";
 import { atOnce } from "../../../core/long_work.ts";
-import { averageSlices } from "../../../core/merge/average.ts";
-import { boundsText, isWithin, type PayloadCodec } from "../../../core/merge/payload/payload_codec.ts";
-import { payloadCodecOf, payloadCodecs } from "../../../core/merge/payload/payload_codecs.ts";
-import { payloadStats, unreadable } from "../../../core/merge/payload_stats.ts";
+import { averageSlices } from "../../../core/update/average.ts";
+import { boundsText, isWithin, type PayloadCodec } from "../../../core/update/payload/payload_codec.ts";
+import { payloadCodecOf, payloadCodecs } from "../../../core/update/payload/payload_codecs.ts";
+import { payloadStats, unreadable } from "../../../core/update/payload_stats.ts";
 import { bytesOfFloats } from "../../../core/model/vector_bytes.ts";
 import frozen from "../../vectors/merge/payloads.json" with { type: "json" };
 import { noEmbeddings } from "../../support/no_embeddings.ts";

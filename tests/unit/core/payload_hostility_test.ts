@@ -2,8 +2,8 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { atOnce } from "../../../core/long_work.ts";
-import type { PayloadCodec } from "../../../core/merge/payload/payload_codec.ts";
-import { payloadCodecs } from "../../../core/merge/payload/payload_codecs.ts";
+import type { PayloadCodec } from "../../../core/update/payload/payload_codec.ts";
+import { payloadCodecs } from "../../../core/update/payload/payload_codecs.ts";
 import { noEmbeddings } from "../../support/no_embeddings.ts";
 import { prngOf } from "../../support/small_prng.ts";
 

@@ -2,8 +2,8 @@
 
 import { assertAlmostEquals, assertEquals, assertLess } from "@std/assert";
 import { atOnce } from "../../../core/long_work.ts";
-import { peakSizes } from "../../../core/merge/matrix_peaks.ts";
-import { cosineOf, type PayloadShape, ShapeSum } from "../../../core/merge/payload_shape.ts";
+import { peakSizes } from "../../../core/update/matrix_peaks.ts";
+import { cosineOf, type PayloadShape, ShapeSum } from "../../../core/update/payload_shape.ts";
 import { gaussOf } from "../../support/small_gauss.ts";
 
 const tensors = [100, 7, 1, 20_000, 300].map((size, i, sizes) => ({

@@ -1,7 +1,7 @@
 /** One pass over a member's vector: finite or not, its length squared, its largest value. */
 
 import { assert, assertEquals } from "@std/assert";
-import { payloadStats } from "../../../core/merge/payload_stats.ts";
+import { payloadStats } from "../../../core/update/payload_stats.ts";
 
 const largestFloat = 3.4028234663852886e38;
 const smallestFloat = 2 ** -149;

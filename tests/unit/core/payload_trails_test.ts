@@ -3,8 +3,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { type NodeId, nodeId } from "../../../core/ids.ts";
 import { atOnce } from "../../../core/long_work.ts";
-import { sparse } from "../../../core/merge/payload/sparse.ts";
-import { ShapeSum } from "../../../core/merge/payload_shape.ts";
+import { sparse } from "../../../core/update/payload/sparse.ts";
+import { ShapeSum } from "../../../core/update/payload_shape.ts";
 import type { ParameterTensor } from "../../../core/model/spec.ts";
 import type { StageMerge } from "../../../core/orchestrator/merge/merge_state.ts";
 import { nodesAway } from "../../../core/orchestrator/merge/payloads/directions.ts";

@@ -2,7 +2,7 @@
 
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { nodeId } from "../../../core/ids.ts";
-import { type PayloadShape, sketchWidth } from "../../../core/merge/payload_shape.ts";
+import { type PayloadShape, sketchWidth } from "../../../core/update/payload_shape.ts";
 import { countPayloads, type WeighedPayload } from "../../../core/orchestrator/merge/payloads/payload_weights.ts";
 
 const sizes = [900, 100]; // a matrix and gains

@@ -2,7 +2,7 @@
 
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import type { TrainConfig } from "../../../core/config/config.ts";
-import { resolveConfig } from "../../../core/config/parse.ts";
+import { resolveConfig } from "../../../core/settings/parse.ts";
 import { sizeNames } from "../../../core/config/size.ts";
 import { clipFactor, joinWarmup, learningRateAt } from "../../../core/train/schedule.ts";
 

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { atOnce } from "../../../core/long_work.ts";
-import { changeBytes, decodeChange, encodeChange, moveBy } from "../../../core/merge/shown_change.ts";
+import { changeBytes, decodeChange, encodeChange, moveBy } from "../../../core/update/shown_change.ts";
 import { gaussOf } from "../../support/small_gauss.ts";
 
 const floats = 64 * 37;

@@ -2,10 +2,10 @@
 
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import type { RunConfig } from "../../../core/config/config.ts";
-import { valueAt } from "../../../core/config/derive.ts";
+import { valueAt } from "../../../core/settings/derive.ts";
 import { brokenRule } from "../../../core/config/knob.ts";
 import { knobAt, knobPaths } from "../../../core/config/knobs.ts";
-import { resolveConfig } from "../../../core/config/parse.ts";
+import { resolveConfig } from "../../../core/settings/parse.ts";
 import { sizeNames } from "../../../core/config/size.ts";
 import { wireBytes } from "../../../core/codec/wire.ts";
 import { modelParameters } from "../../../core/model/shape.ts";

@@ -2,8 +2,8 @@
 
 import { assert, assertAlmostEquals, assertEquals, assertLess } from "@std/assert";
 import { atOnce } from "../../../core/long_work.ts";
-import { BitReader, BitWriter } from "../../../core/merge/payload/bit_stream.ts";
-import { embeddingsIn } from "../../../core/merge/payload/embeddings.ts";
+import { BitReader, BitWriter } from "../../../core/update/payload/bit_stream.ts";
+import { embeddingsIn } from "../../../core/update/payload/embeddings.ts";
 import {
   type ChunkLayout,
   KeptValues,
@@ -11,17 +11,17 @@ import {
   readHead,
   readKept,
   writeKept,
-} from "../../../core/merge/payload/kept_values.ts";
-import { chooseLargest } from "../../../core/merge/payload/largest_values.ts";
+} from "../../../core/update/payload/kept_values.ts";
+import { chooseLargest } from "../../../core/update/payload/largest_values.ts";
 import {
   type Embeddings,
   isWithin,
   type PayloadCodec,
   type ValueRange,
-} from "../../../core/merge/payload/payload_codec.ts";
-import { payloadCodecOf } from "../../../core/merge/payload/payload_codecs.ts";
-import { sparse } from "../../../core/merge/payload/sparse.ts";
-import { unreadable } from "../../../core/merge/payload_stats.ts";
+} from "../../../core/update/payload/payload_codec.ts";
+import { payloadCodecOf } from "../../../core/update/payload/payload_codecs.ts";
+import { sparse } from "../../../core/update/payload/sparse.ts";
+import { unreadable } from "../../../core/update/payload_stats.ts";
 import { embeddingName, headName, parameterTable, stageSpecs } from "../../../core/model/spec.ts";
 import { noEmbeddings } from "../../support/no_embeddings.ts";
 import { gaussOf } from "../../support/small_gauss.ts";

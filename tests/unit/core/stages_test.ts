@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { codecNames } from "../../../core/codec/codec_names.ts";
 import type { RunConfig } from "../../../core/config/config.ts";
-import { resolveConfig } from "../../../core/config/parse.ts";
+import { resolveConfig } from "../../../core/settings/parse.ts";
 import { sizeNames } from "../../../core/config/size.ts";
 import { type StageSpec, stageSpecs } from "../../../core/model/spec.ts";
 import { splitLayers, stageFlopsPerToken, stageParameterLengths } from "../../../core/model/stages.ts";

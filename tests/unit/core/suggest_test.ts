@@ -1,7 +1,7 @@
 /** Which setting somebody meant. */
 
 import { assertEquals } from "@std/assert";
-import { didYouMean, editDistance } from "../../../core/config/suggest.ts";
+import { didYouMean, editDistance } from "../../../core/settings/suggest.ts";
 import { knobPaths } from "../../../core/config/knobs.ts";
 
 Deno.test("Suggestions: the nearest path, or none", () => {

@@ -1,7 +1,7 @@
 /** What a task is worth, against the products that its stage computes. */
 
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import { resolveConfig } from "../../../core/config/parse.ts";
+import { resolveConfig } from "../../../core/settings/parse.ts";
 import { sizeNames } from "../../../core/config/size.ts";
 import { isSideTable } from "../../../core/model/side.ts";
 import { embeddingName, parameterTable, type StageSpec, stageSpecs } from "../../../core/model/spec.ts";

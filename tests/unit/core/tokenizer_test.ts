@@ -5,8 +5,8 @@
 
 import { Tokenizer as HuggingFace } from "@huggingface/tokenizers";
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { formatTokenizer, parseTokenizer } from "../../../cli/data/tokenizer_file.ts";
-import { UserError } from "../../../cli/output/errors.ts";
+import { formatTokenizer, parseTokenizer } from "../../../cli/model/data/tokenizer_file.ts";
+import { UserError } from "../../../cli/program/errors.ts";
 import { Tokenizer } from "../../../core/tokenizer/bpe.ts";
 import { vocabSizeOf } from "../../../core/tokenizer/bpe_model.ts";
 import { trainBpe } from "../../../core/tokenizer/bpe_train.ts";

@@ -2,18 +2,18 @@
 
 import { assert, assertEquals, assertLess } from "@std/assert";
 import { type BlobAccess, blobAccess } from "../../../cli/roles/blob_access.ts";
-import { mergeStage, reduceSlice, subtractInPlace } from "../../../cli/roles/merge_work.ts";
-import { averageSlices } from "../../../core/merge/average.ts";
-import { outerStep, pseudoGradient } from "../../../core/merge/outer.ts";
-import { float32 } from "../../../core/merge/payload/float32.ts";
-import { fillRestored, restoreStage } from "../../../core/merge/restore.ts";
+import { mergeStage, reduceSlice, subtractInPlace } from "../../../cli/node/stages/merge_work.ts";
+import { averageSlices } from "../../../core/update/average.ts";
+import { outerStep, pseudoGradient } from "../../../core/update/outer.ts";
+import { float32 } from "../../../core/update/payload/float32.ts";
+import { fillRestored, restoreStage } from "../../../core/update/restore.ts";
 import { fillInitial, initialParameters } from "../../../core/model/initial.ts";
 import { parameterTable, stageSpecs } from "../../../core/model/spec.ts";
 import { bytesOfFloats } from "../../../core/model/vector_bytes.ts";
-import { leafBytes, nameOf, refOf } from "../../../net/blobs/blob_hash.ts";
+import { leafBytes, nameOf, refOf } from "../../../net/blob_hash.ts";
 import { MemoryBlobs } from "../../../net/blobs/blob_memory.ts";
 import { inTurns } from "../../../net/turns.ts";
-import { sha256Hex, sha256InTurns } from "../../../cli/data/sha256.ts";
+import { sha256Hex, sha256InTurns } from "../../../cli/files/sha256.ts";
 import { prngOf } from "../../support/small_prng.ts";
 import { tinyConfig } from "../../support/tiny_model.ts";
 import { varied } from "../../support/net/varied_bytes.ts";

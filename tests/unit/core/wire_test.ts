@@ -9,7 +9,7 @@ import { assert, assertAlmostEquals, assertEquals, assertStringIncludes, assertT
 import type { WireDirection, WireShape } from "../../../core/codec/codec.ts";
 import { type Codec, codecNames, type GradientBits } from "../../../core/codec/codec_names.ts";
 import { codecs } from "../../../core/codec/codecs.ts";
-import { parseRunConfig, resolveConfig } from "../../../core/config/parse.ts";
+import { parseRunConfig, resolveConfig } from "../../../core/settings/parse.ts";
 import {
   decodeWire,
   encodeWire,

@@ -2,13 +2,13 @@
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import * as v from "valibot";
-import { accountShape, earningsShape } from "../../../cli/dashboard/public_shape.ts";
-import { pastPages } from "../../../cli/dashboard/past_api.ts";
-import { keepChainWeights, keptChainWeights, WeightsWatch } from "../../../cli/duty/weights_file.ts";
-import { earningsOf, runEarnings } from "../../../cli/ledger/run_earnings.ts";
+import { accountShape, earningsShape } from "../../../cli/observe/public/public_shape.ts";
+import { pastPages } from "../../../cli/observe/dashboard/past_api.ts";
+import { keepChainWeights, keptChainWeights, WeightsWatch } from "../../../cli/chain/duty/weights_file.ts";
+import { earningsOf, runEarnings } from "../../../cli/observe/ledger/run_earnings.ts";
 import type { LogEntry } from "../../../core/ledger/entry.ts";
-import { pastOf } from "../../../cli/history/past.ts";
-import { PastThread } from "../../../cli/history/past_thread.ts";
+import { pastOf } from "../../../cli/observe/history/past.ts";
+import { PastThread } from "../../../cli/observe/history/past_thread.ts";
 import { nodeId } from "../../../core/ids.ts";
 import { LocalChain } from "../../../chain/local/local_chain.ts";
 import { encodeAddress } from "../../../chain/wallet/ss58.ts";

@@ -2,12 +2,12 @@
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { gzipSync } from "node:zlib";
-import { openDashboard, pageDocument, pageModules } from "../../../cli/dashboard/dashboard.ts";
-import { placeOn, rangeOf, ticksOf } from "../../../cli/dashboard/page/axis.ts";
-import { pathOf, smoothed, trainPoints } from "../../../cli/dashboard/page/curves/loss_chart.ts";
-import { progressFacts, qualityFacts } from "../../../cli/dashboard/page/summary.ts";
-import { previewPng } from "../../../cli/dashboard/preview.ts";
-import { runSnapshot } from "../../../cli/dashboard/public_run.ts";
+import { openDashboard, pageDocument, pageModules } from "../../../cli/observe/dashboard/dashboard.ts";
+import { placeOn, rangeOf, ticksOf } from "../../../cli/observe/dashboard/page/parts/axis.ts";
+import { pathOf, smoothed, trainPoints } from "../../../cli/observe/dashboard/page/curves/loss_chart.ts";
+import { progressFacts, qualityFacts } from "../../../cli/observe/dashboard/page/summary.ts";
+import { previewPng } from "../../../cli/observe/dashboard/preview.ts";
+import { runSnapshot } from "../../../cli/observe/public/public_run.ts";
 import { anyRecord } from "../../support/any_record.ts";
 import { foldAt, openedView, sampleRun } from "../../support/sample_run.ts";
 import { servedRun } from "../../support/served_run.ts";

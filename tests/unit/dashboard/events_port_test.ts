@@ -1,7 +1,7 @@
 /** Viewers at the hub's real port: they do not keep it from closing, and one that does not read holds little. */
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { openHubPort } from "../../../cli/hub/hub_port.ts";
+import { openHubPort } from "../../../cli/orchestrator/hub/hub_port.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";
 import { sampleRun } from "../../support/sample_run.ts";
 import { servedRun } from "../../support/served_run.ts";

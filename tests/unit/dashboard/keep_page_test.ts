@@ -1,13 +1,13 @@
 /** How long the page of a finished run stays up, and what its run says at the end. */
 
 import { assertEquals, assertMatch } from "@std/assert";
-import type { CommandContext } from "../../../cli/command.ts";
-import { untilUnseen } from "../../../cli/dashboard/keep_page.ts";
-import { openFolderPage } from "../../../cli/dashboard/run_dashboard.ts";
-import { RunHistory } from "../../../cli/history/run_history.ts";
-import { nextLines } from "../../../cli/screen/next_lines.ts";
-import type { KeyboardListener } from "../../../cli/output/keyboard.ts";
-import { createPaint } from "../../../cli/output/paint.ts";
+import type { CommandContext } from "../../../cli/terminal/command.ts";
+import { untilUnseen } from "../../../cli/observe/dashboard/keep_page.ts";
+import { openFolderPage } from "../../../cli/observe/dashboard/run_dashboard.ts";
+import { RunHistory } from "../../../cli/observe/history/run_history.ts";
+import { nextLines } from "../../../cli/observe/screen/next_lines.ts";
+import type { KeyboardListener } from "../../../cli/program/keyboard.ts";
+import { createPaint } from "../../../cli/terminal/text/paint.ts";
 import { ManualTimers } from "../../support/net/manual_timers.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 import { tinyConfig } from "../../support/tiny_model.ts";

@@ -1,11 +1,11 @@
 /** The exported page: one file, its own policy, the same moments. */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { recordedPast } from "../../../cli/dashboard/page/past.ts";
-import { bundled, oneFile } from "../../../cli/dashboard/one_file.ts";
-import { recordMoments } from "../../../cli/dashboard/record_moments.ts";
-import { publicMoment } from "../../../cli/history/past.ts";
-import { RunHistory } from "../../../cli/history/run_history.ts";
+import { recordedPast } from "../../../cli/observe/dashboard/page/past.ts";
+import { bundled, oneFile } from "../../../cli/observe/dashboard/one_file.ts";
+import { recordMoments } from "../../../cli/observe/dashboard/record_moments.ts";
+import { publicMoment } from "../../../cli/observe/history/past.ts";
+import { RunHistory } from "../../../cli/observe/history/run_history.ts";
 import { recordRun } from "../../support/record_folder.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 
@@ -50,7 +50,7 @@ Deno.test("Exported page: it names no place, runs only its own script, and holds
 });
 
 Deno.test("Exported page: the program of all modules is one script without imports", () => {
-  const script = bundled("cli/dashboard/page/main.ts");
+  const script = bundled("cli/observe/dashboard/page/main.ts");
   assert(!/^(import|export) /m.test(script));
   const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor;
   new AsyncFunction(script); // parses

@@ -2,10 +2,10 @@
 
 import { assert, assertEquals } from "@std/assert";
 import * as v from "valibot";
-import { refusalShape, shapesAreTheTypes, snapshotShape, spanShape } from "../../../cli/dashboard/public_shape.ts";
-import { runSnapshot } from "../../../cli/dashboard/public_run.ts";
+import { refusalShape, shapesAreTheTypes, snapshotShape, spanShape } from "../../../cli/observe/public/public_shape.ts";
+import { runSnapshot } from "../../../cli/observe/public/public_run.ts";
 import { anyRecord } from "../../support/any_record.ts";
-import { RunHistory } from "../../../cli/history/run_history.ts";
+import { RunHistory } from "../../../cli/observe/history/run_history.ts";
 import { recordRun } from "../../support/record_folder.ts";
 import { foldAt, openedView, sampleRun } from "../../support/sample_run.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";

@@ -1,10 +1,10 @@
 /** The past at the port: exact, bounded, and with reasons where there is none. */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { pastPages } from "../../../cli/dashboard/past_api.ts";
-import { openPast } from "../../../cli/history/past.ts";
-import { PastThread } from "../../../cli/history/past_thread.ts";
-import { RunHistory } from "../../../cli/history/run_history.ts";
+import { pastPages } from "../../../cli/observe/dashboard/past_api.ts";
+import { openPast } from "../../../cli/observe/history/past.ts";
+import { PastThread } from "../../../cli/observe/history/past_thread.ts";
+import { RunHistory } from "../../../cli/observe/history/run_history.ts";
 import { ManualTimers } from "../../support/net/manual_timers.ts";
 import { recordRun } from "../../support/record_folder.ts";
 import { servedRun } from "../../support/served_run.ts";

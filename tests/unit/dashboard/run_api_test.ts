@@ -1,8 +1,8 @@
 /** `/api/v1/run` and `/events`: what is public, and that followers, slow ones and many of them, cost the run little. */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { withChanges } from "../../../cli/dashboard/page/run_state.ts";
-import type { RunSnapshot } from "../../../cli/dashboard/public_run.ts";
+import { withChanges } from "../../../cli/observe/dashboard/page/run_state.ts";
+import type { RunSnapshot } from "../../../cli/observe/public/public_run.ts";
 import { nodeId } from "../../../core/ids.ts";
 import type { ViewRecord } from "../../../core/view/view_record.ts";
 import { anyRecord } from "../../support/any_record.ts";

@@ -10,11 +10,11 @@ import {
   readStage,
   type StageVectors,
   writeCheckpoint,
-} from "../../../cli/checkpoint/checkpoint.ts";
-import { CheckpointError, readManifest } from "../../../cli/checkpoint/manifest.ts";
-import { type Disk, realDisk } from "../../../cli/data/disk.ts";
-import { sha256Hex } from "../../../cli/data/sha256.ts";
-import { UserError } from "../../../cli/output/errors.ts";
+} from "../../../cli/model/checkpoint/checkpoint.ts";
+import { CheckpointError, readManifest } from "../../../cli/model/checkpoint/manifest.ts";
+import { type Disk, realDisk } from "../../../cli/files/disk.ts";
+import { sha256Hex } from "../../../cli/files/sha256.ts";
+import { UserError } from "../../../cli/program/errors.ts";
 import { initialParameters } from "../../../core/model/initial.ts";
 import { parameterTable } from "../../../core/model/spec.ts";
 import { failingDisk, Killed } from "../../support/failing_disk.ts";

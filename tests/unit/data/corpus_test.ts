@@ -1,8 +1,8 @@
 /** Reading text: the built-in speeches, text files of every shape, and the files that are refused. */
 
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { readCorpus } from "../../../cli/data/corpus.ts";
-import { UserError } from "../../../cli/output/errors.ts";
+import { readCorpus } from "../../../cli/model/data/corpus.ts";
+import { UserError } from "../../../cli/program/errors.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 
 async function documentsOf(content: string | Uint8Array): Promise<string[]> {

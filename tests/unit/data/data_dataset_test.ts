@@ -1,12 +1,12 @@
 /** Preparing and reading a dataset folder: the split, the files, idempotence, and a disk that fails. */
 
 import { assert, assertEquals, assertNotEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
-import { openDataset } from "../../../cli/data/dataset.ts";
-import type { Dataset } from "../../../cli/data/dataset.ts";
-import { planDataset, prepareDataset, type PrepareOptions } from "../../../cli/data/prepare_dataset.ts";
-import { sha256Hex } from "../../../cli/data/sha256.ts";
-import { TokenReader, tokensAsBytes } from "../../../cli/data/token_file.ts";
-import { UserError } from "../../../cli/output/errors.ts";
+import { openDataset } from "../../../cli/model/data/dataset.ts";
+import type { Dataset } from "../../../cli/model/data/dataset.ts";
+import { planDataset, prepareDataset, type PrepareOptions } from "../../../cli/model/data/prepare_dataset.ts";
+import { sha256Hex } from "../../../cli/files/sha256.ts";
+import { TokenReader, tokensAsBytes } from "../../../cli/model/data/token_file.ts";
+import { UserError } from "../../../cli/program/errors.ts";
 import { unigramEntropy } from "../../../core/data/unigram.ts";
 import { microbatchId } from "../../../core/ids.ts";
 import { failingDisk, Killed } from "../../support/failing_disk.ts";

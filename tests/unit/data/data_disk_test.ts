@@ -1,8 +1,8 @@
 /** Atomic writes: the content after a kill at any operation, and the message for a disk error. */
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { realDisk, writeAtomically } from "../../../cli/data/disk.ts";
-import { UserError } from "../../../cli/output/errors.ts";
+import { realDisk, writeAtomically } from "../../../cli/files/disk.ts";
+import { UserError } from "../../../cli/program/errors.ts";
 import { failingDisk, Killed } from "../../support/failing_disk.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 import { testWhere } from "../../support/test_where.ts";

@@ -1,11 +1,11 @@
 /** Sampling and text generation: the distribution, the seed, the window that slides, padding that changes nothing. */
 
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
-import { generateText } from "../../../cli/generate/generate_text.ts";
-import { sampleToken } from "../../../cli/generate/sample.ts";
+import { generateText } from "../../../cli/model/generate/generate_text.ts";
+import { sampleToken } from "../../../cli/model/generate/sample.ts";
 import { Tokenizer } from "../../../core/tokenizer/bpe.ts";
 import type { StageCompute } from "../../../gpu/compute.ts";
-import { createReferenceStage } from "../../../gpu/reference/stage.ts";
+import { createReferenceStage } from "../../lab/reference/stage.ts";
 import { parametersOf, specsOf, tinyConfig } from "../../support/tiny_model.ts";
 
 const tokenizer = new Tokenizer({ merges: [] }); // 256 bytes and <|endoftext|>

@@ -1,9 +1,9 @@
 /** The file format: written files read back, byte for byte as specified; every kind of damage is reported. */
 
 import { assertEquals, assertRejects } from "@std/assert";
-import { SafetensorsFile, writeSafetensors } from "../../../cli/checkpoint/safetensors.ts";
-import { realDisk } from "../../../cli/data/disk.ts";
-import { UserError } from "../../../cli/output/errors.ts";
+import { SafetensorsFile, writeSafetensors } from "../../../cli/model/checkpoint/safetensors.ts";
+import { realDisk } from "../../../cli/files/disk.ts";
+import { UserError } from "../../../cli/program/errors.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 
 const tensors = [

@@ -1,7 +1,7 @@
 /** What a file is told to be by its content: formats by their bytes, records, and prose that looks like either. */
 
 import { assertEquals, assertMatch } from "@std/assert";
-import { binaryFormat, encodingOf, findRecords } from "../../../cli/data/text_format.ts";
+import { binaryFormat, encodingOf, findRecords } from "../../../cli/model/data/text_format.ts";
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 const latin = (text: string): Uint8Array => Uint8Array.from(text, (letter) => letter.charCodeAt(0));

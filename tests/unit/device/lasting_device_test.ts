@@ -2,12 +2,12 @@
 
 import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { present } from "../../../core/assert.ts";
-import { LastingDevice, type LastingDeviceOptions, LostDeviceError } from "../../../cli/roles/lasting_device.ts";
-import { UnusableDeviceError } from "../../../cli/roles/device_check.ts";
-import { StageLostError } from "../../../cli/roles/lasting_stage.ts";
-import type { HostedStage } from "../../../cli/roles/compute_host.ts";
+import { LastingDevice, type LastingDeviceOptions, LostDeviceError } from "../../../cli/device/lasting_device.ts";
+import { UnusableDeviceError } from "../../../cli/device/device_check.ts";
+import { StageLostError } from "../../../cli/device/lasting_stage.ts";
+import type { HostedStage } from "../../../cli/device/compute_host.ts";
 import type { StageCompute } from "../../../gpu/compute.ts";
-import { createReferenceStage } from "../../../gpu/reference/stage.ts";
+import { createReferenceStage } from "../../lab/reference/stage.ts";
 import { type ComputeWorker, openComputeWorker } from "../../../gpu/worker_client.ts";
 import { gpuTest } from "../../support/gpu_adapter.ts";
 import { losingWorker, steadyWorker } from "../../support/losing/losing_host.ts";

@@ -4,7 +4,7 @@ import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "
 import { BuildScope } from "../../../gpu/webgpu/build_scope.ts";
 import { DeviceLostError, GpuDevice, GpuFailure, NoAdapterError, openGpuDevice } from "../../../gpu/webgpu/device.ts";
 import { Kernels } from "../../../gpu/webgpu/kernel.ts";
-import { createWebGpuStage } from "../../../gpu/webgpu/webgpu_stage.ts";
+import { createWebGpuStage } from "../../../gpu/webgpu/stage/webgpu_stage.ts";
 import { isTooLarge, openComputeWorker } from "../../../gpu/worker_client.ts";
 import { gpuTest } from "../../support/gpu_adapter.ts";
 import { parametersOf, specAt, specsOf, tinyConfig, tokensOf } from "../../support/tiny_model.ts";

@@ -3,8 +3,8 @@
 import { assert, assertEquals } from "@std/assert";
 import type { CommitmentField, CommitmentKind } from "../../../chain/call.ts";
 import type { Chain } from "../../../chain/chain.ts";
-import { publishedInvite, readAnnouncements } from "../../../cli/find/announcements.ts";
-import { inviteText } from "../../../cli/find/invite.ts";
+import { publishedInvite, readAnnouncements } from "../../../cli/address/announcements.ts";
+import { inviteText } from "../../../cli/address/invite.ts";
 import { netuid, ownerHotkey } from "../../conformance/chain_world.ts";
 import { inviteOf, withFindingWorld } from "../../support/chain/finding_world.ts";
 import { prngOf } from "../../support/small_prng.ts";

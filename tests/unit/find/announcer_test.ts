@@ -5,10 +5,10 @@
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { ChainSigner } from "../../../chain/call.ts";
-import { aliceAddress, type GenesisOptions } from "../../../chain/local/genesis.ts";
-import { readAnnouncements } from "../../../cli/find/announcements.ts";
-import { Announcer } from "../../../cli/find/announcer.ts";
-import { readInvite } from "../../../cli/find/invite.ts";
+import { aliceAddress, type GenesisOptions } from "../../../chain/local/block/genesis.ts";
+import { readAnnouncements } from "../../../cli/address/announcements.ts";
+import { Announcer } from "../../../cli/chain/duty/announcer.ts";
+import { readInvite } from "../../../cli/address/invite.ts";
 import { miner, netuid, ownerColdkey, ownerHotkey, stranger, validator } from "../../conformance/chain_world.ts";
 import { type FindingWorld, inviteOf, withFindingWorld } from "../../support/chain/finding_world.ts";
 

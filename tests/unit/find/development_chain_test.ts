@@ -1,13 +1,13 @@
 /** Enrolment on a chain whose subnet //Alice owns: who pays, by which coldkey, and that nothing is done elsewhere. */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { aliceAddress } from "../../../chain/local/genesis.ts";
+import { aliceAddress } from "../../../chain/local/block/genesis.ts";
 import {
   awaitsPermit,
   developmentColdkey,
   type Enrolment,
   enrolOnDevelopmentChain,
-} from "../../../cli/duty/development_chain.ts";
+} from "../../../cli/chain/duty/development_chain.ts";
 import { coldkey, keyOf, tokens } from "../../conformance/chain_world.ts";
 import { type FindingWorld, withFindingWorld } from "../../support/chain/finding_world.ts";
 

@@ -2,7 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import { hubAddress } from "../../../cli/roles/addresses.ts";
-import { DialledHub } from "../../../cli/find/dialled_hub.ts";
+import { DialledHub } from "../../../cli/node/find/dialled_hub.ts";
 import type { DialHandler, Wire } from "../../../net/links/wire.ts";
 import { ManualTimers } from "../../support/net/manual_timers.ts";
 

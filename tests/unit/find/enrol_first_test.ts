@@ -2,9 +2,9 @@
 
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { type Chain, ChainError } from "../../../chain/chain.ts";
-import { aliceAddress } from "../../../chain/local/genesis.ts";
-import { awaitsPermit, enrolOnDevelopmentChain } from "../../../cli/duty/development_chain.ts";
-import { enrolFirst, type EnrolFirstOptions } from "../../../cli/find/enrol_first.ts";
+import { aliceAddress } from "../../../chain/local/block/genesis.ts";
+import { awaitsPermit, enrolOnDevelopmentChain } from "../../../cli/chain/duty/development_chain.ts";
+import { enrolFirst, type EnrolFirstOptions } from "../../../cli/node/find/enrol_first.ts";
 import { keyOf, netuid } from "../../conformance/chain_world.ts";
 import { type FindingWorld, withFindingWorld } from "../../support/chain/finding_world.ts";
 import { idle } from "../../support/idle.ts";

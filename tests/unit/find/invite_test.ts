@@ -1,10 +1,10 @@
 /** Invites: one canonical spelling, read strictly, whatever a stranger writes. */
 
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
-import { isPublicHost } from "../../../cli/find/host_scope.ts";
-import { hostOfSocket, inviteText, quotedInvite, readInvite } from "../../../cli/find/invite.ts";
-import { joinCommand } from "../../../cli/find/join_command.ts";
-import { UsageError } from "../../../cli/output/errors.ts";
+import { isPublicHost } from "../../../cli/address/host_scope.ts";
+import { hostOfSocket, inviteText, quotedInvite, readInvite } from "../../../cli/address/invite.ts";
+import { joinCommand } from "../../../cli/address/join_command.ts";
+import { UsageError } from "../../../cli/program/errors.ts";
 import { bareWord, hubAddress } from "../../../cli/roles/addresses.ts";
 import { prngOf } from "../../support/small_prng.ts";
 import { testSigner } from "../../support/net/test_keys.ts";

@@ -1,7 +1,7 @@
 /** Meeting an orchestrator: which of them is the announced one, whatever it says of itself. */
 
 import { assertEquals, assertMatch } from "@std/assert";
-import { meetHub, type Meeting } from "../../../cli/find/meet_hub.ts";
+import { meetHub, type Meeting } from "../../../cli/node/find/meet_hub.ts";
 import { type Fault, fault } from "../../../core/fault.ts";
 import { createRefusal, type Signer } from "../../../net/auth/hello.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";

@@ -1,11 +1,10 @@
 /** The runs on this machine: what `iota runs --own` lists, and which one a command without --run takes. */
 
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { resolveConfig } from "../../../core/config/parse.ts";
-import { commandTable } from "../../../cli/command_table.ts";
-import { lockFolder } from "../../../cli/folder_lock.ts";
+import { resolveConfig } from "../../../core/settings/parse.ts";
+import { lockFolder } from "../../../cli/files/folder_lock.ts";
 import { main } from "../../../cli/main.ts";
-import { writeSavedRun } from "../../../cli/orchestrate/saved_run.ts";
+import { writeSavedRun } from "../../../cli/files/saved_run.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 
@@ -37,7 +36,7 @@ const finished = (step: number, finished: boolean) => ({ type: "runFinished", st
 
 async function iota(words: readonly string[]) {
   const host = new FakeHost();
-  const code = await main(words, host, commandTable);
+  const code = await main(words, host);
   const lines = host.written.stdout.trimEnd().split("\n");
   return { code, stdout: host.written.stdout, stderr: host.written.stderr, lines, held: host.held };
 }

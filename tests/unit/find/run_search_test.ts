@@ -2,8 +2,8 @@
 
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { type Chain, ChainError } from "../../../chain/chain.ts";
-import { readAnnouncements } from "../../../cli/find/announcements.ts";
-import { type FoundRun, RunSearch, type SearchOptions, type SearchWorld } from "../../../cli/find/run_search.ts";
+import { readAnnouncements } from "../../../cli/address/announcements.ts";
+import { type FoundRun, RunSearch, type SearchOptions, type SearchWorld } from "../../../cli/node/find/run_search.ts";
 import {
   miner,
   netuid,
@@ -13,7 +13,7 @@ import {
   stranger,
   validator,
 } from "../../conformance/chain_world.ts";
-import type { Meeting } from "../../../cli/find/meet_hub.ts";
+import type { Meeting } from "../../../cli/node/find/meet_hub.ts";
 import { FindingWorld, inviteOf, withFindingWorld } from "../../support/chain/finding_world.ts";
 import { ManualTimers } from "../../support/net/manual_timers.ts";
 

@@ -2,7 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import type { Chain, Neuron } from "../../../chain/chain.ts";
-import { readAnnouncements } from "../../../cli/find/announcements.ts";
+import { readAnnouncements } from "../../../cli/address/announcements.ts";
 
 const hub = "5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY";
 const rival = "5FHneW46xGXgs5mUiveU4sbTyGBzmstUspZC92UhjJM694ty"; // better staked

@@ -2,10 +2,10 @@
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { nodeId } from "../../../core/ids.ts";
-import type { Announcement } from "../../../cli/find/announcements.ts";
-import { fieldsOf, linesOf } from "../../../cli/find/list_runs.ts";
-import { reachProblem } from "../../../cli/find/reach_problem.ts";
-import { askAnyStatus } from "../../../cli/find/run_status.ts";
+import type { Announcement } from "../../../cli/address/announcements.ts";
+import { fieldsOf, linesOf } from "../../../cli/node/find/list_runs.ts";
+import { reachProblem } from "../../../cli/address/reach_problem.ts";
+import { askAnyStatus } from "../../../cli/node/find/run_status.ts";
 import { testSigner } from "../../support/net/test_keys.ts";
 
 const hub = nodeId(testSigner(1).address);

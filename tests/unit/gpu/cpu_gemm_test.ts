@@ -1,9 +1,9 @@
 /** The processor's matrix product against float64, at shapes that no tile and no block divides; its bits do not depend on blocks. */
 
 import { assert, assertEquals } from "@std/assert";
-import { Gemm, gemmFloats, type Operand } from "../../../gpu/cpu/gemm.ts";
+import { Gemm, gemmFloats, type Operand } from "../../../gpu/cpu/layout/gemm.ts";
 import { cpuKernels } from "../../../gpu/cpu/kernels/cpu_kernels.ts";
-import { CpuMemory } from "../../../gpu/cpu/memory.ts";
+import { CpuMemory } from "../../../gpu/cpu/layout/memory.ts";
 import { noise } from "../../support/finite_difference.ts";
 
 type Layout = Operand["layout"];

@@ -2,8 +2,8 @@
 
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { bytesOfCpuStage, createCpuStage } from "../../../gpu/cpu/cpu_stage.ts";
-import { CpuMemory, OutOfMemoryError } from "../../../gpu/cpu/memory.ts";
-import { resolveConfig } from "../../../core/config/parse.ts";
+import { CpuMemory, OutOfMemoryError } from "../../../gpu/cpu/layout/memory.ts";
+import { resolveConfig } from "../../../core/settings/parse.ts";
 import { stageSpecs } from "../../../core/model/spec.ts";
 import { splitLayers } from "../../../core/model/stages.ts";
 import { openComputeWorker } from "../../../gpu/worker_client.ts";

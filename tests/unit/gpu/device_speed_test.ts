@@ -49,13 +49,3 @@ Deno.test("Speed: attention is measured on several threads, too", async () => {
   assert((await cpu.measureAttention({ budgetMs: 5, task }))!.perSecond > 0);
   cpu.close();
 });
-
-Deno.test("Speed: the reference is not measured", async () => {
-  const reference = await openComputeWorker({ device: "reference" });
-  const task = { pass: "forward", ...sizes } as const;
-  assertEquals([await reference.measureAttention({ budgetMs: 1, task }), await reference.measureAdapter(1)], [
-    null,
-    null,
-  ]);
-  reference.close();
-});

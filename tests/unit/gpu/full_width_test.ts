@@ -4,9 +4,9 @@
  */
 
 import { assert, assertEquals } from "@std/assert";
-import { resolveConfig } from "../../../core/config/parse.ts";
+import { resolveConfig } from "../../../core/settings/parse.ts";
 import type { SizeName } from "../../../core/config/size.ts";
-import { CpuMemory } from "../../../gpu/cpu/memory.ts";
+import { CpuMemory } from "../../../gpu/cpu/layout/memory.ts";
 import { CpuOps } from "../../../gpu/cpu/ops.ts";
 import { Team } from "../../../gpu/cpu/threads/team.ts";
 import type { CpuDispatch } from "../../../gpu/cpu/cpu_dispatch.ts";

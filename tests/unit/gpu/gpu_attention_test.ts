@@ -1,7 +1,7 @@
 /** The attention kernels of both families against the float64 reference: lengths that fill no tile, grouped queries. */
 
 import { assert, assertEquals } from "@std/assert";
-import { attention as plain, attentionBackward as plainBackward } from "../../../gpu/reference/attention.ts";
+import { attention as plain, attentionBackward as plainBackward } from "../../lab/reference/attention.ts";
 import { type AttentionSizes, qkvWidth } from "../../../gpu/attention_sizes.ts";
 import { attention, attentionBackward, type AttentionSettings } from "../../../gpu/webgpu/attention_ops.ts";
 import { StageBuffers } from "../../../gpu/webgpu/buffers.ts";

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { KeptPasses } from "../../../gpu/kept_passes.ts";
-import { createWebGpuStage } from "../../../gpu/webgpu/webgpu_stage.ts";
+import { createWebGpuStage } from "../../../gpu/webgpu/stage/webgpu_stage.ts";
 import { gpuTest } from "../../support/gpu_adapter.ts";
 import { parametersOf, specAt, specsOf, tinyConfig, tokensOf } from "../../support/tiny_model.ts";
 

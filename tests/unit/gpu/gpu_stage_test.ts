@@ -4,7 +4,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { AssertionFailure } from "../../../core/assert.ts";
 import type { StageSpec } from "../../../core/model/spec.ts";
 import { hardwareKernels, softwareKernels } from "../../../gpu/webgpu/ops.ts";
-import { createWebGpuStage } from "../../../gpu/webgpu/webgpu_stage.ts";
+import { createWebGpuStage } from "../../../gpu/webgpu/stage/webgpu_stage.ts";
 import { tokenIndex } from "../../../gpu/token_index.ts";
 import { type GpuSupport, gpuTest } from "../../support/gpu_adapter.ts";
 import { parametersOf, specAt, specsOf, tinyConfig, tokensOf } from "../../support/tiny_model.ts";

@@ -2,9 +2,8 @@
 
 import { assertEquals, assertRejects } from "@std/assert";
 import type { StageCompute, StageInput } from "../../../gpu/compute.ts";
-import { createWebGpuStage } from "../../../gpu/webgpu/webgpu_stage.ts";
+import { createWebGpuStage } from "../../../gpu/webgpu/stage/webgpu_stage.ts";
 import { ComputeError, openComputeWorker } from "../../../gpu/worker_client.ts";
-import { createReferenceStage } from "../../../gpu/reference/stage.ts";
 import { gpuTest } from "../../support/gpu_adapter.ts";
 import { parametersOf, specAt, specsOf, tinyConfig, tokensOf } from "../../support/tiny_model.ts";
 
@@ -62,18 +61,8 @@ gpuTest("ComputeWorker: two stages in one worker give the bits of the same stage
   worker.close();
 });
 
-Deno.test("ComputeWorker: the reference runs in it too, and callers keep their arrays", async () => {
-  const worker = await openComputeWorker({ device: "reference" });
-  const head = await worker.openStage(headSpec);
-  const tail = await worker.openStage(tailSpec);
-  const expected = await oneStep(createReferenceStage(headSpec), createReferenceStage(tailSpec));
-  assertEquals(await oneStep(head, tail), expected);
-  assertEquals(worker.adapter.device, "reference");
-  worker.close();
-});
-
 Deno.test("ComputeWorker: a fault rejects its call with the worker's words and leaves the worker usable", async () => {
-  const worker = await openComputeWorker({ device: "reference" });
+  const worker = await openComputeWorker({ device: "cpu" });
   const stage = await worker.openStage(headSpec);
   const short = { type: "tokens", tokens: new Uint32Array(3) } as const;
   const error = await assertRejects(() => stage.forward(short), ComputeError, "3");
@@ -83,7 +72,7 @@ Deno.test("ComputeWorker: a fault rejects its call with the worker's words and l
 });
 
 Deno.test("ComputeWorker: finish lets calls in flight end and refuses later ones; close rejects them all", async () => {
-  const worker = await openComputeWorker({ device: "reference" });
+  const worker = await openComputeWorker({ device: "cpu" });
   const stage = await worker.openStage(headSpec);
   const inFlight = stage.readParameters();
   const finished = worker.finish();

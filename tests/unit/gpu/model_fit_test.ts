@@ -1,10 +1,10 @@
 /** What does not fit an adapter is refused with changes that were tried. */
 
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { resolveConfig } from "../../../core/config/parse.ts";
+import { resolveConfig } from "../../../core/settings/parse.ts";
 import type { RunConfig } from "../../../core/config/config.ts";
-import { UserError } from "../../../cli/output/errors.ts";
-import { fitModel, mustFit } from "../../../cli/roles/model_fit.ts";
+import { UserError } from "../../../cli/program/errors.ts";
+import { fitModel, mustFit } from "../../../cli/device/model_fit.ts";
 import type { DeviceLimits } from "../../../gpu/webgpu/device.ts";
 import type { ComputeWorker } from "../../../gpu/worker_client.ts";
 
@@ -35,7 +35,7 @@ function workerWith(isSoftware: boolean): ComputeWorker {
     measureAttention: unused,
     measureAdapter: unused,
     tune: unused,
-    checkOperations: () => Promise.resolve(null),
+    checkOperations: unused,
     finish: () => Promise.resolve(),
     close: () => {},
   };

@@ -5,9 +5,9 @@
 
 import { assert, assertEquals } from "@std/assert";
 import type { ParameterTable } from "../../../core/model/spec.ts";
-import { Gemm, gemmFloats, type Operand } from "../../../gpu/cpu/gemm.ts";
+import { Gemm, gemmFloats, type Operand } from "../../../gpu/cpu/layout/gemm.ts";
 import { cpuKernels } from "../../../gpu/cpu/kernels/cpu_kernels.ts";
-import { CpuMemory } from "../../../gpu/cpu/memory.ts";
+import { CpuMemory } from "../../../gpu/cpu/layout/memory.ts";
 import { hardwareKernels, softwareKernels } from "../../../gpu/webgpu/ops.ts";
 import { relativeL2 } from "../../conformance/compute_world.ts";
 import { noise } from "../../support/finite_difference.ts";

@@ -1,13 +1,13 @@
 /** A device compared with the processor operation by operation: an honest one agrees, a wrong kernel is named with its rows. */
 
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
-import { checkedStages, judgeNumbers, knownProcessorHash } from "../../../cli/doctor/numbers_check.ts";
-import { resolveConfig } from "../../../core/config/parse.ts";
+import { checkedStages, judgeNumbers, knownProcessorHash } from "../../../cli/tools/doctor/numbers_check.ts";
+import { resolveConfig } from "../../../core/settings/parse.ts";
 import { sizeNames } from "../../../core/config/size.ts";
 import { splitLayers } from "../../../core/model/stages.ts";
 import { parameterTable, type StageSpec, stageSpecs } from "../../../core/model/spec.ts";
 import { CpuStageDevice } from "../../../gpu/cpu/cpu_stage.ts";
-import { CpuMemory } from "../../../gpu/cpu/memory.ts";
+import { CpuMemory } from "../../../gpu/cpu/layout/memory.ts";
 import type { Dispatch, StageOps } from "../../../gpu/stage_ops.ts";
 import { checkOperations, valueTolerance } from "../../../gpu/trace/operation_check.ts";
 import { checkedStage } from "../../../gpu/trace/checked_stage.ts";

@@ -4,8 +4,8 @@ import { assert, assertEquals } from "@std/assert";
 import type { StageSpec } from "../../../core/model/spec.ts";
 import type { StageCompute, StageOptions } from "../../../gpu/compute.ts";
 import { bytesOfCpuStage, createCpuStage } from "../../../gpu/cpu/cpu_stage.ts";
-import { createReferenceStage } from "../../../gpu/reference/stage.ts";
-import { createWebGpuStage } from "../../../gpu/webgpu/webgpu_stage.ts";
+import { createReferenceStage } from "../../lab/reference/stage.ts";
+import { createWebGpuStage } from "../../../gpu/webgpu/stage/webgpu_stage.ts";
 import {
   computeCases,
   gradientTolerance,

@@ -6,7 +6,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Codec } from "../../../core/codec/codec_names.ts";
 import type { ModelShape } from "../../../core/model/shape.ts";
-import { createStageModel, type StageModel } from "../../../gpu/reference/stage_model.ts";
+import { createStageModel, type StageModel } from "../../lab/reference/stage_model.ts";
 import { chainBackward } from "../../support/reference_chain.ts";
 import { specsOf, tinyConfig } from "../../support/tiny_model.ts";
 

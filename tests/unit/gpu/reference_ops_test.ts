@@ -4,20 +4,20 @@
  */
 
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import { adamw, type AdamwState } from "../../../gpu/reference/adamw.ts";
-import { attention, attentionBackward } from "../../../gpu/reference/attention.ts";
+import { adamw, type AdamwState } from "../../lab/reference/adamw.ts";
+import { attention, attentionBackward } from "../../lab/reference/attention.ts";
 import {
   decodeBottleneck,
   decodeBottleneckBackward,
   encodeBottleneck,
   encodeBottleneckBackward,
-} from "../../../gpu/reference/codecs/iota.ts";
-import { crossEntropy, crossEntropyBackward } from "../../../gpu/reference/cross_entropy.ts";
-import { embedding, embeddingBackward } from "../../../gpu/reference/embedding.ts";
-import { linear, linearBackward } from "../../../gpu/reference/linear.ts";
-import { rmsNorm, rmsNormBackward } from "../../../gpu/reference/rms_norm.ts";
-import { rope, ropeBackward } from "../../../gpu/reference/rope.ts";
-import { silu, siluBackward, swiglu, swigluBackward } from "../../../gpu/reference/swiglu.ts";
+} from "../../lab/reference/codecs/iota.ts";
+import { crossEntropy, crossEntropyBackward } from "../../lab/reference/cross_entropy.ts";
+import { embedding, embeddingBackward } from "../../lab/reference/embedding.ts";
+import { linear, linearBackward } from "../../lab/reference/linear.ts";
+import { rmsNorm, rmsNormBackward } from "../../lab/reference/rms_norm.ts";
+import { rope, ropeBackward } from "../../lab/reference/rope.ts";
+import { silu, siluBackward, swiglu, swigluBackward } from "../../lab/reference/swiglu.ts";
 import { checkGradient, dot, noise } from "../../support/finite_difference.ts";
 
 Deno.test("linear: gradient agrees with finite differences, and accumulates", () => {

@@ -1,12 +1,12 @@
 /** What a stage takes, planned on paper: held or recomputed, and every size's default stages on a device of 16 GiB. */
 
 import { assert, assertEquals } from "@std/assert";
-import { resolveConfig } from "../../../core/config/parse.ts";
+import { resolveConfig } from "../../../core/settings/parse.ts";
 import type { SizeName } from "../../../core/config/size.ts";
 import { type StageSpec, stageSpecs } from "../../../core/model/spec.ts";
 import { splitLayers } from "../../../core/model/stages.ts";
-import type { FitAdapter } from "../../../gpu/fit/stage_fit.ts";
-import { planStage } from "../../../gpu/fit/stage_plan.ts";
+import type { FitAdapter } from "../../../gpu/stage_fit.ts";
+import { planStage } from "../../../gpu/stage_plan.ts";
 
 const gibibyte = 2 ** 30;
 

@@ -1,9 +1,9 @@
 /** Curves from a record log: CSV and TensorBoard's events, read back by other code than wrote them. */
 
 import { assert, assertEquals } from "@std/assert";
-import { type CurveRow, Curves, curvesCsv } from "../../../cli/history/curves.ts";
-import { RunHistory } from "../../../cli/history/run_history.ts";
-import { crc32c, tensorboardEvents } from "../../../cli/history/tensorboard.ts";
+import { type CurveRow, Curves, curvesCsv } from "../../../cli/observe/history/curves.ts";
+import { RunHistory } from "../../../cli/observe/history/run_history.ts";
+import { crc32c, tensorboardEvents } from "../../../cli/observe/history/tensorboard.ts";
 import { emptyView } from "../../../core/view/view.ts";
 import { sampleRun } from "../../support/sample_run.ts";
 import { recordRun } from "../../support/record_folder.ts";

@@ -1,10 +1,10 @@
 /** A record log with lines that are JSON and stamped, but no records: each costs itself, and nobody who reads the log falls over it. */
 
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import type { RunSnapshot } from "../../../cli/dashboard/public_run.ts";
-import { openPast } from "../../../cli/history/past.ts";
-import { RunHistory } from "../../../cli/history/run_history.ts";
-import { recordProblem } from "../../../cli/projection/record_shape.ts";
+import type { RunSnapshot } from "../../../cli/observe/public/public_run.ts";
+import { openPast } from "../../../cli/observe/history/past.ts";
+import { RunHistory } from "../../../cli/observe/history/run_history.ts";
+import { recordProblem } from "../../../cli/observe/projection/record_shape.ts";
 import type { ViewRecord } from "../../../core/view/view_record.ts";
 import { recordRun } from "../../support/record_folder.ts";
 import { sampleRun } from "../../support/sample_run.ts";

@@ -1,8 +1,8 @@
 /** Moments of a run from its record log: whole, rotated, growing, torn and damaged. */
 
 import { assert, assertEquals } from "@std/assert";
-import { RunHistory } from "../../../cli/history/run_history.ts";
-import { openRecordLog } from "../../../cli/projection/record_log.ts";
+import { RunHistory } from "../../../cli/observe/history/run_history.ts";
+import { openRecordLog } from "../../../cli/observe/projection/record_log.ts";
 import { fold } from "../../../core/view/fold.ts";
 import { ManualTimers } from "../../support/net/manual_timers.ts";
 import { type RecordedRun, recordRun } from "../../support/record_folder.ts";

@@ -1,7 +1,7 @@
 /** Where each step was closed: the moment before the next one, runs that go back, other logs, long runs. */
 
 import { assert, assertEquals } from "@std/assert";
-import { StepPlaces } from "../../../cli/history/step_places.ts";
+import { StepPlaces } from "../../../cli/observe/history/step_places.ts";
 import type { ViewRecord } from "../../../core/view/view_record.ts";
 
 function logged(): { places: StepPlaces; add: (record: ViewRecord) => void } {

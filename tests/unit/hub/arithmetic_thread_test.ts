@@ -1,13 +1,13 @@
 /** The threads that compute merges for the hub: the same bits as on its own thread, and what happens when one is lost. */
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { ArithmeticThreads, ThreadLost } from "../../../cli/hub/arithmetic/arithmetic_thread.ts";
-import { plainArithmetic, type VectorArithmetic } from "../../../cli/hub/arithmetic/vector_calls.ts";
+import { ArithmeticThreads, ThreadLost } from "../../../cli/orchestrator/hub/arithmetic/arithmetic_thread.ts";
+import { plainArithmetic, type VectorArithmetic } from "../../../cli/orchestrator/hub/arithmetic/vector_calls.ts";
 import type { RunConfig } from "../../../core/config/config.ts";
 import { stageIndex } from "../../../core/ids.ts";
 import { atOnce } from "../../../core/long_work.ts";
-import { payloadCodecOf } from "../../../core/merge/payload/payload_codecs.ts";
-import { encodeChange } from "../../../core/merge/shown_change.ts";
+import { payloadCodecOf } from "../../../core/update/payload/payload_codecs.ts";
+import { encodeChange } from "../../../core/update/shown_change.ts";
 import { parameterTable } from "../../../core/model/spec.ts";
 import { noEmbeddings } from "../../support/no_embeddings.ts";
 import { LocalSwarm } from "../../support/swarm/local_swarm.ts";

@@ -1,8 +1,8 @@
 /** Canonical bytes: one value, one sequence of bytes; what is read is what was written; other bytes are refused. */
 
 import { assert, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
-import { CanonicalError, readCanonical } from "../../../cli/journal/canonical_reader.ts";
-import { CanonicalWriter } from "../../../cli/journal/canonical_writer.ts";
+import { CanonicalError, readCanonical } from "../../../cli/orchestrator/journal/canonical_reader.ts";
+import { CanonicalWriter } from "../../../cli/orchestrator/journal/canonical_writer.ts";
 import { isSameState } from "../../support/same_state.ts";
 import { keyOf, nextBelow, openStream, type Stream } from "../../../core/prng.ts";
 

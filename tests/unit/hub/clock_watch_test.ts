@@ -1,7 +1,7 @@
 /** What an orchestrator says of clocks: a node's, or its own. */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { ClockWatch, nodeClockText } from "../../../cli/hub/members/clock_watch.ts";
+import { ClockWatch, nodeClockText } from "../../../cli/roles/clock_watch.ts";
 import { nodeId } from "../../../core/ids.ts";
 
 const nowMs = Date.UTC(2026, 10, 27, 15, 44, 10);

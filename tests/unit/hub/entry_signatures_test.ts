@@ -2,8 +2,8 @@
 
 import { assertEquals, assertNotEquals } from "@std/assert";
 import { hotkeyOfMiniSecret, verifySignature } from "../../../chain/wallet/hotkey.ts";
-import { isGenuine } from "../../../cli/hub/signatures/signature_check.ts";
-import { signatureProblem, signedParts } from "../../../cli/ledger/entry_signatures.ts";
+import { isGenuine } from "../../../cli/roles/signatures/signature_check.ts";
+import { signatureProblem, signedParts } from "../../../cli/observe/ledger/entry_signatures.ts";
 import { nodeId, stageIndex, type TaskId } from "../../../core/ids.ts";
 import type { LogEntry } from "../../../core/ledger/entry.ts";
 import { type Statement, statementText } from "../../../core/statements/statement.ts";

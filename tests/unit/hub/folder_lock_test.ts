@@ -1,12 +1,12 @@
 /** The lock of a run's folder: everything is written behind it, by a process that has seen the folder as it is. */
 
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
-import type { CommandContext } from "../../../cli/command.ts";
-import { isRunHeld, lockFolder, refuseHeldFolder } from "../../../cli/folder_lock.ts";
-import type { RunPlan } from "../../../cli/orchestrate/plan_run.ts";
-import { takeRunFolder } from "../../../cli/orchestrate/prepare_run.ts";
-import { UserError } from "../../../cli/output/errors.ts";
-import { exists, folderMark } from "../../../cli/run_folder.ts";
+import type { CommandContext } from "../../../cli/terminal/command.ts";
+import { isRunHeld, lockFolder, refuseHeldFolder } from "../../../cli/files/folder_lock.ts";
+import type { RunPlan } from "../../../cli/orchestrator/run/plan_run.ts";
+import { takeRunFolder } from "../../../cli/orchestrator/run/prepare_run.ts";
+import { UserError } from "../../../cli/program/errors.ts";
+import { exists, folderMark } from "../../../cli/files/run_folder.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 
 const silent = {

@@ -4,8 +4,8 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { splitLayers } from "../../../core/model/stages.ts";
 import { parameterTable, stageSpecs } from "../../../core/model/spec.ts";
 import { openOrchestrator } from "../../../core/orchestrator/state.ts";
-import { JournalError } from "../../../cli/journal/journal_error.ts";
-import { HubJournal } from "../../../cli/hub/journal/hub_journal.ts";
+import { JournalError } from "../../../cli/files/journal_error.ts";
+import { HubJournal } from "../../../cli/orchestrator/hub/journal/hub_journal.ts";
 import { withMemoryFolder } from "../../support/scratch_folder.ts";
 import { tinyConfig } from "../../support/tiny_model.ts";
 

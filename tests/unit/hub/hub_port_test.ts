@@ -1,9 +1,9 @@
 /** The orchestrator's port before its role is there, and where it listens. */
 
 import { assertEquals, assertMatch } from "@std/assert";
-import type { OptionValues } from "../../../cli/command.ts";
-import { openHubPort, wantedPlace } from "../../../cli/hub/hub_port.ts";
-import { resolveConfig } from "../../../core/config/parse.ts";
+import type { OptionValues } from "../../../cli/terminal/command.ts";
+import { openHubPort, wantedPlace } from "../../../cli/orchestrator/hub/hub_port.ts";
+import { resolveConfig } from "../../../core/settings/parse.ts";
 import { dialWebSocket } from "../../../net/links/client.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";
 import { Node } from "../../../net/links/node.ts";

@@ -10,9 +10,9 @@ import type { OrchestratorEffect, OrchestratorEvent } from "../../../core/orches
 import { openOrchestrator } from "../../../core/orchestrator/state.ts";
 import { openStep } from "../../../core/orchestrator/step/wiring.ts";
 import type { NodeMessage } from "../../../core/protocol/message.ts";
-import { HubRuntime } from "../../../cli/hub/hub_runtime.ts";
-import { digest } from "../../../cli/sim/digest.ts";
-import { symbolicSegments } from "../../../cli/sim/processes/symbolic_segments.ts";
+import { HubRuntime } from "../../../cli/orchestrator/hub/hub_runtime.ts";
+import { digest } from "../../lab/sim/digest.ts";
+import { symbolicSegments } from "../../lab/sim/processes/symbolic_segments.ts";
 import { ManualTimers } from "../../support/net/manual_timers.ts";
 import { tinyConfig } from "../../support/tiny_model.ts";
 

@@ -1,15 +1,15 @@
 /** A journal that shortens itself by replaying its own history: the same state as the live one, and nothing lost meanwhile. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { HubJournal, replay } from "../../../cli/hub/journal/hub_journal.ts";
-import { snapshotBytes } from "../../../cli/hub/journal/state_bytes.ts";
-import { ThreadedHubJournal } from "../../../cli/hub/journal/threaded_hub_journal.ts";
-import type { FromJournal } from "../../../cli/journal/journal_messages.ts";
-import { JournalWriter } from "../../../cli/journal/journal_writer.ts";
-import { packEntries } from "../../../cli/journal/journal_messages.ts";
-import type { OrchestratorMachine } from "../../../cli/hub/hub_runtime.ts";
-import { shapeOf } from "../../../cli/sim/swarm_shape.ts";
-import { World } from "../../../cli/sim/world.ts";
+import { HubJournal, replay } from "../../../cli/orchestrator/hub/journal/hub_journal.ts";
+import { snapshotBytes } from "../../../cli/orchestrator/hub/journal/state_bytes.ts";
+import { ThreadedHubJournal } from "../../../cli/orchestrator/hub/journal/threaded_hub_journal.ts";
+import type { FromJournal } from "../../../cli/orchestrator/journal/journal_messages.ts";
+import { JournalWriter } from "../../../cli/orchestrator/journal/journal_writer.ts";
+import { packEntries } from "../../../cli/orchestrator/journal/journal_messages.ts";
+import type { OrchestratorMachine } from "../../../cli/orchestrator/hub/hub_runtime.ts";
+import { shapeOf } from "../../lab/sim/swarm_shape.ts";
+import { World } from "../../lab/sim/world.ts";
 import type { OrchestratorEvent } from "../../../core/orchestrator/event.ts";
 import { orchestrator } from "../../../core/orchestrator/machine.ts";
 import type { OrchestratorState } from "../../../core/orchestrator/state.ts";

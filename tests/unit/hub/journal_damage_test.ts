@@ -2,8 +2,8 @@
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
-import { pageBytes } from "../../../cli/journal/journal_file.ts";
-import { JournalError } from "../../../cli/journal/journal_error.ts";
+import { pageBytes } from "../../../cli/orchestrator/journal/journal_file.ts";
+import { JournalError } from "../../../cli/files/journal_error.ts";
 import { keyOf, nextBelow, openStream } from "../../../core/prng.ts";
 import { append, bytes, entries, failure, open, text, textsOf } from "../../support/swarm/journal_samples.ts";
 import { withMemoryFolder } from "../../support/scratch_folder.ts";

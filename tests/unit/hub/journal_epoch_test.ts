@@ -1,15 +1,15 @@
 /** A journal that another process has taken over: the first one writes nothing more, whatever it believes of its lock. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { JournalError } from "../../../cli/journal/journal_error.ts";
-import { epochPath } from "../../../cli/journal/journal_epoch.ts";
-import { HubJournal } from "../../../cli/hub/journal/hub_journal.ts";
+import { JournalError } from "../../../cli/files/journal_error.ts";
+import { epochPath } from "../../../cli/orchestrator/journal/journal_epoch.ts";
+import { HubJournal } from "../../../cli/orchestrator/hub/journal/hub_journal.ts";
 import { append, bytes, failure, identity, maxBytes, open, textsOf } from "../../support/swarm/journal_samples.ts";
 import { withMemoryFolder } from "../../support/scratch_folder.ts";
 
 const root = new URL("../../../", import.meta.url);
 const other = `
-  import { Journal } from "${new URL("cli/journal/journal.ts", root).href}";
+  import { Journal } from "${new URL("cli/orchestrator/journal/journal.ts", root).href}";
   const { journal, recovered } = Journal.open({ path: Deno.args[0], identity: ${
   JSON.stringify(identity)
 }, maxBytes: ${maxBytes} });
@@ -86,7 +86,7 @@ Deno.test("Journal: every opening has a higher epoch, one behind the file is no 
   }));
 
 const threaded = `
-  import { JournalThread } from "${new URL("cli/journal/journal_thread.ts", root).href}";
+  import { JournalThread } from "${new URL("cli/orchestrator/journal/journal_thread.ts", root).href}";
   const { thread } = await JournalThread.open({
     ...{ path: Deno.args[0], identity: ${JSON.stringify(identity)}, maxBytes: ${maxBytes}, onSnapshotWanted() {} },
   });

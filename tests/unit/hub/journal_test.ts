@@ -1,7 +1,7 @@
 /** The journal's file: appended entries survive any kill, and no other outcome is possible. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { openJournalFile } from "../../../cli/journal/journal_file.ts";
+import { openJournalFile } from "../../../cli/orchestrator/journal/journal_file.ts";
 import {
   append,
   bytes,

@@ -1,11 +1,15 @@
 /** A journal in a thread of its own: entries become durable in order and in groups; nothing is lost, doubled or overtaken. */
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { JournalError } from "../../../cli/journal/journal_error.ts";
-import { JournalThread, type JournalTicket, type WriterHandlers } from "../../../cli/journal/journal_thread.ts";
-import { JournalWriter } from "../../../cli/journal/journal_writer.ts";
-import type { FromJournal } from "../../../cli/journal/journal_messages.ts";
-import { readMark } from "../../../cli/journal/journal_mark.ts";
+import { JournalError } from "../../../cli/files/journal_error.ts";
+import {
+  JournalThread,
+  type JournalTicket,
+  type WriterHandlers,
+} from "../../../cli/orchestrator/journal/journal_thread.ts";
+import { JournalWriter } from "../../../cli/orchestrator/journal/journal_writer.ts";
+import type { FromJournal } from "../../../cli/orchestrator/journal/journal_messages.ts";
+import { readMark } from "../../../cli/orchestrator/journal/journal_mark.ts";
 import { keyOf, nextBelow, openStream } from "../../../core/prng.ts";
 import { bytes, entries, identity, maxBytes, open, text, textsOf } from "../../support/swarm/journal_samples.ts";
 import { killAfterLines } from "../../support/process/killed_program.ts";
@@ -128,7 +132,9 @@ Deno.test("Journal thread: a disk that is full at any write loses, doubles and r
 });
 
 const killed = `
-  import { JournalThread } from "${new URL("../../../cli/journal/journal_thread.ts", import.meta.url).href}";
+  import { JournalThread } from "${
+  new URL("../../../cli/orchestrator/journal/journal_thread.ts", import.meta.url).href
+}";
   const { thread } = await JournalThread.open({
     ...{ path: Deno.args[0], identity: ${JSON.stringify(identity)}, maxBytes: ${maxBytes}, onSnapshotWanted() {} },
   });

@@ -1,12 +1,12 @@
 /** Which options of an orchestrator its run keeps, and what counts over them. */
 
 import { assertEquals } from "@std/assert";
-import { parseOptions } from "../../../cli/options/args.ts";
-import { commonOptions } from "../../../cli/command.ts";
-import { hubOptions } from "../../../cli/options/hub_options.ts";
-import { optionsToKeep, wordsOfKept } from "../../../cli/orchestrate/kept_options.ts";
-import { readSavedRun, writeSavedRun } from "../../../cli/orchestrate/saved_run.ts";
-import { resolveConfig } from "../../../core/config/parse.ts";
+import { parseOptions } from "../../../cli/terminal/options/args.ts";
+import { commonOptions } from "../../../cli/terminal/command.ts";
+import { hubOptions } from "../../../cli/terminal/options/hub_options.ts";
+import { optionsToKeep, wordsOfKept } from "../../../cli/files/kept_options.ts";
+import { readSavedRun, writeSavedRun } from "../../../cli/files/saved_run.ts";
+import { resolveConfig } from "../../../core/settings/parse.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 
 const parse = (...words: string[]) =>

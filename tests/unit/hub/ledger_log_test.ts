@@ -1,7 +1,7 @@
 /** The signed log: what it says is recomputed, and every change to it is found at its line. */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { chainLine, readLine, signedText } from "../../../cli/ledger/chain_line.ts";
+import { chainLine, readLine, signedText } from "../../../cli/files/chain_line.ts";
 import { diskWithRoom } from "../../support/disk_with_room.ts";
 import { withMemoryFolder } from "../../support/scratch_folder.ts";
 

@@ -4,8 +4,8 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { MachineEntry, RoundEntry } from "../../../core/ledger/entry.ts";
 import { scoresEntry, takeEntry } from "../../../core/ledger/ledger.ts";
 import { carriedState, type Ledger, ledgerOf, openLedger, pastRounds } from "../../../core/ledger/ledger_state.ts";
-import { gapBefore } from "../../../cli/ledger/missing_entries.ts";
-import { caveatsOf } from "../../../cli/ledger/verify_text.ts";
+import { gapBefore } from "../../../cli/observe/ledger/missing_entries.ts";
+import { caveatsOf } from "../../../cli/observe/ledger/verify_text.ts";
 import { withMemoryFolder } from "../../support/scratch_folder.ts";
 import {
   entriesOf,

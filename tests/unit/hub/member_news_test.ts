@@ -1,7 +1,7 @@
 /** What an orchestrator's owner and its members are told beside the run's own messages. */
 
 import { assertEquals, assertMatch } from "@std/assert";
-import { MemberNews } from "../../../cli/hub/members/member_news.ts";
+import { MemberNews } from "../../../cli/orchestrator/hub/members/member_news.ts";
 import { type NodeId, nodeId } from "../../../core/ids.ts";
 
 const node = (number: number) => nodeId(`5Node${number}`);

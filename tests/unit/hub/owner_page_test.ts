@@ -1,8 +1,8 @@
 /** The owner's page: who may act, what is passed on to the orchestrator, and what a stranger's page in the same browser gets. */
 
 import { assertEquals, assertMatch } from "@std/assert";
-import { openOwnerPage } from "../../../cli/admin/owner_page.ts";
-import type { OwnerRequest } from "../../../cli/admin/owner_request.ts";
+import { openOwnerPage } from "../../../cli/orchestrator/owner/owner_page.ts";
+import type { OwnerRequest } from "../../../cli/orchestrator/owner/owner_request.ts";
 import { parsed } from "../../../core/fault.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";
 import { listen } from "../../../net/server.ts";

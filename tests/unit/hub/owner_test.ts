@@ -2,14 +2,14 @@
 
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { createHash } from "node:crypto";
-import { adminPath, openAdminPage } from "../../../cli/admin/admin_page.ts";
-import { readOwnerDecisions } from "../../../cli/admin/owner_file.ts";
-import type { OwnerRequest } from "../../../cli/admin/owner_request.ts";
-import { RunOwner } from "../../../cli/admin/run_owner.ts";
-import { Holds } from "../../../cli/hub/holds.ts";
-import type { SettingChange } from "../../../core/config/change.ts";
-import { addressOrBeginning } from "../../../cli/admin/named_node.ts";
-import { UsageError } from "../../../cli/output/errors.ts";
+import { adminPath, openAdminPage } from "../../../cli/orchestrator/owner/admin_page.ts";
+import { readOwnerDecisions } from "../../../cli/orchestrator/owner/owner_file.ts";
+import type { OwnerRequest } from "../../../cli/orchestrator/owner/owner_request.ts";
+import { RunOwner } from "../../../cli/orchestrator/owner/run_owner.ts";
+import { Holds } from "../../../cli/orchestrator/hub/holds.ts";
+import type { SettingChange } from "../../../core/settings/change.ts";
+import { addressOrBeginning } from "../../../cli/orchestrator/owner/named_node.ts";
+import { UsageError } from "../../../cli/program/errors.ts";
 import { createHotkey } from "../../../chain/wallet/hotkey_files.ts";
 import { parsed } from "../../../core/fault.ts";
 import { nodeId } from "../../../core/ids.ts";

@@ -7,8 +7,8 @@ import {
   type NetworkAddress,
   otherUrls,
   publicUrl,
-} from "../../../cli/orchestrate/public_address.ts";
-import { UsageError } from "../../../cli/output/errors.ts";
+} from "../../../cli/address/public_address.ts";
+import { UsageError } from "../../../cli/program/errors.ts";
 
 const loopback: NetworkAddress[] = [
   { name: "lo", family: "IPv4", address: "127.0.0.1" },

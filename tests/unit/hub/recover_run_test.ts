@@ -1,11 +1,11 @@
 /** Opening a run's journal after any damage to its files: the whole run, a prefix of it with a warning, or put aside. */
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { HubJournal } from "../../../cli/hub/journal/hub_journal.ts";
-import { type OpenJournal, openRunJournal, type Progress } from "../../../cli/orchestrate/recover_run.ts";
-import { JournalError } from "../../../cli/journal/journal_error.ts";
-import { UserError } from "../../../cli/output/errors.ts";
-import { exists } from "../../../cli/run_folder.ts";
+import { HubJournal } from "../../../cli/orchestrator/hub/journal/hub_journal.ts";
+import { type OpenJournal, openRunJournal, type Progress } from "../../../cli/orchestrator/run/recover_run.ts";
+import { JournalError } from "../../../cli/files/journal_error.ts";
+import { UserError } from "../../../cli/program/errors.ts";
+import { exists } from "../../../cli/files/run_folder.ts";
 import { nodeId } from "../../../core/ids.ts";
 import { splitLayers } from "../../../core/model/stages.ts";
 import { parameterTable, stageSpecs } from "../../../core/model/spec.ts";

@@ -4,9 +4,9 @@
  */
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { sha256Hex } from "../../../cli/data/sha256.ts";
-import { UserError } from "../../../cli/output/errors.ts";
-import { exists } from "../../../cli/run_folder.ts";
+import { sha256Hex } from "../../../cli/files/sha256.ts";
+import { UserError } from "../../../cli/program/errors.ts";
+import { exists } from "../../../cli/files/run_folder.ts";
 import { keyOf, nextBelow, openStream, type Stream } from "../../../core/prng.ts";
 import { copyFolder, leaveRun, reopen } from "../../support/swarm/damaged_run.ts";
 import { withMemoryFolder } from "../../support/scratch_folder.ts";

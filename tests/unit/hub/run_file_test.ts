@@ -1,15 +1,16 @@
 /** A run's file as the commands see it: [hub] as options, paths as rights, a node's file refused by its kind. */
 
+import { withCommands } from "../../support/with_commands.ts";
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import type { Command, CommandContext, OptionSpec } from "../../../cli/command.ts";
+import type { Command, CommandContext, OptionSpec } from "../../../cli/terminal/command.ts";
 import { command as miner } from "../../../cli/commands/miner.ts";
 import { command as orchestrate } from "../../../cli/commands/orchestrate.ts";
 import { command as swarm } from "../../../cli/commands/swarm.ts";
-import { parseConfigFile } from "../../../cli/options/config_file.ts";
-import { hubOptions, settingName } from "../../../cli/options/hub_options.ts";
+import { parseConfigFile } from "../../../cli/terminal/options/config_file.ts";
+import { hubOptions, settingName } from "../../../cli/terminal/options/hub_options.ts";
 import { main } from "../../../cli/main.ts";
-import { isRight } from "../../../cli/config/check_config.ts";
-import { wordsOfHub } from "../../../cli/options/run_file.ts";
+import { isRight } from "../../../cli/tools/config/check_config.ts";
+import { wordsOfHub } from "../../../cli/terminal/options/run_file.ts";
 import type { HeldRights } from "../../../cli/rights/rights.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
@@ -31,7 +32,7 @@ async function see(command: Command, words: readonly string[]): Promise<Seen> {
   const idle: Command = { ...command, run };
   const host = new FakeHost({ env: { HOME: "/me" } });
   const table = { [command.name]: () => Promise.resolve(idle) };
-  const code = await main([command.name, ...words], host, table);
+  const code = await main([command.name, ...words], host, withCommands(table));
   return { code, stderr: host.written.stderr, held: host.held[0], context };
 }
 
@@ -67,7 +68,7 @@ Deno.test("Run file: [hub] can set every orchestrator option that is not a setti
     spec.kind === "string" ? '"x"' : spec.kind === "boolean" ? "true" : spec.default;
   const lines = hubOptions.map((spec) => `${settingName(spec)} = ${sampleOf(spec)}`);
   const text = `[hub]\n${lines.join("\n")}\n`;
-  assertEquals(await isRight(text, "run"), true, text);
+  assertEquals(await isRight(text, { purpose: "run", commands: {} }), true, text);
   const words = wordsOfHub(parseConfigFile({ path: "run.toml", text }));
   assertEquals(words.map((word) => word.replace(/=.*/, "")), hubOptions.map(({ name }) => `--${name}`));
 });

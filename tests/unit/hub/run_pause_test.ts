@@ -2,9 +2,9 @@
 
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import type { RunRecord } from "../../../core/protocol/record.ts";
-import { JournalError } from "../../../cli/journal/journal_error.ts";
-import { isDiskFull, probeRoom } from "../../../cli/hub/disk_room.ts";
-import { RunPause } from "../../../cli/hub/run_pause.ts";
+import { JournalError } from "../../../cli/files/journal_error.ts";
+import { isDiskFull, probeRoom } from "../../../cli/files/disk_room.ts";
+import { RunPause } from "../../../cli/orchestrator/hub/run_pause.ts";
 import { BlobError } from "../../../net/blobs/blobs.ts";
 import { ManualTimers } from "../../support/net/manual_timers.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";

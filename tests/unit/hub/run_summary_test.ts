@@ -1,9 +1,9 @@
 /** What the summary of a run counts: merges and not attempts, and as finished only a run whose end was reached. */
 
 import { assertEquals } from "@std/assert";
-import type { Dataset } from "../../../cli/data/dataset.ts";
-import { Traffic } from "../../../cli/hub/traffic.ts";
-import { type BegunAt, runSummary } from "../../../cli/orchestrate/run_summary.ts";
+import type { Dataset } from "../../../cli/model/data/dataset.ts";
+import { Traffic } from "../../../cli/observe/traffic.ts";
+import { type BegunAt, runSummary } from "../../../cli/observe/run_summary.ts";
 import { stoppedCode } from "../../../cli/swarm/run_swarm.ts";
 import { fold } from "../../../core/view/fold.ts";
 import { emptyView } from "../../../core/view/view.ts";

@@ -1,10 +1,10 @@
 /** The wires of a stopped orchestrator on disk: all of them come back, or those that are whole, and never another's. */
 
 import { assertEquals } from "@std/assert";
-import { saveWires, takeWires } from "../../../cli/hub/saved_wires.ts";
-import { wiresFile } from "../../../cli/run_folder.ts";
+import { saveWires, takeWires } from "../../../cli/orchestrator/hub/saved_wires.ts";
+import { wiresFile } from "../../../cli/files/run_folder.ts";
 import { keyOf, nextBelow, openStream } from "../../../core/prng.ts";
-import { hashOf } from "../../../net/blobs/blob_hash.ts";
+import { hashOf } from "../../../net/blob_hash.ts";
 import { withMemoryFolder } from "../../support/scratch_folder.ts";
 
 const wires = [1, 700, 40_000].map((length) => Uint8Array.from({ length }, (_, i) => (i * 7 + length) % 256));

@@ -1,12 +1,12 @@
 /** What an orchestrator says about where it listens: the real port, and where nodes of a resumed run look for it. */
 
 import { assertEquals, assertMatch } from "@std/assert";
-import type { OptionValues } from "../../../cli/command.ts";
-import { hubPlace } from "../../../cli/orchestrate/hub_place.ts";
-import { sayListening } from "../../../cli/orchestrate/say_listening.ts";
-import type { SavedRun } from "../../../cli/orchestrate/saved_run.ts";
-import { TerminalOutput } from "../../../cli/output/output.ts";
-import { resolveConfig } from "../../../core/config/parse.ts";
+import type { OptionValues } from "../../../cli/terminal/command.ts";
+import { hubPlace } from "../../../cli/orchestrator/run/hub_place.ts";
+import { sayListening } from "../../../cli/orchestrator/run/say_listening.ts";
+import type { SavedRun } from "../../../cli/files/saved_run.ts";
+import { TerminalOutput } from "../../../cli/terminal/output/output.ts";
+import { resolveConfig } from "../../../core/settings/parse.ts";
 import { nodeId } from "../../../core/ids.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 

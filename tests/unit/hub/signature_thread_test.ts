@@ -2,7 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import { hotkeyOfMiniSecret, verifySignature } from "../../../chain/wallet/hotkey.ts";
-import { SignatureThread } from "../../../cli/hub/signatures/signature_thread.ts";
+import { SignatureThread } from "../../../cli/roles/signatures/signature_thread.ts";
 import { nodeId } from "../../../core/ids.ts";
 import { type SignedStatement, type Statement, statementText } from "../../../core/statements/statement.ts";
 

@@ -1,13 +1,13 @@
 /** What members are told of a run that stands still. */
 
 import { assertEquals, assertMatch } from "@std/assert";
-import { StandstillNews } from "../../../cli/hub/members/standstill.ts";
-import { foldNode, openNodeView } from "../../../cli/screen/node/node_view.ts";
-import { nodeFrame } from "../../../cli/screen/node/node_panel.ts";
-import { noticeText } from "../../../cli/screen/node/notice_text.ts";
+import { StandstillNews } from "../../../cli/orchestrator/hub/members/standstill.ts";
+import { foldNode, openNodeView } from "../../../cli/node/screen/node_view.ts";
+import { nodeFrame } from "../../../cli/node/screen/node_panel.ts";
+import { noticeText } from "../../../cli/node/screen/notice_text.ts";
 import { stageIndex } from "../../../core/ids.ts";
 import type { Notice } from "../../../core/protocol/notice.ts";
-import { createPaint } from "../../../cli/output/paint.ts";
+import { createPaint } from "../../../cli/terminal/text/paint.ts";
 
 function world() {
   const told: Notice[] = [];

@@ -1,10 +1,15 @@
 /** A state that went through bytes is the same to the machine as the one that did not, and has the same bytes at any time. */
 
 import { assert, assertEquals } from "@std/assert";
-import { CanonicalWriter } from "../../../cli/journal/canonical_writer.ts";
-import { eventBytes, readEvent, readSnapshot, snapshotBytes } from "../../../cli/hub/journal/state_bytes.ts";
-import type { OrchestratorMachine } from "../../../cli/hub/hub_runtime.ts";
-import { simulate } from "../../../cli/sim/simulate.ts";
+import { CanonicalWriter } from "../../../cli/orchestrator/journal/canonical_writer.ts";
+import {
+  eventBytes,
+  readEvent,
+  readSnapshot,
+  snapshotBytes,
+} from "../../../cli/orchestrator/hub/journal/state_bytes.ts";
+import type { OrchestratorMachine } from "../../../cli/orchestrator/hub/hub_runtime.ts";
+import { simulate } from "../../lab/sim/simulate.ts";
 import { orchestrator } from "../../../core/orchestrator/machine.ts";
 import { type OrchestratorState, stateVersion } from "../../../core/orchestrator/state.ts";
 import known from "../../vectors/state_fields.json" with { type: "json" };

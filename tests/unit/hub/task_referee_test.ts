@@ -1,7 +1,7 @@
 /** The hub repeats a task with real numbers: right and wrong outputs, and what it cannot repeat. */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { type RefereeTask, TaskReferee, type TaskRefereeOptions } from "../../../cli/hub/task_referee.ts";
+import { type RefereeTask, TaskReferee, type TaskRefereeOptions } from "../../../cli/orchestrator/hub/task_referee.ts";
 import { decodeWire, encodeWire } from "../../../core/codec/wire.ts";
 import { microbatchId, stageIndex, taskId } from "../../../core/ids.ts";
 import { initialParameters } from "../../../core/model/initial.ts";
@@ -12,8 +12,8 @@ import { splitLayers } from "../../../core/model/stages.ts";
 import { stageWires, taskOutput } from "../../../core/model/stage_wires.ts";
 import type { OrchestratorEvent } from "../../../core/orchestrator/event.ts";
 import { cpuAdapter, createCpuStage } from "../../../gpu/cpu/cpu_stage.ts";
-import { planStage } from "../../../gpu/fit/stage_plan.ts";
-import { createReferenceStage } from "../../../gpu/reference/stage.ts";
+import { planStage } from "../../../gpu/stage_plan.ts";
+import { createReferenceStage } from "../../lab/reference/stage.ts";
 import { ComputeError } from "../../../gpu/worker_client.ts";
 import { countingBatches, referenceHost } from "../../support/swarm/local_swarm.ts";
 import { tinyConfig } from "../../support/tiny_model.ts";

@@ -3,7 +3,7 @@
 import { assertEquals } from "@std/assert";
 import { blobHash, microbatchId, nodeId, stageIndex, taskId } from "../../../core/ids.ts";
 import type { Evaluate, RunTask, Stop } from "../../../core/protocol/message.ts";
-import { bytesOf, Traffic } from "../../../cli/hub/traffic.ts";
+import { bytesOf, Traffic } from "../../../cli/observe/traffic.ts";
 import { tinyConfig } from "../../support/tiny_model.ts";
 
 const [alice, bob] = [nodeId("alice"), nodeId("bob")];

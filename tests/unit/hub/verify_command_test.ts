@@ -1,11 +1,10 @@
 /** What `iota verify` and `iota explain` say of a log, of one that others have written to, and of files that are none. */
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { commandTable } from "../../../cli/command_table.ts";
-import { chainLine } from "../../../cli/ledger/chain_line.ts";
-import { openLedgerLog } from "../../../cli/ledger/ledger_log.ts";
-import type { VerifiedLedger } from "../../../cli/ledger/verify_ledger.ts";
-import { textOf } from "../../../cli/ledger/verify_text.ts";
+import { chainLine } from "../../../cli/files/chain_line.ts";
+import { openLedgerLog } from "../../../cli/observe/ledger/ledger_log.ts";
+import type { VerifiedLedger } from "../../../cli/observe/ledger/verify_ledger.ts";
+import { textOf } from "../../../cli/observe/ledger/verify_text.ts";
 import { main } from "../../../cli/main.ts";
 import { verifySignature } from "../../../chain/wallet/hotkey.ts";
 import { ManualTimers } from "../../support/net/manual_timers.ts";
@@ -20,7 +19,7 @@ Deno.test("Signed log: a file that is none is named by its first line, and a hea
     await Deno.writeTextFile(`${folder}/ledger.jsonl`, "root:x:0\n");
     await Deno.writeTextFile(`${folder}/ledger.jsonl.head`, "null");
     const host = new FakeHost();
-    assertEquals(await main(["verify", folder], host, commandTable), 1);
+    assertEquals(await main(["verify", folder], host), 1);
     assertEquals(host.written.stdout.trim(), "WRONG: the first wrong line is 1: it is not a line of a log");
   }));
 
@@ -30,7 +29,7 @@ Deno.test("Signed log: one without lines is refused, as one that is missing", ()
       for (const content of [null, ""]) {
         if (content !== null) await Deno.writeTextFile(`${folder}/ledger.jsonl`, content);
         const host = new FakeHost();
-        assertEquals(await main(words, host, commandTable), 1, words.join(" "));
+        assertEquals(await main(words, host), 1, words.join(" "));
         assertStringIncludes(host.written.stderr, "must exist and have lines");
         assertEquals(host.written.stdout, "");
         if (content !== null) await Deno.remove(`${folder}/ledger.jsonl`);
@@ -42,7 +41,7 @@ const [right, wrong, validator] = ["5Right", "5Wrong", "5Judge"].map(nodeId) as 
 
 async function said(words: readonly string[]) {
   const host = new FakeHost();
-  const status = await main([...words], host, commandTable);
+  const status = await main([...words], host);
   return { status, ...host.written };
 }
 

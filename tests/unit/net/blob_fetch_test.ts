@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import type { BlobRef } from "../../../core/ids.ts";
 import { fetchBlob } from "../../../net/blobs/blob_fetch.ts";
-import { leafBytes, refOf } from "../../../net/blobs/blob_hash.ts";
+import { leafBytes, refOf } from "../../../net/blob_hash.ts";
 import type { FetchSource, SourceProblem } from "../../../net/blobs/fetch_sources.ts";
 import { assertProblem } from "../../conformance/blobs_suite.ts";
 import { varied } from "../../support/net/varied_bytes.ts";

@@ -12,7 +12,7 @@ import {
   refOf,
   rootOf,
   TreeDigest,
-} from "../../../net/blobs/blob_hash.ts";
+} from "../../../net/blob_hash.ts";
 import { varied } from "../../support/net/varied_bytes.ts";
 import { prngOf } from "../../support/small_prng.ts";
 

@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { blobHash } from "../../../core/ids.ts";
 import { MemoryBlobs } from "../../../net/blobs/blob_memory.ts";
-import { hashOf } from "../../../net/blobs/blob_hash.ts";
+import { hashOf } from "../../../net/blob_hash.ts";
 import { type BlobStore, collect, UploadError } from "../../../net/blobs/blobs.ts";
 import { emptyBodyHash } from "../../../net/auth/signed_headers.ts";
 import { assertProblem } from "../../conformance/blobs_suite.ts";

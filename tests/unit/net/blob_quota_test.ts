@@ -1,11 +1,11 @@
 /** The accounting of members' quotas: what is charged, reserved, released and reported. */
 
 import { assertEquals, assertThrows } from "@std/assert";
-import { storeAllowance } from "../../../core/merge/allowance.ts";
-import { payloadCodecs } from "../../../core/merge/payload/payload_codecs.ts";
-import { mostSlicesOf, sliceLayout } from "../../../core/merge/butterfly.ts";
+import { storeAllowance } from "../../../core/update/payload/allowance.ts";
+import { payloadCodecs } from "../../../core/update/payload/payload_codecs.ts";
+import { mostSlicesOf, sliceLayout } from "../../../core/update/butterfly.ts";
 import type { BlobRef, NodeId } from "../../../core/ids.ts";
-import { hashOf } from "../../../net/blobs/blob_hash.ts";
+import { hashOf } from "../../../net/blob_hash.ts";
 import { BlobQuota, type QuotaLimits } from "../../../net/blobs/blob_quota.ts";
 import { BlobError } from "../../../net/blobs/blobs.ts";
 import { ManualTimers } from "../../support/net/manual_timers.ts";

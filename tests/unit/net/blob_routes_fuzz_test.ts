@@ -1,7 +1,7 @@
 /** Headers and paths as strangers might send them, from seeds: every answer is one that we meant to give. */
 
 import { assert, assertEquals } from "@std/assert";
-import { leafBytes } from "../../../net/blobs/blob_hash.ts";
+import { leafBytes } from "../../../net/blob_hash.ts";
 import { emptyBodyHash } from "../../../net/auth/signed_headers.ts";
 import { prngOf } from "../../support/small_prng.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";

@@ -4,7 +4,7 @@
  */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { hashOf, refOf } from "../../../net/blobs/blob_hash.ts";
+import { hashOf, refOf } from "../../../net/blob_hash.ts";
 import type { ByteStream, UploadPart } from "../../../net/blobs/blobs.ts";
 import { listen } from "../../../net/server.ts";
 import { assertProblem, streamOf } from "../../conformance/blobs_suite.ts";

@@ -1,7 +1,7 @@
 /** Frames: the way there and back, and that no bytes whatever make decoding throw. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { hashOf, leafBytes } from "../../../net/blobs/blob_hash.ts";
+import { hashOf, leafBytes } from "../../../net/blob_hash.ts";
 import {
   decodeFrame,
   encodeFrame,

@@ -6,7 +6,7 @@ import { readRefusal } from "../../../net/auth/hello.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";
 import { readHubMessage } from "../../../net/messages/schema_hub.ts";
 import { readNodeMessage } from "../../../net/messages/schema_node.ts";
-import type { Read } from "../../../net/links/transport.ts";
+import type { Read } from "../../../net/messages/schema_message.ts";
 import {
   frameSamples,
   helloSamples,

@@ -3,11 +3,11 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { blobHash, type NodeId } from "../../../core/ids.ts";
 import { fetchBlob } from "../../../net/blobs/blob_fetch.ts";
-import { leafBytes, refOf } from "../../../net/blobs/blob_hash.ts";
+import { leafBytes, refOf } from "../../../net/blob_hash.ts";
 import { HttpBlobs } from "../../../net/blobs/blob_http.ts";
 import { MemoryBlobs } from "../../../net/blobs/blob_memory.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";
-import { listenForPeers, PeerBlobs } from "../../../net/blobs/peer_blobs.ts";
+import { listenForPeers, PeerBlobs } from "../../../net/peer_blobs.ts";
 import { createPass, type PassTerms, showPass } from "../../../net/auth/peer_pass.ts";
 import { createAuthorize } from "../../../net/auth/request_auth.ts";
 import { assertProblem } from "../../conformance/blobs_suite.ts";

@@ -2,7 +2,7 @@
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { MemoryBlobs } from "../../../net/blobs/blob_memory.ts";
-import { hashOf } from "../../../net/blobs/blob_hash.ts";
+import { hashOf } from "../../../net/blob_hash.ts";
 import { fault } from "../../../core/fault.ts";
 import type { NodeId } from "../../../core/ids.ts";
 import { signBtauth } from "../../../net/auth/btauth.ts";

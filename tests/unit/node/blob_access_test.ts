@@ -4,7 +4,7 @@ import { assertEquals } from "@std/assert";
 import { blobAccess, type PeerAccess, peerUrl } from "../../../cli/roles/blob_access.ts";
 import { nodeId } from "../../../core/ids.ts";
 import type { Peer } from "../../../core/protocol/message.ts";
-import { leafBytes, refOf } from "../../../net/blobs/blob_hash.ts";
+import { leafBytes, refOf } from "../../../net/blob_hash.ts";
 import type { SourceProblem } from "../../../net/blobs/fetch_sources.ts";
 import { ManualTimers } from "../../support/net/manual_timers.ts";
 import { ScriptedSource } from "../../support/net/scripted_source.ts";

@@ -2,17 +2,17 @@
 
 import { assertEquals, assertRejects } from "@std/assert";
 import { HeldStages } from "../../../cli/node/stages/held_stages.ts";
-import { formSlice } from "../../../cli/roles/merge_work.ts";
+import { formSlice } from "../../../cli/node/stages/merge_work.ts";
 import type { BlobRef } from "../../../core/ids.ts";
 import { atOnce } from "../../../core/long_work.ts";
-import { payloadCodecOf } from "../../../core/merge/payload/payload_codecs.ts";
-import { encodeChange } from "../../../core/merge/shown_change.ts";
+import { payloadCodecOf } from "../../../core/update/payload/payload_codecs.ts";
+import { encodeChange } from "../../../core/update/shown_change.ts";
 import { fillInitial } from "../../../core/model/initial.ts";
 import { parameterTable, stageSpecs } from "../../../core/model/spec.ts";
 import { splitLayers } from "../../../core/model/stages.ts";
 import { bytesOfFloats } from "../../../core/model/vector_bytes.ts";
 import type { ReplaySource } from "../../../core/protocol/message.ts";
-import { refOf } from "../../../net/blobs/blob_hash.ts";
+import { refOf } from "../../../net/blob_hash.ts";
 import { BlobError } from "../../../net/blobs/blobs.ts";
 import { noEmbeddings } from "../../support/no_embeddings.ts";
 import { referenceHost } from "../../support/swarm/local_swarm.ts";

@@ -1,7 +1,7 @@
 /** Gradients added up by a validator and by the hub, with real numbers: as a miner's own, in parts or at once. */
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { TaskReferee } from "../../../cli/hub/task_referee.ts";
+import { TaskReferee } from "../../../cli/orchestrator/hub/task_referee.ts";
 import { ValidatorHost } from "../../../cli/node/validator_host.ts";
 import { byteSegments } from "../../../cli/roles/segments.ts";
 import { encodeWire, type Wire } from "../../../core/codec/wire.ts";
@@ -12,7 +12,7 @@ import { splitLayers } from "../../../core/model/stages.ts";
 import { stageWires } from "../../../core/model/stage_wires.ts";
 import type { ValidatorWork } from "../../../core/validator/event.ts";
 import { createCpuStage } from "../../../gpu/cpu/cpu_stage.ts";
-import { createReferenceStage } from "../../../gpu/reference/stage.ts";
+import { createReferenceStage } from "../../lab/reference/stage.ts";
 import { countingBatches, referenceHost } from "../../support/swarm/local_swarm.ts";
 import { tinyConfig } from "../../support/tiny_model.ts";
 

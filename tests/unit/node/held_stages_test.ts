@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { HeldStages } from "../../../cli/node/stages/held_stages.ts";
 import { ValidatorHost } from "../../../cli/node/validator_host.ts";
-import type { ComputeHost } from "../../../cli/roles/compute_host.ts";
+import type { ComputeHost } from "../../../cli/device/compute_host.ts";
 import { byteSegments } from "../../../cli/roles/segments.ts";
 import type { RunConfig } from "../../../core/config/config.ts";
 import { parameterTable, stageSpecs } from "../../../core/model/spec.ts";

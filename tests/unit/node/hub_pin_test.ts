@@ -2,7 +2,7 @@
 
 import { assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { nodeId } from "../../../core/ids.ts";
-import { HubPin, type Pinned, pinWords, typedPin } from "../../../cli/node/hub_pin.ts";
+import { HubPin, type Pinned, pinWords, typedPin } from "../../../cli/address/hub_pin.ts";
 import { testSigner } from "../../support/net/test_keys.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 

@@ -1,8 +1,8 @@
 /** A node without its orchestrator: what it reports and when, and when it gives up. */
 
 import { assertEquals, assertMatch, assertThrows } from "@std/assert";
-import { durationOf, durationOption } from "../../../cli/options/duration_text.ts";
-import { UsageError, UserError } from "../../../cli/output/errors.ts";
+import { durationOf, durationOption } from "../../../cli/terminal/text/duration_text.ts";
+import { UsageError, UserError } from "../../../cli/program/errors.ts";
 import type { NodeLink } from "../../../cli/node/node_role.ts";
 import { HubWait } from "../../../cli/node/hub_wait.ts";
 import { startValidator } from "../../../cli/node/validator_role.ts";

@@ -5,7 +5,7 @@ import type { Chain, Head, Metagraph, Neuron, SubnetParameters } from "../../../
 import { ChainError } from "../../../chain/chain.ts";
 import { minerHealth } from "../../../chain/duty/miner_health.ts";
 import { validatorSupport } from "../../../chain/duty/validator_support.ts";
-import { Admission } from "../../../cli/duty/admission.ts";
+import { Admission } from "../../../cli/chain/duty/admission.ts";
 import { idle } from "../../support/idle.ts";
 
 const parameters = {

@@ -5,8 +5,8 @@ import { type Fault, fault, type Parsed, parsed } from "../../../core/fault.ts";
 import type { BlobRef } from "../../../core/ids.ts";
 import type { NodeMessage } from "../../../core/protocol/message.ts";
 import { type NodeEffect, type NodeMachineEvent, NodeRuntime } from "../../../cli/node/node_runtime.ts";
-import { digest } from "../../../cli/sim/digest.ts";
-import { symbolicSegments } from "../../../cli/sim/processes/symbolic_segments.ts";
+import { digest } from "../../lab/sim/digest.ts";
+import { symbolicSegments } from "../../lab/sim/processes/symbolic_segments.ts";
 import { ManualTimers } from "../../support/net/manual_timers.ts";
 
 type Event = NodeMachineEvent<string>;

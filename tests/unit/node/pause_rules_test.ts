@@ -1,11 +1,18 @@
 /** When a miner rests: schedules, the decision, what sensors print, and the watch that asks them. */
 
 import { assert, assertEquals } from "@std/assert";
-import { otherLoad } from "../../../cli/idle/machine_load.ts";
-import { PauseWatch, type PauseWatchOptions } from "../../../cli/idle/pause_watch.ts";
-import { decide, type PauseRules, type Readings, running, unknowable, type Verdict } from "../../../cli/idle/rules.ts";
-import { isWithin, parseSchedule, type Schedule } from "../../../cli/idle/schedule.ts";
-import { readSensorText } from "../../../cli/idle/sensor_text.ts";
+import { otherLoad } from "../../../cli/node/idle/machine_load.ts";
+import { PauseWatch, type PauseWatchOptions } from "../../../cli/node/idle/pause_watch.ts";
+import {
+  decide,
+  type PauseRules,
+  type Readings,
+  running,
+  unknowable,
+  type Verdict,
+} from "../../../cli/node/idle/rules.ts";
+import { isWithin, parseSchedule, type Schedule } from "../../../cli/node/idle/schedule.ts";
+import { readSensorText } from "../../../cli/node/idle/sensor_text.ts";
 import { idle } from "../../support/idle.ts";
 import { ManualTimers } from "../../support/net/manual_timers.ts";
 

@@ -2,8 +2,8 @@
 
 import { assertEquals, assertThrows } from "@std/assert";
 import { byteSegments, type Segments } from "../../../cli/roles/segments.ts";
-import { digest } from "../../../cli/sim/digest.ts";
-import { symbolicSegments } from "../../../cli/sim/processes/symbolic_segments.ts";
+import { digest } from "../../lab/sim/digest.ts";
+import { symbolicSegments } from "../../lab/sim/processes/symbolic_segments.ts";
 
 function testSegments<Held>(kind: string, { open, contents }: { open: () => Segments<Held>; contents: [Held, Held] }) {
   const [first, second] = contents;

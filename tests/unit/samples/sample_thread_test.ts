@@ -1,11 +1,11 @@
 /** One sample of a run's text, by its thread: the text, its limits, and what cannot be sampled. */
 
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { type Sample, sampleRun } from "../../../cli/generate/run_generate.ts";
-import { formatTokenizer } from "../../../cli/data/tokenizer_file.ts";
-import { UserError } from "../../../cli/output/errors.ts";
-import type { ComputeHost } from "../../../cli/roles/compute_host.ts";
-import { type SampleAnswer, type SampleQuestion, startSample } from "../../../cli/samples/sample_thread.ts";
+import { type Sample, sampleRun } from "../../../cli/model/generate/run_generate.ts";
+import { formatTokenizer } from "../../../cli/model/data/tokenizer_file.ts";
+import { UserError } from "../../../cli/program/errors.ts";
+import type { ComputeHost } from "../../../cli/device/compute_host.ts";
+import { type SampleAnswer, type SampleQuestion, startSample } from "../../../cli/model/samples/sample_thread.ts";
 import type { StageSpec } from "../../../core/model/spec.ts";
 import { Tokenizer } from "../../../core/tokenizer/bpe.ts";
 import { cpuAdapter, createCpuStage } from "../../../gpu/cpu/cpu_stage.ts";

@@ -1,9 +1,9 @@
 /** When samples of the text are made: seldom, one at a time, never for long, and never where they are in the way. */
 
 import { assertEquals, assertMatch } from "@std/assert";
-import { TextSamples } from "../../../cli/samples/text_samples.ts";
-import type { SampleAnswer, SampleQuestion } from "../../../cli/samples/sample_thread.ts";
-import { resolveConfig } from "../../../core/config/parse.ts";
+import { TextSamples } from "../../../cli/model/samples/text_samples.ts";
+import type { SampleAnswer, SampleQuestion } from "../../../cli/model/samples/sample_thread.ts";
+import { resolveConfig } from "../../../core/settings/parse.ts";
 import type { RecordOf } from "../../../core/view/view_record.ts";
 import { ManualTimers } from "../../support/net/manual_timers.ts";
 

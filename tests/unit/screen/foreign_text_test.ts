@@ -1,8 +1,8 @@
 /** Foreign text of several lines: what stays, what goes, and how much. */
 
 import { assert, assertEquals } from "@std/assert";
-import { harmless } from "../../../cli/screen/foreign_text.ts";
-import { printable } from "../../../cli/screen/format.ts";
+import { harmless } from "../../../cli/terminal/text/foreign_text.ts";
+import { printable } from "../../../cli/terminal/text/format.ts";
 import { prngOf } from "../../support/small_prng.ts";
 
 Deno.test("harmless: what people write stays as it is", () => {

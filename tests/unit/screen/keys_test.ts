@@ -1,13 +1,13 @@
 /** Keys on a live screen: from bytes to what they do, and the terminal afterwards. */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { isForeground } from "../../../cli/output/keyboard.ts";
-import { TerminalOutput } from "../../../cli/output/output.ts";
-import { Keys } from "../../../cli/screen/keys.ts";
-import { type KeyAction, LiveScreen } from "../../../cli/screen/live_screen.ts";
-import { createPaint } from "../../../cli/output/paint.ts";
-import { visibleWidth } from "../../../cli/screen/format.ts";
-import { frame } from "../../../cli/screen/panels.ts";
+import { isForeground } from "../../../cli/program/keyboard.ts";
+import { TerminalOutput } from "../../../cli/terminal/output/output.ts";
+import { Keys } from "../../../cli/terminal/screen/keys.ts";
+import { type KeyAction, LiveScreen } from "../../../cli/terminal/screen/live_screen.ts";
+import { createPaint } from "../../../cli/terminal/text/paint.ts";
+import { visibleWidth } from "../../../cli/terminal/text/format.ts";
+import { frame } from "../../../cli/observe/screen/panels.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 import { foldAt, openedView, sampleRun } from "../../support/sample_run.ts";
 

@@ -2,11 +2,11 @@
 
 import { assertEquals, assertMatch } from "@std/assert";
 import { nodeId, stageIndex } from "../../../core/ids.ts";
-import { createPaint } from "../../../cli/output/paint.ts";
-import { newsLine } from "../../../cli/screen/news_words.ts";
-import { frame } from "../../../cli/screen/panels.ts";
-import { createPlainLines } from "../../../cli/screen/plain.ts";
-import { LiveTerminal } from "../../../cli/screen/terminal.ts";
+import { createPaint } from "../../../cli/terminal/text/paint.ts";
+import { newsLine } from "../../../cli/observe/screen/news_words.ts";
+import { frame } from "../../../cli/observe/screen/panels.ts";
+import { createPlainLines } from "../../../cli/observe/screen/plain.ts";
+import { LiveTerminal } from "../../../cli/terminal/output/terminal.ts";
 import { foldAt, openedView, sampleFacts } from "../../support/sample_run.ts";
 
 const noPaint = createPaint(false);

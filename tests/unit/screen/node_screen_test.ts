@@ -1,21 +1,21 @@
 /** A node's own screen: what it folds from the node's events, and what it shows at any width. */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { TerminalOutput } from "../../../cli/output/output.ts";
-import { createPaint } from "../../../cli/output/paint.ts";
-import { visibleWidth } from "../../../cli/screen/format.ts";
+import { TerminalOutput } from "../../../cli/terminal/output/output.ts";
+import { createPaint } from "../../../cli/terminal/text/paint.ts";
+import { visibleWidth } from "../../../cli/terminal/text/format.ts";
 import { minerLine } from "../../../cli/node/node_lines.ts";
-import { LinkMeter } from "../../../cli/screen/node/link_meter.ts";
-import type { NodeEvent } from "../../../cli/screen/node/node_event.ts";
-import { nodeFrame } from "../../../cli/screen/node/node_panel.ts";
-import { openNodeScreen } from "../../../cli/screen/node/node_screen.ts";
+import { LinkMeter } from "../../../cli/node/screen/link_meter.ts";
+import type { NodeEvent } from "../../../cli/node/screen/node_event.ts";
+import { nodeFrame } from "../../../cli/node/screen/node_panel.ts";
+import { openNodeScreen } from "../../../cli/node/screen/node_screen.ts";
 import {
   foldNode,
   loadingLeftMs,
   type NodeScreenView,
   openNodeView,
   paceOf,
-} from "../../../cli/screen/node/node_view.ts";
+} from "../../../cli/node/screen/node_view.ts";
 import { nodeId, stageIndex, taskId } from "../../../core/ids.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 import { sampleMiners } from "../../support/sample_run.ts";

@@ -4,12 +4,12 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { microbatchId, stageIndex, taskId } from "../../../core/ids.ts";
 import { joinedAnew, type RunRecord } from "../../../core/protocol/record.ts";
 import type { ValidatorRecord } from "../../../core/validator/event.ts";
-import { createPaint } from "../../../cli/output/paint.ts";
+import { createPaint } from "../../../cli/terminal/text/paint.ts";
 import { minerLine, validatorLine } from "../../../cli/node/node_lines.ts";
-import { AuditTally } from "../../../cli/screen/audit_tally.ts";
-import { shortAddress } from "../../../cli/screen/format.ts";
-import { frame } from "../../../cli/screen/panels.ts";
-import { createPlainLines } from "../../../cli/screen/plain.ts";
+import { AuditTally } from "../../../cli/observe/screen/audit_tally.ts";
+import { shortAddress } from "../../../cli/terminal/text/format.ts";
+import { frame } from "../../../cli/observe/screen/panels.ts";
+import { createPlainLines } from "../../../cli/observe/screen/plain.ts";
 import { foldAt, openedView, sampleMiners, sampleRun } from "../../support/sample_run.ts";
 
 Deno.test("Plain lines: a node that joined again is back, and one replica has no hashes to compare", () => {

@@ -1,7 +1,7 @@
 /** What an orchestrator that is back says of those it waits for. */
 
 import { assertEquals } from "@std/assert";
-import { awaitedText } from "../../../cli/screen/record_words.ts";
+import { awaitedText } from "../../../cli/observe/screen/record_words.ts";
 
 Deno.test("Resumed: it says who is expected back, and how many miners are missing", () => {
   const back = { type: "resumed", step: 420, round: 84 } as const;

@@ -1,10 +1,11 @@
 /** What a run's screen and its log file say in special moments: resumed, with a wire larger than bf16, hidden by a screen. */
 
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { TerminalOutput } from "../../../cli/output/output.ts";
-import { createPaint } from "../../../cli/output/paint.ts";
-import { frame, speedPanel } from "../../../cli/screen/panels.ts";
-import { Projection } from "../../../cli/projection/projection.ts";
+import { TerminalOutput } from "../../../cli/terminal/output/output.ts";
+import { createPaint } from "../../../cli/terminal/text/paint.ts";
+import { frame, speedPanel } from "../../../cli/observe/screen/panels.ts";
+import { projectionConsumers } from "../../../cli/orchestrator/run/consumers.ts";
+import { Projection } from "../../../cli/observe/projection/projection.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 import { openedView, sampleFacts } from "../../support/sample_run.ts";
 
@@ -13,7 +14,12 @@ const noPaint = createPaint(false);
 Deno.test("Run screen: a resumed run shows its step before anybody is back", () => {
   const host = new FakeHost({ terminal: { columns: 80, rows: 30 } });
   const output = new TerminalOutput({ host, json: false, quiet: false, verbose: false, noColor: true });
-  const run = new Projection({ output, opened: { facts: sampleFacts, startedAtMs: 0, step: 0 }, nowMs: () => 0 });
+  const run = new Projection({
+    output,
+    opened: { facts: sampleFacts, startedAtMs: 0, step: 0 },
+    nowMs: () => 0,
+    consumers: projectionConsumers,
+  });
   run.tell({ type: "takenUp", step: 30, round: 3 });
   run.close();
   const last = frame(run.view, { width: 80, height: 30, nowMs: 0, paint: noPaint }).join("\n");
@@ -39,7 +45,12 @@ Deno.test("Log file: it gets the whole log while a screen is on, and with --quie
     const output = new TerminalOutput({ host, json: false, quiet, verbose: false, noColor: true });
     const lines: string[] = [];
     output.copyTo((line) => lines.push(line), { stampOf: () => "2026-11-21 14:03:07" });
-    const run = new Projection({ output, opened: { facts: sampleFacts, startedAtMs: 0, step: 0 }, nowMs: () => 1_000 });
+    const run = new Projection({
+      output,
+      opened: { facts: sampleFacts, startedAtMs: 0, step: 0 },
+      nowMs: () => 1_000,
+      consumers: projectionConsumers,
+    });
     run.tell({ type: "runStarted", step: 0, round: 0, stages: 2, miners: 2 });
     output.log.info("halfway");
     run.tell({ type: "noted", label: "chaos", text: "a miner was killed" });

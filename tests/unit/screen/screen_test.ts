@@ -2,8 +2,8 @@
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { nodeId, stageIndex } from "../../../core/ids.ts";
-import { TerminalOutput } from "../../../cli/output/output.ts";
-import { createPaint } from "../../../cli/output/paint.ts";
+import { TerminalOutput } from "../../../cli/terminal/output/output.ts";
+import { createPaint } from "../../../cli/terminal/text/paint.ts";
 import {
   bar,
   byteSize,
@@ -17,13 +17,14 @@ import {
   shortAddress,
   sparkline,
   visibleWidth,
-} from "../../../cli/screen/format.ts";
-import { frame } from "../../../cli/screen/panels.ts";
-import { createPlainLines } from "../../../cli/screen/plain.ts";
-import { newsLine } from "../../../cli/screen/news_words.ts";
-import { Projection } from "../../../cli/projection/projection.ts";
+} from "../../../cli/terminal/text/format.ts";
+import { frame } from "../../../cli/observe/screen/panels.ts";
+import { createPlainLines } from "../../../cli/observe/screen/plain.ts";
+import { newsLine } from "../../../cli/observe/screen/news_words.ts";
+import { projectionConsumers } from "../../../cli/orchestrator/run/consumers.ts";
+import { Projection } from "../../../cli/observe/projection/projection.ts";
 import { emptySeries, pushSeries } from "../../../core/view/series.ts";
-import { LiveTerminal } from "../../../cli/screen/terminal.ts";
+import { LiveTerminal } from "../../../cli/terminal/output/terminal.ts";
 import { remainingMs, type RunView, tokensPerSecond } from "../../../core/view/view.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 import { foldAt, openedView, sampleFacts, sampleMiners, sampleRun } from "../../support/sample_run.ts";
@@ -284,7 +285,12 @@ Deno.test("Terminal: after the window narrows, the rows of the wrapped frame are
 Deno.test("Run screen: --json passes every record through and prints nothing for people", () => {
   const host = new FakeHost();
   const output = new TerminalOutput({ host, json: true, quiet: false, verbose: false, noColor: false });
-  const run = new Projection({ output, opened: { facts: sampleFacts, startedAtMs: 0, step: 0 }, nowMs: () => 0 });
+  const run = new Projection({
+    output,
+    opened: { facts: sampleFacts, startedAtMs: 0, step: 0 },
+    nowMs: () => 0,
+    consumers: projectionConsumers,
+  });
   const records = sampleRun(3).map(({ record }) => record);
   for (const record of records) run.tell(record);
   run.close();
@@ -300,6 +306,7 @@ Deno.test("Run screen: a note is a line with its time, and has no JSON line", ()
       output,
       opened: { facts: sampleFacts, startedAtMs: 0, step: 0 },
       nowMs: () => 65_000,
+      consumers: projectionConsumers,
     });
     run.tell({ type: "noted", label: "chaos", text: "step 20: killed miner-3 (pid 7), restarted as pid 9" });
     run.close();
@@ -314,7 +321,12 @@ Deno.test("Run screen: on a terminal the last frame is above the summary, with t
   const host = new FakeHost({ terminal: { columns: 80, rows: 30 } });
   const output = new TerminalOutput({ host, json: false, quiet: false, verbose: false, noColor: true });
   let nowMs = 0;
-  const run = new Projection({ output, opened: { facts: sampleFacts, startedAtMs: 0, step: 0 }, nowMs: () => nowMs });
+  const run = new Projection({
+    output,
+    opened: { facts: sampleFacts, startedAtMs: 0, step: 0 },
+    nowMs: () => nowMs,
+    consumers: projectionConsumers,
+  });
   for (const { record, atMs } of sampleRun(40)) {
     nowMs = atMs;
     run.tell(record);

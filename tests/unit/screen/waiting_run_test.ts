@@ -2,10 +2,10 @@
 
 import { assertEquals, assertMatch } from "@std/assert";
 import { stageIndex } from "../../../core/ids.ts";
-import { createPaint } from "../../../cli/output/paint.ts";
-import { newsLine } from "../../../cli/screen/news_words.ts";
-import { frame } from "../../../cli/screen/panels.ts";
-import { createPlainLines } from "../../../cli/screen/plain.ts";
+import { createPaint } from "../../../cli/terminal/text/paint.ts";
+import { newsLine } from "../../../cli/observe/screen/news_words.ts";
+import { frame } from "../../../cli/observe/screen/panels.ts";
+import { createPlainLines } from "../../../cli/observe/screen/plain.ts";
 import { foldAt, openedView, sampleRun } from "../../support/sample_run.ts";
 
 Deno.test("Screen: a run whose stage has no miner waits: no phase, no speed and no time left until it has one", () => {

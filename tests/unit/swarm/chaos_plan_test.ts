@@ -1,8 +1,8 @@
 /** The language of `swarm --chaos`: its statements, its error messages, and when statements are due. */
 
 import { assert, assertEquals, assertLess, assertMatch } from "@std/assert";
-import { chaosActions, type ChaosPlan, type ChaosStatement, parsePlan } from "../../../cli/chaos/plan.ts";
-import { drawTarget, dueActions, openSchedule } from "../../../cli/chaos/schedule.ts";
+import { chaosActions, type ChaosPlan, type ChaosStatement, parsePlan } from "../../../cli/swarm/chaos/plan.ts";
+import { drawTarget, dueActions, openSchedule } from "../../../cli/swarm/chaos/schedule.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
 import { prngOf } from "../../support/small_prng.ts";
 

@@ -1,9 +1,9 @@
 /** A simulated process's timers: the contract of the tests' own, and few entries however often a timer is set anew. */
 
 import { assert, assertEquals } from "@std/assert";
-import { Dice } from "../../../cli/sim/dice.ts";
-import { EventQueue } from "../../../cli/sim/event_queue.ts";
-import { QueueTimers } from "../../../cli/sim/queue_timers.ts";
+import { Dice } from "../../lab/sim/dice.ts";
+import { EventQueue } from "../../lab/sim/event_queue.ts";
+import { QueueTimers } from "../../lab/sim/queue_timers.ts";
 import type { Cancel, Timers } from "../../../net/timers.ts";
 import { ManualTimers } from "../../support/net/manual_timers.ts";
 

@@ -2,8 +2,8 @@
 
 import { assertEquals } from "@std/assert";
 import { command, swarmOptions } from "../../../cli/commands/swarm.ts";
-import { parseOptions } from "../../../cli/options/args.ts";
-import { shellWords } from "../../../cli/shell_words.ts";
+import { parseOptions } from "../../../cli/terminal/options/args.ts";
+import { shellWords } from "../../../cli/program/shell_words.ts";
 import { resumeWords } from "../../../cli/swarm/resume_words.ts";
 
 function resumedWith(...words: string[]): string {
@@ -17,8 +17,8 @@ Deno.test("Swarm: the command that resumes it repeats what no run keeps, quoted 
   assertEquals(resumedWith(...kept), "iota swarm --data runs/demo");
   const machine = ["--chain", "none", "--device", "cpu", "--threads", "2", "--memory", "4GiB", "--port", "9009"];
   assertEquals(
-    resumedWith(...kept, ...machine, "--links", "40ms 20mbit", "--attackers", "lazy:1,flip:1"),
+    resumedWith(...kept, ...machine, "--links", "40ms 20mbit"),
     "iota swarm --data runs/demo --port 9009 --device cpu --threads 2 --memory 4GiB --chain none " +
-      "--links '40ms 20mbit' --attackers lazy:1,flip:1",
+      "--links '40ms 20mbit'",
   );
 });

@@ -1,9 +1,15 @@
 /** Lines of nodes: their words, when bytes arrive, a proxy that loses, reorders and keeps nothing, and a lab's line. */
 
 import { assert, assertAlmostEquals, assertEquals, assertStringIncludes } from "@std/assert";
-import { brokenLinksRule, Direction, linksText, mostInFlight, parseLinks } from "../../../cli/chaos/link_shape.ts";
-import { LabClock } from "../../../cli/lab/lab_clock.ts";
-import { LabLink } from "../../../cli/lab/lab_link.ts";
+import {
+  brokenLinksRule,
+  Direction,
+  linksText,
+  mostInFlight,
+  parseLinks,
+} from "../../../cli/swarm/chaos/link_shape.ts";
+import { LabClock } from "../../lab/world/lab_clock.ts";
+import { LabLink } from "../../lab/world/lab_link.ts";
 import { blobAccess } from "../../../cli/roles/blob_access.ts";
 import { ShapedLink } from "../../../cli/swarm/shaped_link.ts";
 import { MemoryBlobs } from "../../../net/blobs/blob_memory.ts";

@@ -1,12 +1,12 @@
 /** The basis of a simulation: the order of its queue, and the transport contract of its network. */
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { digest } from "../../../cli/sim/digest.ts";
-import { Dice } from "../../../cli/sim/dice.ts";
-import { EventQueue } from "../../../cli/sim/event_queue.ts";
-import { holdsExactly, symbolicSegments } from "../../../cli/sim/processes/symbolic_segments.ts";
-import { Network } from "../../../cli/sim/network/network.ts";
-import type { HubEnd, NodeEnd } from "../../../cli/sim/network/network_peer.ts";
+import { digest } from "../../lab/sim/digest.ts";
+import { Dice } from "../../lab/sim/dice.ts";
+import { EventQueue } from "../../lab/sim/event_queue.ts";
+import { holdsExactly, symbolicSegments } from "../../lab/sim/processes/symbolic_segments.ts";
+import { Network } from "../../lab/sim/network/network.ts";
+import type { HubEnd, NodeEnd } from "../../lab/sim/network/network_peer.ts";
 import { isSameState } from "../../support/same_state.ts";
 import { nodeId } from "../../../core/ids.ts";
 

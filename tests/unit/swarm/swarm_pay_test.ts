@@ -1,12 +1,16 @@
 /** The money of a swarm's own chain, to the rao: what was issued is somewhere, and what is shown as earned is in the stakes. */
 
 import { assert, assertEquals } from "@std/assert";
-import type { ChainEvent } from "../../../chain/local/events.ts";
+import type { ChainEvent } from "../../../chain/local/block/events.ts";
 import { heldRao } from "../../../chain/local/epoch/emission.ts";
-import { aliceAddress, type GenesisOptions } from "../../../chain/local/genesis.ts";
+import { aliceAddress, type GenesisOptions } from "../../../chain/local/block/genesis.ts";
 import { LocalLedger } from "../../../chain/local/local_ledger.ts";
 import { keyOfSecretUri } from "../../../chain/wallet/secret_uri.ts";
-import { developmentColdkey, enrolOnDevelopmentChain, validatorStakeRao } from "../../../cli/duty/development_chain.ts";
+import {
+  developmentColdkey,
+  enrolOnDevelopmentChain,
+  validatorStakeRao,
+} from "../../../cli/chain/duty/development_chain.ts";
 import { SwarmPay } from "../../../cli/swarm/swarm_pay.ts";
 import { keyOf, netuid, tokens, weightsCall } from "../../conformance/chain_world.ts";
 import { FindingWorld } from "../../support/chain/finding_world.ts";

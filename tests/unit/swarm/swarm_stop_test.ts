@@ -1,11 +1,10 @@
 /** `iota swarm`: Ctrl-C before the first process is started, and a summary on a disk that becomes full. */
 
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { commandTable } from "../../../cli/command_table.ts";
-import type { Interrupt } from "../../../cli/host.ts";
-import { isFolder } from "../../../cli/data/disk.ts";
+import type { Interrupt } from "../../../cli/rights/host.ts";
+import { isFolder } from "../../../cli/files/disk.ts";
 import { main } from "../../../cli/main.ts";
-import { savedSummary, saveSummary } from "../../../cli/orchestrate/run_summary.ts";
+import { savedSummary, saveSummary } from "../../../cli/observe/run_summary.ts";
 import { failingDisk } from "../../support/failing_disk.ts";
 import { FakeHost, type FakeHostOptions } from "../../support/fake_host.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
@@ -29,7 +28,7 @@ Deno.test("Swarm: Ctrl-C before anything is started ends with the summary of a r
   withScratchFolder(async (folder) => {
     const host = new InterruptedHost();
     const words = `swarm --data ${folder}/run --size toy --device cpu --threads 1 --chain none --json`.split(" ");
-    const code = await main(words, host, commandTable);
+    const code = await main(words, host);
     const { stdout, stderr } = host.written;
     const { type, finished, steps, run, lossLast } = JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "");
     assertEquals([code, type, finished, steps, run], [1, "summary", false, 0, `${folder}/run`]);
@@ -42,10 +41,10 @@ Deno.test("Swarm: Ctrl-C of a person at the terminal is no failure, nor is SIGTE
   withScratchFolder(async (folder) => {
     const words = `swarm --data ${folder}/run --size toy --device cpu --threads 1 --chain none`.split(" ");
     const pressed = new InterruptedHost({ terminal: { columns: 100, rows: 40 } });
-    assertEquals(await main(words, pressed, commandTable), 0);
+    assertEquals(await main(words, pressed), 0);
     assertMatch(pressed.written.stderr, /Stopped before any process was started/);
     const piped = new InterruptedHost({}, "SIGTERM");
-    assertEquals(await main(words, piped, commandTable), 0);
+    assertEquals(await main(words, piped), 0);
   }));
 
 Deno.test("Summary: a disk that becomes full costs the new file and not the old one", () =>

@@ -1,9 +1,9 @@
 /** The Grafana file asks only for metrics and labels that `/metrics` has. */
 
 import { assert, assertEquals } from "@std/assert";
-import { grafanaDashboard } from "../../../cli/telemetry/grafana.ts";
-import { runMetrics } from "../../../cli/telemetry/metric_table.ts";
-import { RunCounts } from "../../../cli/telemetry/run_counts.ts";
+import { grafanaDashboard } from "../../../cli/observe/telemetry/grafana.ts";
+import { runMetrics } from "../../../cli/observe/telemetry/metric_table.ts";
+import { RunCounts } from "../../../cli/observe/telemetry/run_counts.ts";
 import { foldAt, openedView, sampleRun } from "../../support/sample_run.ts";
 
 const { panels } = JSON.parse(grafanaDashboard()) as {

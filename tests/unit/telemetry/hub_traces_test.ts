@@ -4,7 +4,7 @@ import { assertEquals } from "@std/assert";
 import type { Span, Tracer } from "@opentelemetry/api";
 import { microbatchId, nodeId, stageIndex, type TaskId } from "../../../core/ids.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
-import { HubTraces } from "../../../cli/telemetry/hub_traces.ts";
+import { HubTraces } from "../../../cli/observe/telemetry/hub_traces.ts";
 
 /** Spans by name, as they begin and end. */
 function traced() {

@@ -1,8 +1,8 @@
 /** `/metrics`: what Prometheus reads is what the run's records say, whatever they hold, in a bounded number of series. */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { exposition } from "../../../cli/telemetry/metric.ts";
-import { runMetrics } from "../../../cli/telemetry/metric_table.ts";
+import { exposition } from "../../../cli/observe/telemetry/metric.ts";
+import { runMetrics } from "../../../cli/observe/telemetry/metric_table.ts";
 import { nodeId, stageIndex } from "../../../core/ids.ts";
 import { anyRecord } from "../../support/any_record.ts";
 import { sampleMiners, sampleRun } from "../../support/sample_run.ts";

@@ -2,7 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import type { Span, Tracer } from "@opentelemetry/api";
-import { TaskTraces } from "../../../cli/telemetry/task_traces.ts";
+import { TaskTraces } from "../../../cli/observe/telemetry/task_traces.ts";
 import { microbatchId, stageIndex, type TaskId } from "../../../core/ids.ts";
 
 Deno.test("Task traces: of any number of tasks without a result the newest are open, and each span ends", () => {

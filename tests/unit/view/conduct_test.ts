@@ -2,8 +2,8 @@
 
 import { assertEquals } from "@std/assert";
 import { nodeId, taskId } from "../../../core/ids.ts";
-import { memberFacts, reasonsOf } from "../../../cli/dashboard/page/member_page.ts";
-import { runSnapshot } from "../../../cli/dashboard/public_run.ts";
+import { memberFacts, reasonsOf } from "../../../cli/observe/dashboard/page/member_page.ts";
+import { runSnapshot } from "../../../cli/observe/public/public_run.ts";
 import { foldAt, openedView, sampleMiners, sampleRun, sampleValidator } from "../../support/sample_run.ts";
 
 Deno.test("Conduct: audits, taken tasks, faults and lateness count for the node they are about, over a rejoining too", () => {

@@ -1,12 +1,12 @@
 /** The curves of a run by step, the pace of its miners, and where the page draws them. */
 
 import { assert, assertEquals } from "@std/assert";
-import { columnsOf } from "../../../cli/dashboard/page/curves/curve_chart.ts";
-import { reachOf } from "../../../cli/dashboard/page/curves/effect_chart.ts";
-import { trainPoints } from "../../../cli/dashboard/page/curves/loss_chart.ts";
-import { dotPlaces } from "../../../cli/dashboard/page/pipeline/flight.ts";
-import { runSnapshot } from "../../../cli/dashboard/public_run.ts";
-import { viewProblem } from "../../../cli/projection/view_shape.ts";
+import { columnsOf } from "../../../cli/observe/dashboard/page/curves/curve_chart.ts";
+import { reachOf } from "../../../cli/observe/dashboard/page/curves/effect_chart.ts";
+import { trainPoints } from "../../../cli/observe/dashboard/page/curves/loss_chart.ts";
+import { dotPlaces } from "../../../cli/observe/dashboard/page/pipeline/flight.ts";
+import { runSnapshot } from "../../../cli/observe/public/public_run.ts";
+import { viewProblem } from "../../../cli/observe/projection/view_shape.ts";
 import { microbatchId, stageIndex, taskId } from "../../../core/ids.ts";
 import { dropLast, emptySeries, lengthOf, meanOf, pushSeries } from "../../../core/view/series.ts";
 import type { RunView } from "../../../core/view/view.ts";

@@ -1,10 +1,10 @@
 /** The ways of microbatches: in the view, from the log, at the port, and as the page orders them. */
 
 import { assert, assertEquals } from "@std/assert";
-import { slowestOf, wayOf } from "../../../cli/dashboard/page/microbatch/way.ts";
-import { runSnapshot } from "../../../cli/dashboard/public_run.ts";
-import { pastOf } from "../../../cli/history/past.ts";
-import { PastThread } from "../../../cli/history/past_thread.ts";
+import { slowestOf, wayOf } from "../../../cli/observe/dashboard/page/microbatch/way.ts";
+import { runSnapshot } from "../../../cli/observe/public/public_run.ts";
+import { pastOf } from "../../../cli/observe/history/past.ts";
+import { PastThread } from "../../../cli/observe/history/past_thread.ts";
 import { type Direction, microbatchId, type NodeId, stageIndex, taskId } from "../../../core/ids.ts";
 import type { RunView } from "../../../core/view/view.ts";
 import { ManualTimers } from "../../support/net/manual_timers.ts";

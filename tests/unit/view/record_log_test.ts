@@ -2,10 +2,11 @@
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { emptyView, type RunView } from "../../../core/view/view.ts";
-import { TerminalOutput } from "../../../cli/output/output.ts";
-import { Projection } from "../../../cli/projection/projection.ts";
-import { readRecordLog } from "../../../cli/projection/read_record_log.ts";
-import { openRecordLog, type RecordLogOptions } from "../../../cli/projection/record_log.ts";
+import { TerminalOutput } from "../../../cli/terminal/output/output.ts";
+import { projectionConsumers } from "../../../cli/orchestrator/run/consumers.ts";
+import { Projection } from "../../../cli/observe/projection/projection.ts";
+import { readRecordLog } from "../../../cli/observe/projection/read_record_log.ts";
+import { openRecordLog, type RecordLogOptions } from "../../../cli/observe/projection/record_log.ts";
 import { diskWithRoom } from "../../support/disk_with_room.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 import { ManualTimers } from "../../support/net/manual_timers.ts";
@@ -34,6 +35,7 @@ async function live(folder: string, options: Partial<RecordLogOptions> = {}): Pr
     opened: { facts: sampleFacts, startedAtMs: 0, step: 0 },
     nowMs: () => timers.nowMs(),
     records,
+    consumers: projectionConsumers,
   });
   return { run, timers, warnings };
 }

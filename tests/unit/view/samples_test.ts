@@ -3,9 +3,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { stageIndex } from "../../../core/ids.ts";
 import type { RunView } from "../../../core/view/view.ts";
-import { runSnapshot } from "../../../cli/dashboard/public_run.ts";
-import { frame, textPanel } from "../../../cli/screen/panels.ts";
-import { createPaint } from "../../../cli/output/paint.ts";
+import { runSnapshot } from "../../../cli/observe/public/public_run.ts";
+import { frame, textPanel } from "../../../cli/observe/screen/panels.ts";
+import { createPaint } from "../../../cli/terminal/text/paint.ts";
 import { foldAt, openedView, sampleValidator } from "../../support/sample_run.ts";
 
 const paint = createPaint(false);

@@ -3,13 +3,14 @@
 import { assert, assertEquals } from "@std/assert";
 import { splitLayers } from "../../../core/model/stages.ts";
 import type { OrchestratorState } from "../../../core/orchestrator/state.ts";
-import { readStatus } from "../../../cli/find/run_status.ts";
-import { HubJournal } from "../../../cli/hub/journal/hub_journal.ts";
-import { runFacts, takenUp } from "../../../cli/orchestrate/run_facts.ts";
-import { TerminalOutput } from "../../../cli/output/output.ts";
-import { Projection } from "../../../cli/projection/projection.ts";
-import { readRecordLog } from "../../../cli/projection/read_record_log.ts";
-import { openRecordLog } from "../../../cli/projection/record_log.ts";
+import { readStatus } from "../../../cli/node/find/run_status.ts";
+import { HubJournal } from "../../../cli/orchestrator/hub/journal/hub_journal.ts";
+import { runFacts, takenUp } from "../../../cli/orchestrator/run/run_facts.ts";
+import { TerminalOutput } from "../../../cli/terminal/output/output.ts";
+import { projectionConsumers } from "../../../cli/orchestrator/run/consumers.ts";
+import { Projection } from "../../../cli/observe/projection/projection.ts";
+import { readRecordLog } from "../../../cli/observe/projection/read_record_log.ts";
+import { openRecordLog } from "../../../cli/observe/projection/record_log.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 import { LocalSwarm } from "../../support/swarm/local_swarm.ts";
 import { configOf, patience } from "../../support/swarm/whole_run.ts";
@@ -33,6 +34,7 @@ async function openRun(folder: string, nowMs: () => number, timers: LocalSwarm["
     records: await openRecordLog({ folder, timers, warn: (text) => assert(false, text) }),
     refused: () => ({ total: 3, byCode: { notAdmitted: 3 } }),
     identity,
+    consumers: projectionConsumers,
   });
 }
 

@@ -1,6 +1,6 @@
 /** `chain_*`: blocks and headers. Best and final block are the same. */
 
-import type { LocalHeader } from "../../ledger.ts";
+import type { LocalHeader } from "../../block/ledger.ts";
 import type { LoggedBlock } from "../block_log.ts";
 import { hexOf, hexOfNumber } from "../hex.ts";
 import type { Caller, Method, Methods, NodeParts } from "./method.ts";

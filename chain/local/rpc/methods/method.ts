@@ -4,7 +4,7 @@
  * A method answers at once or throws `RpcError`. One that subscribes gets a `Caller` that can receive notifications.
  */
 
-import type { Ledger } from "../../ledger.ts";
+import type { Ledger } from "../../block/ledger.ts";
 import type { Runtime } from "../../surface/runtime.ts";
 import type { BlockLog } from "../block_log.ts";
 import type { Heads } from "../heads.ts";

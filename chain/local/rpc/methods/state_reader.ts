@@ -5,7 +5,7 @@
  * Rejects: blocks whose state is no longer kept, with a pruning node's message.
  */
 
-import type { AccountId, Ledger, LedgerState } from "../../ledger.ts";
+import type { AccountId, Ledger, LedgerState } from "../../block/ledger.ts";
 import type { Runtime } from "../../surface/runtime.ts";
 import { ScaleError, ScaleReader } from "../../surface/scale_bytes.ts";
 import type { StorageEntry } from "../../surface/storage_keys.ts";

@@ -9,7 +9,7 @@
  */
 
 import type { NodeId } from "../../../ids.ts";
-import { payloadCodecOf } from "../../../merge/payload/payload_codecs.ts";
+import { payloadCodecOf } from "../../../update/payload/payload_codecs.ts";
 import { vectorBytes } from "../../../model/vector_bytes.ts";
 import type { OrchestratorEffect } from "../../event.ts";
 import { noteUnpaid, noteWithheld } from "../../members/blame.ts";

@@ -2,14 +2,14 @@
  * Whose payloads do not go where the others' go, as far as those agree, as a whole and in each kind of tensor.
  *
  * Not of three: there two liars would make the honest one the odd one out, and drive the stage backwards alone. Honest payloads
- * of small models (tests/bench/LOG.md) have cosines of 0.4 to 0.9 with the others' mean, which agree to 0.35 or more, or less
+ * of small models (tests/lab/LOG.md) have cosines of 0.4 to 0.9 with the others' mean, which agree to 0.35 or more, or less
  * than half of both if they are sparse; of a kind of tensor, cosines of 0.2 or more where the others agree to 0.35. A sketch is
  * off by 0.06. Out of scope: what follows (payload_weights.ts).
  */
 
 import type { NodeId } from "../../../ids.ts";
 import { lowerMedian } from "../../../lower_median.ts";
-import { cosineOf, partsOf } from "../../../merge/payload_shape.ts";
+import { cosineOf, partsOf } from "../../../update/payload_shape.ts";
 
 export interface Direction {
   readonly node: NodeId;

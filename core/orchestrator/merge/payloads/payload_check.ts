@@ -16,10 +16,10 @@ import { present } from "../../../assert.ts";
 import { fault } from "../../../fault.ts";
 import type { NodeId } from "../../../ids.ts";
 import { parameterTable } from "../../../model/spec.ts";
-import { densities } from "../../../merge/payload/payload_codec_names.ts";
-import { payloadCodecOf } from "../../../merge/payload/payload_codecs.ts";
-import { peakSizes } from "../../../merge/matrix_peaks.ts";
-import { reachOf } from "../../../merge/residual_reach.ts";
+import { densities } from "../../../config/payload_codec_names.ts";
+import { payloadCodecOf } from "../../../update/payload/payload_codecs.ts";
+import { peakSizes } from "../../../update/matrix_peaks.ts";
+import { reachOf } from "../../../update/payload/residual_reach.ts";
 import { notePayloadWay } from "../../audit/shown_ends.ts";
 import { blame, noteWithheld, suspect } from "../../members/blame.ts";
 import { type OrchestratorEffect, type OrchestratorEvent, record, send } from "../../event.ts";
@@ -39,7 +39,7 @@ const farAbovePeers = 4; // times the reference; beyond that a payload counts as
 const mostWeighed = 2; // times the reference; beyond that a payload is scaled down
 const roundsForPast = 2;
 const leastBesideOthers = 1 / 16; // of the other stages' median length: below that a stage's peers are not a reference
-const usualElsewhere = 3 / 4; // of that median: honest stages' lengths are within 1.5 of each other (tests/bench/LOG.md)
+const usualElsewhere = 3 / 4; // of that median: honest stages' lengths are within 1.5 of each other (tests/lab/LOG.md)
 const leastAlone = 1 / 256; // of the longest honest length, where there is no other stage
 const mostAsked = 4; // times for one payload, then it is left out: the store is broken or the contributor stores nothing
 

@@ -3,7 +3,7 @@
  *
  * A sparse payload has few values in common with its peers', so the directions of one round say little: honest ones of 1/64 of
  * the values have cosines of 0.05 with each other. Their sums over rounds have 0.5 and more with the others' mean after eight rounds
- * and 0.7 after 24 (tests/bench/LOG.md), because a residual brings everything in the end. A trail is the sketch of such a sum,
+ * and 0.7 after 24 (tests/lab/LOG.md), because a residual brings everything in the end. A trail is the sketch of such a sum,
  * older rounds fading as they do in a residual, and none longer than its round's middle one, or a huge payload would hide those
  * that follow it. For that all rounds are sketched with the same key, which is never revealed.
  */
@@ -11,7 +11,7 @@
 import { derivedKey } from "../../../chacha.ts";
 import type { NodeId } from "../../../ids.ts";
 import { lowerMedian } from "../../../lower_median.ts";
-import { payloadCodecOf } from "../../../merge/payload/payload_codecs.ts";
+import { payloadCodecOf } from "../../../update/payload/payload_codecs.ts";
 import type { OrchestratorState } from "../../state.ts";
 import type { StageMerge, Trail } from "../merge_state.ts";
 

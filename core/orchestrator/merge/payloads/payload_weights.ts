@@ -12,15 +12,15 @@
  *   it is left out (directions.ts), also by what sparse payloads of several rounds come to (payload_trails.ts).
  * - It is not far shorter than its work lets expect; otherwise it is left out, or it would only hold the others back.
  *
- * Honest payloads of small models (tests/bench/LOG.md): at most 1.5 times the middle in a tensor and 1.3 in a longest row or
+ * Honest payloads of small models (tests/lab/LOG.md): at most 1.5 times the middle in a tensor and 1.3 in a longest row or
  * column (sparse: 1.95). Being left out is no punishment: the pay stays, and nobody is a suspect, as half of the replicas can give
  * their own payloads a shape that makes the others' odd. Of two payloads neither is a majority: nothing is done. Cf. the robust
  * rules in Karimireddy et al., arXiv 2012.10333. Out of scope: bounds that hold for any payload by itself (payload_check.ts),
- * and the weight of work (core/merge/average.ts).
+ * and the weight of work (core/update/average.ts).
  */
 
 import type { NodeId } from "../../../ids.ts";
-import type { PayloadShape } from "../../../merge/payload_shape.ts";
+import type { PayloadShape } from "../../../update/payload_shape.ts";
 import { lowerMedian } from "../../../lower_median.ts";
 import { type Direction, nodesAway } from "./directions.ts";
 import type { Trail } from "../merge_state.ts";
@@ -43,7 +43,7 @@ const ofChance = 3; // standard deviations of the number of values in a part
 
 interface Measures {
   readonly sizes: readonly number[]; // of the stage's tensors
-  readonly peakSizes: readonly number[]; // core/merge/matrix_peaks.ts
+  readonly peakSizes: readonly number[]; // core/update/matrix_peaks.ts
   readonly reference: number; // the stage's usual length, also from its last rounds
   readonly density: number; // of the payloads' values, those that are not zero; 1 where none is left out
 }

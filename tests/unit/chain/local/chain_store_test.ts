@@ -3,7 +3,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { aliceAddress, bobAddress, localGenesis } from "../../../../chain/local/genesis.ts";
+import { aliceAddress, bobAddress, localGenesis } from "../../../../chain/local/block/genesis.ts";
 import { LocalLedger } from "../../../../chain/local/local_ledger.ts";
 import { ChainStoreError } from "../../../../chain/local/state/chain_store.ts";
 import { decodeAddress } from "../../../../chain/wallet/ss58.ts";

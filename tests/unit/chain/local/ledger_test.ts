@@ -11,9 +11,9 @@ import {
   type GenesisOptions,
   localGenesis,
   mainnetGenesis,
-} from "../../../../chain/local/genesis.ts";
-import { encodeHeader } from "../../../../chain/local/header.ts";
-import type { LocalBlock } from "../../../../chain/local/ledger.ts";
+} from "../../../../chain/local/block/genesis.ts";
+import { encodeHeader } from "../../../../chain/local/block/header.ts";
+import type { LocalBlock } from "../../../../chain/local/block/ledger.ts";
 import { LocalChain } from "../../../../chain/local/local_chain.ts";
 import { LocalLedger } from "../../../../chain/local/local_ledger.ts";
 import { decodeAddress } from "../../../../chain/wallet/ss58.ts";

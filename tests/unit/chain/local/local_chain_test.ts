@@ -1,7 +1,7 @@
 /** The embedded chain behind the roles' interface: deadlines, signatures, closing, and subnets that are not there. */
 
 import { assertEquals, assertRejects } from "@std/assert";
-import { bobAddress, localGenesis } from "../../../../chain/local/genesis.ts";
+import { bobAddress, localGenesis } from "../../../../chain/local/block/genesis.ts";
 import { LocalChain } from "../../../../chain/local/local_chain.ts";
 import { LocalLedger } from "../../../../chain/local/local_ledger.ts";
 import { ChainError } from "../../../../chain/chain.ts";

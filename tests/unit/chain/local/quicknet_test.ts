@@ -5,7 +5,7 @@
 
 import { assertEquals, assertMatch } from "@std/assert";
 import type { ChainCall } from "../../../../chain/call.ts";
-import { localGenesis } from "../../../../chain/local/genesis.ts";
+import { localGenesis } from "../../../../chain/local/block/genesis.ts";
 import { LocalLedger } from "../../../../chain/local/local_ledger.ts";
 import { type Beacon, quicknet, timeOfRoundMs } from "../../../../chain/timelock/beacon.ts";
 import { encryptTimelocked, timelockRandomBytes } from "../../../../chain/timelock/timelock.ts";

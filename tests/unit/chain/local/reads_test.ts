@@ -1,7 +1,7 @@
 /** The runtime's storage and APIs as the embedded chain answers them, in the shapes of spec 393. */
 
 import { assertEquals } from "@std/assert";
-import { aliceAddress, localGenesis } from "../../../../chain/local/genesis.ts";
+import { aliceAddress, localGenesis } from "../../../../chain/local/block/genesis.ts";
 import { LocalLedger } from "../../../../chain/local/local_ledger.ts";
 import { isPulse } from "../../../../chain/timelock/pulse.ts";
 import { decodeAddress } from "../../../../chain/wallet/ss58.ts";

@@ -3,14 +3,14 @@
 import { assertEquals } from "@std/assert";
 import { Metadata, TypeRegistry } from "@polkadot/types";
 import type { ChainCall } from "../../../../chain/call.ts";
-import type { GenesisOptions } from "../../../../chain/local/genesis.ts";
-import { hashBytes } from "../../../../chain/local/header.ts";
-import type { LocalBlock } from "../../../../chain/local/ledger.ts";
+import type { GenesisOptions } from "../../../../chain/local/block/genesis.ts";
+import { hashBytes } from "../../../../chain/local/block/header.ts";
+import type { LocalBlock } from "../../../../chain/local/block/ledger.ts";
 import { blockEvents } from "../../../../chain/local/rpc/events.ts";
 import { saltedCommitHash } from "../../../../chain/weights/salted_commit.ts";
 import { encryptTimelocked, timelockRandomBytes } from "../../../../chain/timelock/timelock.ts";
 import { encodeWeightsPayload } from "../../../../chain/timelock/weights_payload.ts";
-import { aliceAddress } from "../../../../chain/local/genesis.ts";
+import { aliceAddress } from "../../../../chain/local/block/genesis.ts";
 import { keyOf, netuid, tokens } from "../../../conformance/chain_world.ts";
 import { testRuntime } from "../../../support/chain/node_world.ts";
 import {

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import type { LocalLedger } from "../../../../chain/local/local_ledger.ts";
-import { localNode } from "../../../../chain/local/rpc/local_node.ts";
+import { localNode } from "../../../../chain/local/rpc/server/local_node.ts";
 import type { Runtime } from "../../../../chain/local/surface/runtime.ts";
 import { runtimeOf } from "../../../../chain/local/surface/runtime.ts";
 import { typesOf } from "../../../../chain/local/surface/metadata.ts";

@@ -5,7 +5,7 @@
 
 import { assertEquals, assertRejects } from "@std/assert";
 import { isForShieldKey, openShielded, shieldedParts, shieldKey } from "../../../../chain/local/rpc/shield.ts";
-import { localGenesis } from "../../../../chain/local/genesis.ts";
+import { localGenesis } from "../../../../chain/local/block/genesis.ts";
 import { LocalLedger } from "../../../../chain/local/local_ledger.ts";
 import { netuid } from "../../../conformance/chain_world.ts";
 import { type ApiWorld, withApi } from "../../../support/chain/node_api.ts";

@@ -2,10 +2,10 @@
 
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { bytesOfCpuStage, createCpuStage } from "../../../../gpu/cpu/cpu_stage.ts";
-import { gemmFloats } from "../../../../gpu/cpu/gemm.ts";
+import { gemmFloats } from "../../../../gpu/cpu/layout/gemm.ts";
 import { kernelJob } from "../../../../gpu/cpu/jobs/kernel_job.ts";
 import { compiledKernels } from "../../../../gpu/cpu/kernels/cpu_kernels.ts";
-import { CpuMemory, OutOfMemoryError } from "../../../../gpu/cpu/memory.ts";
+import { CpuMemory, OutOfMemoryError } from "../../../../gpu/cpu/layout/memory.ts";
 import type { HelperOrder } from "../../../../gpu/cpu/threads/helper_messages.ts";
 import { HelperThreads } from "../../../../gpu/cpu/threads/helper_threads.ts";
 import { JobBoard, ThreadError } from "../../../../gpu/cpu/threads/job_board.ts";

@@ -1,10 +1,10 @@
 /** The number of threads changes no bit: operations of odd sizes, and training. */
 
 import { assertEquals } from "@std/assert";
-import { type OptimizerName, optimizerNames } from "../../../../core/train/optimizer_names.ts";
+import { type OptimizerName, optimizerNames } from "../../../../core/config/optimizer_names.ts";
 import type { CpuDispatch } from "../../../../gpu/cpu/cpu_dispatch.ts";
 import { createCpuStage } from "../../../../gpu/cpu/cpu_stage.ts";
-import { CpuMemory } from "../../../../gpu/cpu/memory.ts";
+import { CpuMemory } from "../../../../gpu/cpu/layout/memory.ts";
 import { CpuOps } from "../../../../gpu/cpu/ops.ts";
 import { CpuOrthogonalOps } from "../../../../gpu/cpu/orthogonal_ops.ts";
 import { startHelpers } from "../../../../gpu/cpu/threads/helper_threads.ts";

@@ -1,0 +1,75 @@
+/**
+ * The events of a block: plain values, stored with the block. Most are runtime events with the same meaning and fields;
+ * chain/local/rpc/events.ts encodes those.
+ *
+ * A failed call leaves only its fee's events. Burned, locked and staked tokens are withdrawn, and removed stake is
+ * deposited, as until spec 402: this chain keeps no subnet accounts. There are also events of our own, such as
+ * `weightsDropped`, because the runtime drops an unreadable commit silently.
+ */
+
+import type { Address } from "../../call.ts";
+
+/** Balances and fees. */
+export type TokenEvent =
+  | { readonly type: "accountCreated"; readonly account: Address; readonly amountRao: bigint }
+  | { readonly type: "transferred"; readonly from: Address; readonly to: Address; readonly amountRao: bigint }
+  | { readonly type: "withdrawn"; readonly account: Address; readonly amountRao: bigint }
+  | { readonly type: "deposited"; readonly account: Address; readonly amountRao: bigint }
+  | { readonly type: "feePaid"; readonly account: Address; readonly amountRao: bigint };
+
+type StakeMove = {
+  readonly coldkey: Address;
+  readonly hotkey: Address;
+  readonly amountRao: bigint; // and as much alpha: the price is 1
+  readonly netuid: number;
+};
+
+type WeightsOf = {
+  readonly netuid: number;
+  readonly mechanism: number;
+  readonly hotkey: Address;
+};
+
+/** The subnet pallet's. Hashes are hex. */
+export type SubnetEvent =
+  | { readonly type: "neuronRegistered"; readonly netuid: number; readonly uid: number; readonly hotkey: Address }
+  | { readonly type: "networkAdded"; readonly netuid: number }
+  | { readonly type: "stakeAdded" } & StakeMove
+  | { readonly type: "stakeRemoved" } & StakeMove
+  | { readonly type: "axonServed"; readonly netuid: number; readonly hotkey: Address }
+  | { readonly type: "weightsSet"; readonly netuid: number; readonly mechanism: number; readonly uid: number }
+  | { readonly type: "weightsCommitted"; readonly hash: string } & WeightsOf
+  | { readonly type: "saltedRevealed"; readonly hash: string } & WeightsOf
+  | { readonly type: "timelockedCommitted"; readonly hash: string; readonly revealRound: bigint } & WeightsOf
+  | { readonly type: "weightsRevealed" } & WeightsOf; // timelocked ones, by the chain itself
+
+/** Not a runtime event. */
+export type OwnEvent =
+  | { readonly type: "neuronPruned"; readonly netuid: number; readonly uid: number; readonly hotkey: Address }
+  | { readonly type: "weightsDropped"; readonly why: string } & WeightsOf // due, but could not be turned into weights
+  | {
+    readonly type: "epochRan";
+    readonly netuid: number;
+    readonly index: number;
+    readonly ownerRao: bigint;
+    readonly minersRao: bigint;
+    readonly validatorsRao: bigint;
+    readonly burnedRao: bigint; // incentive of the owner's own hotkeys
+    readonly remainderRao: bigint;
+  };
+
+/** For a call that carries an encrypted extrinsic. */
+export interface ShieldEvent {
+  readonly type: "encryptedSubmitted";
+  readonly account: Address;
+  readonly id: string; // hash of sender and ciphertext, hex
+}
+
+/** What a hotkey publishes about itself. */
+export interface CommitmentEvent {
+  readonly type: "commitmentSet";
+  readonly netuid: number;
+  readonly hotkey: Address;
+}
+
+export type ChainEvent = TokenEvent | SubnetEvent | ShieldEvent | CommitmentEvent | OwnEvent;

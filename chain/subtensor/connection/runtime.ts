@@ -1,0 +1,177 @@
+/**
+ * One version of the chain's runtime, read from its metadata: how its storage, calls, runtime APIs and errors are encoded.
+ *
+ * Owns: the registry of types and the queries on it. Values are returned as plain JSON (integers above 2^53 as 0x text,
+ * accounts as ss58), to be checked by the reader's schema. Out of scope: sockets, and tables of versions: a runtime's
+ * features are read from its metadata. Invariant: the registry knows only its own signed extensions; unknown ones have
+ * neither extra nor implicit data.
+ */
+
+import { expandMetadata, Metadata, TypeRegistry, unwrapStorageType } from "@polkadot/types";
+import { compactStripLength, hexToU8a, stringCamelCase, u8aConcat, u8aToHex } from "@polkadot/util";
+import { ChainError } from "../../chain.ts";
+
+export interface RuntimeVersion {
+  readonly specName: string;
+  readonly specVersion: number;
+  readonly transactionVersion: number;
+}
+
+/** How one storage entry is addressed and read. */
+export interface StorageItem {
+  key(args: readonly unknown[]): string;
+  /** `null`: nothing is stored, so the runtime's default applies. */
+  decode(hex: string | null): unknown;
+}
+
+export interface RuntimeApi {
+  encode(args: readonly unknown[]): string;
+  decode(hex: string): unknown;
+}
+
+export interface ChainEvent {
+  readonly extrinsic: number | null; // index in its block; null: not from an extrinsic
+  readonly pallet: string;
+  readonly name: string;
+  readonly data: readonly unknown[];
+}
+
+export interface DispatchFailure {
+  readonly name: string; // "SettingWeightsTooFast", or the kind of a failure outside pallets, such as "BadOrigin"
+  readonly pallet: string | null;
+  readonly docs: string; // the runtime's own documentation
+}
+
+/** The runtime has no such call, storage or API, so asking another node of the same chain is useless. */
+export class UnsupportedRuntime extends ChainError {
+  constructor(what: string, { specVersion }: RuntimeVersion) {
+    super("badAnswer", `Cannot do this as the chain's runtime has no ${what}: its spec version is ${specVersion}`);
+  }
+}
+
+const addressPrefix = 42;
+
+export class Runtime {
+  readonly version: RuntimeVersion;
+  readonly registry: TypeRegistry;
+  readonly #metadata: Metadata;
+  readonly #surface: ReturnType<typeof expandMetadata>;
+
+  /** Throws if the metadata cannot be read. */
+  constructor({ metadata, version }: { metadata: Uint8Array; version: RuntimeVersion }) {
+    this.version = version;
+    this.registry = new TypeRegistry();
+    this.#metadata = new Metadata(this.registry, u8aToHex(metadata));
+    const properties = this.registry.createTypeUnsafe("ChainProperties", [{ ss58Format: addressPrefix }]);
+    this.registry.setChainProperties(properties as ReturnType<TypeRegistry["getChainProperties"]>);
+    this.registry.setMetadata(this.#metadata, undefined, undefined, true); // true: no warning about unknown extensions
+    this.#surface = expandMetadata(this.registry, this.#metadata);
+  }
+
+  /** The entry of a pallet, named as in the runtime's source, or null if this runtime has none. */
+  storageItem(pallet: string, name: string): StorageItem | null {
+    const entry = this.#surface.query[stringCamelCase(pallet)]?.[stringCamelCase(name)];
+    if (entry === undefined) return null;
+    const { meta } = entry;
+    const type = unwrapStorageType(this.registry, meta.type, meta.modifier.isOptional);
+    const fallback = meta.modifier.isOptional ? null : meta.fallback.toU8a(true);
+    return {
+      key: (args) => u8aToHex(compactStripLength(entry(...args))[1]),
+      decode: (hex) => {
+        if (hex === null) return fallback === null ? null : this.#decode(type, fallback);
+        // The stored bytes are the value itself; the presence of the key says whether there is one.
+        return this.#decode(meta.modifier.isOptional ? type.slice("Option<".length, -1) : type, hexToU8a(hex));
+      },
+    };
+  }
+
+  runtimeApi(api: string, method: string): RuntimeApi | null {
+    const found = this.#metadata.asLatest.apis.find((each) => each.name.toString() === api);
+    const definition = found?.methods.find((each) => each.name.toString() === method);
+    if (definition === undefined) return null;
+    const inputs = definition.inputs.map((input) => this.registry.createLookupType(input.type));
+    const output = this.registry.createLookupType(definition.output);
+    return {
+      encode: (args) =>
+        u8aToHex(u8aConcat(...inputs.map((type, i) => this.registry.createTypeUnsafe(type, [args[i]]).toU8a()))),
+      decode: (hex) => this.#decode(output, hexToU8a(hex)),
+    };
+  }
+
+  constant(pallet: string, name: string): unknown {
+    return this.#surface.consts[stringCamelCase(pallet)]?.[stringCamelCase(name)]?.toJSON();
+  }
+
+  /** Whether this runtime has the call, in polkadot-js' camel case. */
+  hasCall(pallet: string, name: string): boolean {
+    return this.#surface.tx[pallet]?.[name] !== undefined;
+  }
+
+  /** The SCALE bytes of a call. Throws if the arguments do not fit. */
+  encodeCall(pallet: string, name: string, args: readonly unknown[]): Uint8Array {
+    const call = this.#surface.tx[pallet]?.[name];
+    if (call === undefined) throw new UnsupportedRuntime(`call ${pallet}.${name}`, this.version);
+    return call(...args).toU8a();
+  }
+
+  /** The call of an extrinsic, with its arguments as plain JSON. Throws if the bytes are from another runtime. */
+  decodeExtrinsic(bytes: Uint8Array): { pallet: string; name: string; args: readonly unknown[] } {
+    const { method } = this.registry.createType("Extrinsic", bytes);
+    return { pallet: method.section, name: method.method, args: method.args.map((each) => each.toJSON()) };
+  }
+
+  decodeEvents(hex: string): ChainEvent[] {
+    const records = this.registry.createTypeUnsafe("Vec<FrameSystemEventRecord>", [hexToU8a(hex)]);
+    return (records as unknown as Iterable<EventRecordCodec> & { map<T>(read: (each: EventRecordCodec) => T): T[] })
+      .map(({ phase, event }) => ({
+        extrinsic: phase.isApplyExtrinsic ? phase.asApplyExtrinsic.toNumber() : null,
+        pallet: event.section,
+        name: event.method,
+        data: event.data.map((each) => each.toJSON()),
+      }));
+  }
+
+  /** The content of `DispatchError`'s JSON, by name if the metadata has one. */
+  dispatchFailure(json: unknown): DispatchFailure {
+    if (typeof json !== "object" || json === null) return { name: String(json), pallet: null, docs: "" };
+    const [kind, detail] = Object.entries(json)[0] ?? ["unknown", null];
+    const { index, error } = (detail ?? {}) as { index?: unknown; error?: unknown };
+    if (typeof detail === "string") return { name: detail, pallet: null, docs: "" }; // as {token: "FundsUnavailable"}
+    if (kind !== "module" || typeof index !== "number" || typeof error !== "string") {
+      return { name: kind.slice(0, 1).toUpperCase() + kind.slice(1), pallet: null, docs: "" };
+    }
+    const code = hexToU8a(error)[0] ?? 0;
+    try {
+      const { name, section, docs } = this.registry.findMetaError(new Uint8Array([index, code]));
+      return { name, pallet: section, docs: docs.join(" ") };
+    } catch {
+      return { name: `Module(${index}, ${code})`, pallet: null, docs: "" }; // the metadata has no such error
+    }
+  }
+
+  /** Decodes all of the bytes; throws a `ChainError` unless they have the type. */
+  #decode(type: string, bytes: Uint8Array): unknown {
+    try {
+      const value = this.registry.createTypeUnsafe(type, [bytes]);
+      if (value.encodedLength !== bytes.length) {
+        throw new Error(`${bytes.length} bytes where the type takes ${value.encodedLength}`);
+      }
+      return value.toJSON();
+    } catch (cause) {
+      const detail = cause instanceof Error ? cause.message : String(cause);
+      throw new ChainError("badAnswer", `Cannot read the chain's answer as ${type}: ${detail.slice(0, 200)}`, {
+        cause,
+      });
+    }
+  }
+}
+
+/** The part of polkadot-js' event record used here. */
+interface EventRecordCodec {
+  readonly phase: { readonly isApplyExtrinsic: boolean; readonly asApplyExtrinsic: { toNumber(): number } };
+  readonly event: {
+    readonly section: string;
+    readonly method: string;
+    readonly data: { map<T>(read: (each: { toJSON(): unknown }) => T): T[] };
+  };
+}

@@ -1,0 +1,111 @@
+/**
+ * Which orchestrator and run a node accepts at an address: those typed or announced, or the hub proven at the first contact.
+ *
+ * Trust on first use, as with SSH host keys: an invite, the chain's announcement, or `--hub` and `--run` name them from
+ * the start. Without these the first hub to answer is remembered in the data folder, and no other is accepted at that
+ * address until it is named. The key is what is trusted: a hub that proves it may begin another run, which the node joins
+ * unless its user named one. At a loopback address, where only this machine listens and runs follow each other, the
+ * remembered hub is replaced with a warning and never causes a refusal. Owns: one file per address, and which source
+ * takes precedence. Out of scope: checking (net/auth/hello.ts). A torn or foreign file counts as none.
+ */
+
+import { decodeAddress } from "../../chain/wallet/ss58.ts";
+import { type NodeId, nodeId } from "../../core/ids.ts";
+import { readIfPresent, realDisk, writeAtomically } from "../files/disk.ts";
+import type { OptionValues } from "../terminal/command.ts";
+import { UsageError } from "../program/errors.ts";
+import { isLoopbackHost } from "./public_address.ts";
+
+export interface Pinned {
+  readonly hub: NodeId | null; // null: the first that proves one
+  readonly run: string | null; // null: any of that hub
+}
+
+export class HubPin implements Pinned {
+  readonly #folder: string;
+  readonly #path: string;
+  readonly #typed: Pinned;
+  #remembered: Pinned;
+  readonly run: string | null;
+  hub: NodeId | null;
+  #hasMet = false; // in this process
+
+  private constructor(place: { folder: string; socket: string }, remembered: Pinned, typed: Pinned) {
+    this.#folder = `${place.folder}/hubs`;
+    this.#path = pathOf(place);
+    this.#typed = typed;
+    this.#remembered = remembered;
+    const binding = isLoopbackSocket(place.socket) ? nobody : remembered;
+    this.hub = typed.hub ?? binding.hub;
+    this.run = typed.run;
+  }
+
+  /** `socket`: the orchestrator's address. */
+  static async open(place: { folder: string; socket: string }, typed: Pinned): Promise<HubPin> {
+    const bytes = await readIfPresent(pathOf(place));
+    return new HubPin(place, bytes === null ? nobody : parsePin(new TextDecoder().decode(bytes)), typed);
+  }
+
+  /** The file whose remembered hub conflicts with this one; null: what was typed does. */
+  rememberedIn(found: { hub: NodeId }): string | null {
+    const isOther = this.hub !== null && this.hub !== found.hub;
+    return isOther && this.#typed.hub === null ? this.#path : null;
+  }
+
+  /**
+   * These were proven, and from now on no other hub is accepted. Returns a warning if they replace remembered ones that
+   * were not typed, unless this process has met the hub before: then its new run has been announced to the user.
+   */
+  async met({ hub, run }: { hub: NodeId; run: string }): Promise<string | null> {
+    this.hub = hub;
+    const wasMet = this.#hasMet;
+    this.#hasMet = true;
+    const before = this.#remembered;
+    if (before.hub === hub && before.run === run) return null;
+    this.#remembered = { hub, run };
+    const text = `${JSON.stringify({ hub, run })}\n`;
+    await realDisk.createFolder(this.#folder);
+    await writeAtomically(this.#path, { disk: realDisk, chunks: [new TextEncoder().encode(text)] });
+    const isMeant = before.hub === hub ? wasMet || this.#typed.run === run : this.#typed.hub === hub;
+    if (before.hub === null || isMeant) return null;
+    const other = before.hub === hub ? `run ${before.run}` : `another orchestrator, ${before.hub},`;
+    return `Previously, this address led to ${other} (remembered in ${this.#path}); now ${hub} with run ${run} is remembered`;
+  }
+}
+
+/** The hub and run of `--hub` and `--run`. */
+export function typedPin(options: OptionValues): Pinned {
+  const hub = options.text("hub")?.trim();
+  if (hub !== undefined && decodeAddress(hub) === null) {
+    throw new UsageError(
+      `Cannot use --hub as it must be an orchestrator's ss58 address: current value is '${hub}'`,
+      {
+        next: "Copy the line that the orchestrator prints when it listens",
+      },
+    );
+  }
+  return { hub: hub === undefined ? null : nodeId(hub), run: options.text("run")?.trim() ?? null };
+}
+
+/** The options that make a node accept only this run. */
+export const pinWords = ({ hub, run }: { hub: string; run: string }): string[] => ["--hub", hub, "--run", run];
+
+const isLoopbackSocket = (socket: string) => isLoopbackHost(hostOf(socket));
+export const hostOf = (socket: string): string => URL.parse(socket)?.hostname.replace(/^\[(.*)\]$/, "$1") ?? "";
+
+const nobody: Pinned = { hub: null, run: null };
+
+const pathOf = ({ folder, socket }: { folder: string; socket: string }): string =>
+  `${folder}/hubs/${encodeURIComponent(socket)}.json`;
+
+function parsePin(text: string): Pinned {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return nobody;
+  }
+  if (typeof value !== "object" || value === null || !("hub" in value) || !("run" in value)) return nobody;
+  const { hub, run } = value;
+  return typeof hub === "string" && typeof run === "string" ? { hub: nodeId(hub), run } : nobody;
+}

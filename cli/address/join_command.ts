@@ -1,0 +1,29 @@
+/** The command with which a node joins a run, for any shell. */
+
+import { parseEndpoints } from "../../chain/subtensor/connection/endpoints.ts";
+import { chainWords, type NamedChain } from "../terminal/options/named_chain.ts";
+import { pinWords } from "./hub_pin.ts";
+import { shellWord } from "../program/shell_words.ts";
+import { type Invite, inviteText, quotedInvite } from "./invite.ts";
+
+export interface JoinOptions {
+  readonly role?: "miner" | "validate";
+  readonly authorityFile?: string | null; // the certificate that nodes must trust
+  readonly chain?: NamedChain | null; // of the run
+}
+
+/**
+ * An address that does not fit an invite is given with the options that pin its hub and run. A private chain is named, so
+ * that a node can be registered there before it dials; on a public one its owner registers it.
+ */
+export function joinCommand(
+  invite: Invite,
+  { role = "miner", authorityFile = null, chain = null }: JoinOptions = {},
+): string {
+  const text = inviteText(invite);
+  const words = text === null ? [`'${invite.socket}'`, ...pinWords(invite)] : [quotedInvite(text)];
+  const trust = authorityFile === null ? [] : ["--tls-ca", shellWord(authorityFile)];
+  const isPrivate = chain !== null && chain.network !== "none" && !parseEndpoints(chain.network).isPublic;
+  const place = isPrivate ? chainWords(chain).map(shellWord) : [];
+  return [`iota ${role} --orchestrator`, ...words, ...place, ...trust].join(" ");
+}

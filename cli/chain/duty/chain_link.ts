@@ -1,0 +1,90 @@
+/**
+ * Connects to a run's chain once it is named, however long that takes.
+ *
+ * Owns: retrying until an endpoint answers; afterwards the connection maintains itself. The client is loaded here on
+ * demand: it takes a quarter second and 100 MB, which runs without a chain save.
+ */
+
+import { callLifeBlocks, type Chain, ChainError, type ChainFacts } from "../../../chain/chain.ts";
+import { reconnectDelayMs } from "../../../chain/subtensor/connection/backoff.ts";
+import { parseEndpoints } from "../../../chain/subtensor/connection/endpoints.ts";
+import type { Random, Timers } from "../../../net/timers.ts";
+import { chainSocketOptions } from "../../program/outbound.ts";
+
+// A call whose answer was lost is tracked, and resent, for as long as it may still land.
+const inclusionWaitMs = callLifeBlocks * 15_000; // blocks of 12 s, and some that are late
+
+export interface ChainLinkOptions {
+  readonly network: string; // from ChainConfig, not "none"
+  readonly netuid: number;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly signal: AbortSignal; // ends the retries
+  /** Also told why no endpoint answers yet, at growing intervals. */
+  readonly onProblem: (text: string) => void;
+  /** Called before each pause while no endpoint answers yet. */
+  readonly onUnreachable?: () => void;
+  /** The longest pause between attempts, for callers that others wait for. Default: that of the endpoint's back-off. */
+  readonly longestPauseMs?: number;
+  /** Called when no endpoint is reachable any more, and with null when one is again. Default: reported as a problem. */
+  readonly onOutage?: (problem: string | null) => void;
+}
+
+/** Null: the signal came first. Rejects with a `ChainError` if the network's name is invalid. */
+export const connectChain = (options: ChainLinkOptions): Promise<Chain | null> =>
+  tryUntil(options, (chain) => Promise.resolve(chain));
+
+/** Like `connectChain`, for callers that must know which chain it is: an endpoint that cannot say is skipped. */
+export const connectKnownChain = (options: ChainLinkOptions): Promise<{ chain: Chain; facts: ChainFacts } | null> =>
+  tryUntil(options, async (chain) => ({ chain, facts: await chain.facts() }));
+
+async function tryUntil<T>(options: ChainLinkOptions, greet: (chain: Chain) => Promise<T>): Promise<T | null> {
+  const { network, netuid, timers, random, signal, onProblem } = options;
+  const endpoints = parseEndpoints(network);
+  const { SubtensorChain } = await import("../../../chain/subtensor/subtensor_chain.ts");
+  for (let failures = 1; !signal.aborted; failures++) {
+    let chain: Chain | null = null;
+    try {
+      const dice = () => random.unit();
+      chain = await SubtensorChain.connect({
+        endpoints,
+        netuid,
+        timers,
+        dice,
+        inclusionWaitMs,
+        socketOptions: chainSocketOptions,
+      });
+      const greeted = await greet(chain);
+      chain.onOutage?.(
+        options.onOutage ?? ((problem) => problem !== null && onProblem(`${problem}; retrying`)),
+      );
+      if (!signal.aborted) return greeted;
+      await chain.close();
+    } catch (error) {
+      if (!(error instanceof ChainError)) throw error;
+      await chain?.close();
+      const { isPublic } = endpoints;
+      const delayMs = reconnectDelayMs({ failures, isPublic, isRateLimited: false, dice: random.unit() });
+      options.onUnreachable?.();
+      if (isWorthSaying(failures)) onProblem(`${error.message}; retrying until it answers`);
+      await pause(Math.min(delayMs, options.longestPauseMs ?? Infinity), options);
+    }
+  }
+  return null;
+}
+
+/** The 1st, 2nd, 4th, 8th, … failure. */
+const isWorthSaying = (failures: number): boolean => Number.isInteger(Math.log2(failures));
+
+/** Resolves after this time, or at once if the signal is aborted. */
+export function pause(delayMs: number, { timers, signal }: Pick<ChainLinkOptions, "timers" | "signal">): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const cancel = timers.after(delayMs, resolve);
+  const onAbort = () => resolve();
+  signal.addEventListener("abort", onAbort, { once: true });
+  return promise.finally(() => {
+    cancel();
+    signal.removeEventListener("abort", onAbort);
+  });
+}

@@ -1,0 +1,100 @@
+/**
+ * The weights that a run's validators have on its chain, in a file of the run's folder: `chain/weights.json`.
+ *
+ * Owns: the file, and what is read from the chain for it. Whoever follows the run's chain writes it, an orchestrator or a swarm;
+ * a dashboard only reads it. Bounded: the validators with most stake, and the largest weights of each. A failed write is reported
+ * and costs only the display.
+ */
+
+import * as v from "valibot";
+import type { Chain } from "../../../chain/chain.ts";
+import type { Timers } from "../../../net/timers.ts";
+import { realDisk, writeAtomically } from "../../files/disk.ts";
+
+const shareShape = v.object({ hotkey: v.string(), share: v.number() });
+const weightsShape = v.object({
+  block: v.number(),
+  atMs: v.number(), // wall clock
+  validators: v.array(v.object({ hotkey: v.string(), setAtBlock: v.number(), weights: v.array(shareShape) })),
+});
+
+/** Shares of all of a validator's weights, the largest first; `setAtBlock`: when it last set or committed any. */
+export type ChainWeights = v.InferOutput<typeof weightsShape>;
+
+const mostValidators = 16;
+const mostWeights = 64; // of each
+const weightsPath = (folder: string): string => `${folder}/chain/weights.json`;
+
+export async function readChainWeights(chain: Chain, nowMs: number): Promise<ChainWeights> {
+  const { block, neurons } = await chain.metagraph();
+  const hotkeys = new Map(neurons.map(({ uid, hotkey }) => [uid, hotkey]));
+  const validators = neurons.filter(({ hasPermit }) => hasPermit)
+    .sort((a, b) => a.stakeRao === b.stakeRao ? a.uid - b.uid : a.stakeRao > b.stakeRao ? -1 : 1)
+    .slice(0, mostValidators);
+  const rows: ChainWeights["validators"] = [];
+  for (const { uid, hotkey, lastUpdateBlock: setAtBlock } of validators) {
+    const row = await chain.weightsOf({ uid, mechanism: 0 });
+    const sum = row.reduce((total, { value }) => total + value, 0);
+    const shares = row.flatMap(({ uid: target, value }) => {
+      const hotkey = hotkeys.get(target);
+      return hotkey === undefined || value === 0 ? [] : [{ hotkey, share: value / sum }];
+    });
+    const weights = shares.sort((a, b) => b.share - a.share || (a.hotkey < b.hotkey ? -1 : 1)).slice(0, mostWeights);
+    rows.push({ hotkey, setAtBlock, weights });
+  }
+  return { block, atMs: nowMs, validators: rows };
+}
+
+export async function keepChainWeights(folder: string, weights: ChainWeights): Promise<void> {
+  await Deno.mkdir(`${folder}/chain`, { recursive: true });
+  const bytes = new TextEncoder().encode(JSON.stringify(weights));
+  await writeAtomically(weightsPath(folder), { disk: realDisk, chunks: [bytes] });
+}
+
+/** Null if there are none, or none that can be read. */
+export async function keptChainWeights(folder: string): Promise<ChainWeights | null> {
+  try {
+    const { success, output } = v.safeParse(weightsShape, JSON.parse(await Deno.readTextFile(weightsPath(folder))));
+    return success ? output : null;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
+const lookMs = 60_000;
+
+export interface WeightsWatchOptions {
+  readonly folder: string; // of the run
+  readonly timers: Timers;
+  readonly warn: (text: string) => void;
+}
+
+/** Keeps the weights of a chain that others follow as well. */
+export class WeightsWatch {
+  readonly #chain: Chain;
+  readonly #options: WeightsWatchOptions;
+  #lookAtMs = -Infinity; // steady
+  #isFailing = false;
+
+  constructor(chain: Chain, options: WeightsWatchOptions) {
+    this.#chain = chain;
+    this.#options = options;
+  }
+
+  /** Reads them, unless that was less than a minute ago. */
+  async look(): Promise<void> {
+    const { folder, timers, warn } = this.#options;
+    if (timers.steadyMs() < this.#lookAtMs) return;
+    this.#lookAtMs = timers.steadyMs() + lookMs;
+    try {
+      await keepChainWeights(folder, await readChainWeights(this.#chain, timers.nowMs()));
+      this.#isFailing = false;
+    } catch (error) {
+      if (!this.#isFailing) {
+        warn(`The dashboard shows no new weights: ${error instanceof Error ? error.message : error}`);
+      }
+      this.#isFailing = true;
+    }
+  }
+}

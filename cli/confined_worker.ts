@@ -1,0 +1,50 @@
+/**
+ * The thread in which a command runs with only its own rights. See confinement.ts.
+ *
+ * Owns: running the same command line again in this thread. It receives the values of a few variables, so the
+ * environment need not be readable. The main thread gets the exit code and ends the process.
+ */
+
+import { denoHost, type Host } from "./rights/host.ts";
+import { keyboardVariable, openKeyboard } from "./program/keyboard.ts";
+import type { FromConfined, ToConfined } from "./rights/confinement.ts";
+
+const scope = self as unknown as {
+  onmessage: ((event: MessageEvent<ToConfined>) => void) | null;
+  postMessage(message: FromConfined): void;
+};
+
+// A static import would make main.ts a chunk shared by both entries of a bundle, and then it is not the main module of
+// either.
+const { main } = await import("./main.ts");
+
+let awaiting: ((text: string | null) => void)[] = [];
+
+scope.onmessage = ({ data }) => {
+  if (data.type === "begin") return run(data);
+  const waiting = awaiting;
+  awaiting = [];
+  for (const resolve of waiting) resolve(data.text);
+};
+
+scope.postMessage({ type: "ready" });
+
+function run({ words, variables, hasSensors }: Extract<ToConfined, { type: "begin" }>): void {
+  const own = denoHost(variables);
+  const host: Host = {
+    ...own,
+    environment: { system: own.environment.system, get: (name) => variables[name] },
+    openKeys: (listener) => variables[keyboardVariable] === undefined ? null : openKeyboard(listener),
+    confine: () => null,
+    readSensors: hasSensors ? readSensors : null,
+    exit: (code) => scope.postMessage({ type: "exit", code }),
+  };
+  main(words, host).then((code) => host.exit(code));
+}
+
+function readSensors(): Promise<string | null> {
+  const { promise, resolve } = Promise.withResolvers<string | null>();
+  awaiting.push(resolve);
+  if (awaiting.length === 1) scope.postMessage({ type: "readSensors" });
+  return promise;
+}

@@ -1,0 +1,54 @@
+/**
+ * A device must compute what the processor does, at the shapes of the stage that it is given, before it computes for a run: audits
+ * would ban the owner of a device that is wrong, who never learned of it.
+ *
+ * Owns the sentence. Out of scope: the comparison (gpu/trace/operation_check.ts).
+ */
+
+import type { StageSpec } from "../../core/model/spec.ts";
+import { checkedStage } from "../../gpu/trace/checked_stage.ts";
+import type { Departure } from "../../gpu/trace/operation_check.ts";
+import { type ComputeWorker, isTooLarge } from "../../gpu/worker_client.ts";
+import { UserError } from "../program/errors.ts";
+import { decimal } from "../terminal/text/format.ts";
+
+/** The node cannot work with its device. Ends the node. */
+export class UnusableDeviceError extends UserError {
+  override name = "UnusableDeviceError";
+}
+
+export const useProcessor =
+  "Compute on the processor: --device cpu; or update the GPU's driver and check it: iota doctor";
+
+/** Stages of the same shapes are checked once. */
+export class DeviceCheck {
+  readonly #checked = new Set<string>();
+
+  /** Throws an UnusableDeviceError if the device computes anything else than the processor. */
+  async pass(worker: ComputeWorker, spec: StageSpec): Promise<void> {
+    if (worker.adapter.device !== "webgpu") return; // the processor is what others are compared with
+    const stage = checkedStage(spec);
+    const shapes = JSON.stringify({ ...stage, index: 0, firstLayer: 0 });
+    if (this.#checked.has(shapes)) return;
+    const found = await worker.checkOperations([stage]).catch((error) => {
+      if (isTooLarge(error)) return null; // without room for a comparison, the stage itself decides
+      throw error;
+    });
+    if (found !== null && !found.agrees) throw wrongDevice(worker, found.worst);
+    this.#checked.add(shapes);
+  }
+}
+
+function wrongDevice({ adapter: { name } }: ComputeWorker, worst: Departure): UnusableDeviceError {
+  return new UnusableDeviceError(
+    `${name} computes stage ${worst.stage} wrongly: ${departureText(worst)}. ` +
+      "The stage is not started, because audits would take its results for lies",
+    { next: useProcessor },
+  );
+}
+
+/** What a device computes differently, and by how much. */
+export function departureText({ stage, operation, memory, difference, firstRow, lastRow }: Departure): string {
+  const off = Number.isFinite(difference) ? `is off by ${decimal(difference)}` : "is not a number";
+  return `${operation} of stage ${stage} (${memory}) ${off}, most in rows ${firstRow} to ${lastRow}`;
+}

@@ -1,0 +1,70 @@
+/**
+ * What `iota bench --tune` found about this machine's adapters, kept in `tuning.json` of the data folder.
+ *
+ * It holds for one version of the runtime and of the kernels' texts; of others, and damaged, it counts as missing: defaults work
+ * everywhere. What it says is bounded here, and checked against the adapter's limits where it is used
+ * (gpu/webgpu/tuning/tuned.ts). A driver's update is not seen, so tune again after one.
+ */
+
+import * as v from "valibot";
+import { gemmGeneration } from "../../gpu/webgpu/generate/gemm.ts";
+import type { GemmChoice } from "../../gpu/webgpu/generate/gemm_settings.ts";
+import type { TunedGemms } from "../../gpu/webgpu/tuning/tuned.ts";
+import { readIfPresent, realDisk, writeAtomically } from "../files/disk.ts";
+import { tuningName } from "../program/paths.ts";
+
+const lanes = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1024));
+const fours = v.pipe(v.number(), v.integer(), v.minValue(4), v.maxValue(64), v.multipleOf(4));
+const vectors = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(8));
+
+const settings = v.variant("family", [
+  v.object({ family: v.literal("direct"), lanes, rows: fours, columnVectors: vectors }),
+  v.object({
+    ...{ family: v.literal("shared"), lanesX: lanes, lanesY: lanes },
+    ...{ depth: fours, rows: fours, columnVectors: vectors },
+    sums: v.optional(v.picklist(["vectors", "scalars"])),
+  }),
+]);
+
+const choice = v.pipe(v.array(settings), v.minLength(1), v.maxLength(8));
+
+const shape = v.object({
+  runtime: v.string(),
+  generation: v.number(),
+  gemms: v.record(v.string(), v.object({ forward: choice, inputGradient: choice, weightGradient: choice })),
+});
+
+const current = () => ({ runtime: Deno.version.deno, generation: gemmGeneration });
+
+/** By adapter; none if nothing was tuned, or by another version. */
+export async function readTuning(folder: string): Promise<TunedGemms> {
+  const bytes = await readIfPresent(`${folder}/${tuningName}`);
+  if (bytes === null) return {};
+  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), shape), new TextDecoder().decode(bytes));
+  if (!parsed.success) return {};
+  const { runtime, generation, gemms } = parsed.output;
+  const { runtime: ours, generation: ourGeneration } = current();
+  return runtime === ours && generation === ourGeneration ? gemms : {};
+}
+
+/** Keeps it beside those of other adapters. Returns the file. */
+export async function keepTuning(
+  folder: string,
+  { adapter, gemm }: { adapter: string; gemm: GemmChoice },
+): Promise<string> {
+  return await write(folder, { ...await readTuning(folder), [adapter]: gemm });
+}
+
+/** Nodes that have data folders of their own find it there too. */
+export async function shareTuning(from: string, to: string): Promise<void> {
+  const gemms = await readTuning(from);
+  if (from !== to && Object.keys(gemms).length > 0) await write(to, gemms);
+}
+
+async function write(folder: string, gemms: TunedGemms): Promise<string> {
+  const path = `${folder}/${tuningName}`;
+  await realDisk.createFolder(folder);
+  const text = `${JSON.stringify({ ...current(), gemms }, null, 2)}\n`;
+  await writeAtomically(path, { disk: realDisk, chunks: [new TextEncoder().encode(text)] });
+  return path;
+}

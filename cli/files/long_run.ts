@@ -1,0 +1,60 @@
+/** What a long-running role does besides its work: it keeps its own log, and stops for a new version. */
+
+import { dirname, resolve } from "node:path";
+import { systemTimers } from "../../net/timers.ts";
+import type { CommandContext } from "../terminal/command.ts";
+import { attempting } from "../program/errors.ts";
+import { stamp } from "../terminal/output/log.ts";
+import { programFile } from "../program/self.ts";
+import { defaultLogBytes } from "../terminal/options/service_options.ts";
+import { RotatingLog } from "./rotating_log.ts";
+import { identityOf, UpgradeWatch, type UpgradeWatchOptions } from "./upgrade_watch.ts";
+
+/** From now on all output also goes to the file; does nothing without --log-file. */
+export async function openLogFile({ options, output }: CommandContext): Promise<void> {
+  const given = options.text("log-file");
+  if (given === undefined) return;
+  const path = resolve(given);
+  await attempting({ action: "open the log", value: path, creates: true }, async () => {
+    await touch(path).catch(async (error) => {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+      await Deno.mkdir(dirname(path), { recursive: true }).catch((refusal) => {
+        throw refusal instanceof Deno.errors.NotCapable ? error : refusal; // we may create folders only in the data folder
+      });
+      await touch(path);
+    });
+  });
+  const bytes = options.number("log-bytes") ?? defaultLogBytes;
+  const log = new RotatingLog({
+    path,
+    bytes,
+    keep: options.number("log-keep") ?? 4,
+    steadyMs: () => systemTimers.steadyMs(),
+  });
+  output.copyTo((line) => log.write(line), { stampOf: () => stamp(new Date(systemTimers.nowMs()), true) });
+}
+
+/** Why a node with --auto-restart stops: its service starts the new version. */
+export const newVersion = "a new version is in place";
+
+async function touch(path: string): Promise<void> {
+  (await Deno.open(path, { create: true, append: true, mode: 0o600 })).close();
+}
+
+/** Null without --auto-restart, and if the program is not a single file. */
+export async function openUpgradeWatch(
+  { options, output, environment }: CommandContext,
+  { isIdle, leave }: Pick<UpgradeWatchOptions, "isIdle" | "leave">,
+): Promise<UpgradeWatch | null> {
+  if (!options.flag("auto-restart")) return null;
+  const path = programFile(environment);
+  if (path === null) {
+    output.log.warn("Cannot watch for a new version as the program must be one file: it runs from source");
+    return null;
+  }
+  const onReplaced = () => {
+    output.event({ type: "upgradeFound", path });
+    output.line(`a new version is at ${path}: restarting with it after this round`);
+  };
+  return await UpgradeWatch.open({ timers: systemTimers, identify: identityOf(path), isIdle, leave, onReplaced });
+}

@@ -1,0 +1,269 @@
+/**
+ * Checkpoints of a run: `round-000012/` with one safetensors file per stage, optional outer momentum, and a manifest.
+ *
+ * Invariant: a folder is a checkpoint if and only if it has a manifest of its own round whose files verify. A new one is written
+ * completely as `round-000012.partial` and then renamed; removal starts with the manifest. So a kill or a power cut at
+ * any point leaves either a whole checkpoint or a folder that `latestCheckpoint` skips. Nothing is overwritten: any
+ * other folder of the same name is put aside, and only checkpoints older than the run's newest are ever removed.
+ */
+
+import { basename } from "node:path";
+import { assert } from "../../../core/assert.ts";
+import type { ParameterTable } from "../../../core/model/spec.ts";
+import { type Disk, isFile, isFolder, parentOf, realDisk, writeAtomically } from "../../files/disk.ts";
+import { attempting } from "../../program/errors.ts";
+import { type FileEntry, firstProblem, writeEntry } from "../../files/file_entry.ts";
+import { putAside } from "../../files/put_aside.ts";
+import { sha256InTurns } from "../../files/sha256.ts";
+import {
+  CheckpointError,
+  checkpointFormat,
+  type CheckpointManifest,
+  manifestName,
+  momentumFileName,
+  readManifest,
+  stageFileName,
+} from "./manifest.ts";
+import { bytesOf, formatSafetensors, SafetensorsFile, type TensorData } from "./safetensors.ts";
+
+/** One stage's vectors, laid out as its table says. */
+export interface StageVectors {
+  readonly table: ParameterTable;
+  readonly parameters: Float32Array;
+  readonly momentum?: Float32Array; // of the outer optimizer; all stages have it or none
+}
+
+/** What the manifest says about the run, besides the files. */
+export type CheckpointState = Omit<CheckpointManifest, "format" | "parameterHashes" | "momentumHashes" | "files">;
+
+export interface StageRequest {
+  readonly folder: string; // the checkpoint's own folder
+  readonly stage: number;
+  readonly table: ParameterTable;
+}
+
+export interface FoundCheckpoint {
+  readonly folder: string;
+  readonly manifest: CheckpointManifest;
+}
+
+const partialSuffix = ".partial";
+
+export function checkpointName(round: number): string {
+  return `round-${String(round).padStart(6, "0")}`;
+}
+
+/**
+ * Writes one checkpoint below `folder` (`runs/demo/checkpoints`) and returns its own folder. Stages are read one by
+ * one, so a large model need not fit in memory.
+ */
+export async function writeCheckpoint(options: {
+  folder: string;
+  state: CheckpointState;
+  stages: Iterable<StageVectors> | AsyncIterable<StageVectors>; // in order
+  disk?: Disk;
+  warn?: (text: string) => void; // called if another folder was in its place
+}): Promise<string> {
+  const { state, disk = realDisk, warn = () => {} } = options;
+  const name = checkpointName(state.round);
+  const folder = `${options.folder}/${name}${partialSuffix}`;
+  await disk.remove(folder);
+  await disk.createFolder(folder);
+  const files: FileEntry[] = [];
+  const parameterHashes: string[] = [];
+  const momentumHashes: string[] = [];
+  const write = async (name: string, table: ParameterTable, vector: Float32Array, hashes: string[]) => {
+    const tensors = tensorsOf(table, vector);
+    files.push(await writeEntry({ folder, name }, { disk, chunks: formatSafetensors(tensors) }));
+    hashes.push(await sha256InTurns([bytesOf(vector)]));
+  };
+  for await (const { table, parameters, momentum } of options.stages) {
+    const stage = parameterHashes.length;
+    await write(stageFileName(stage), table, parameters, parameterHashes);
+    if (momentum !== undefined) await write(momentumFileName(stage), table, momentum, momentumHashes);
+  }
+  assert(
+    [0, parameterHashes.length].includes(momentumHashes.length),
+    "Either every stage has outer momentum or none has",
+  );
+  const manifest: CheckpointManifest = { format: checkpointFormat, ...state, parameterHashes, momentumHashes, files };
+  const text = new TextEncoder().encode(`${JSON.stringify(manifest, null, 2)}\n`);
+  await writeAtomically(`${folder}/${manifestName}`, { disk, chunks: [text] });
+  return await moveIntoPlace({ folder: options.folder, name, manifest, disk, warn });
+}
+
+async function moveIntoPlace(options: {
+  folder: string;
+  name: string;
+  manifest: CheckpointManifest;
+  disk: Disk;
+  warn: (text: string) => void;
+}): Promise<string> {
+  const { folder, name, manifest, disk, warn } = options;
+  const place = `${folder}/${name}`;
+  if (await isFolder(place)) {
+    const found = await verifyCheckpoint(place);
+    if (!(found instanceof CheckpointError) && isSameCheckpoint(found, manifest)) { // already written before a kill
+      await disk.remove(`${place}${partialSuffix}`);
+      return place;
+    }
+    const [kept] = await putAside({ folder, names: [name], disk });
+    const why = found instanceof CheckpointError ? found.message : `'${place}' is another checkpoint of the same round`;
+    warn(`${why}; it is kept as '${kept}', and a new one takes its place`);
+  }
+  await disk.rename(`${place}${partialSuffix}`, place);
+  await disk.syncFolder(folder);
+  await disk.syncFolder(parentOf(folder)); // the first checkpoint makes the folder
+  return place;
+}
+
+function isSameCheckpoint(a: CheckpointManifest, b: CheckpointManifest): boolean {
+  const keyOf = ({ runId, round, step, files }: CheckpointManifest) => JSON.stringify({ runId, round, step, files });
+  return keyOf(a) === keyOf(b);
+}
+
+/** The stage's padded parameter vector, checked against the manifest's hash. */
+export async function readStage(request: StageRequest): Promise<Float32Array> {
+  const { parameterHashes } = await readManifest(request.folder);
+  return await readVector(request, { name: stageFileName(request.stage), hash: parameterHashes[request.stage] });
+}
+
+/** The stage's outer momentum; null when the checkpoint was written without. */
+export async function readMomentum(request: StageRequest): Promise<Float32Array | null> {
+  const { momentumHashes } = await readManifest(request.folder);
+  if (momentumHashes.length === 0) return null;
+  return await readVector(request, { name: momentumFileName(request.stage), hash: momentumHashes[request.stage] });
+}
+
+/**
+ * The newest whole checkpoint below `folder`, of this run if one is named, with every file verified; null if there is
+ * none. `warn` is called for each one skipped.
+ */
+export async function latestCheckpoint(
+  folder: string,
+  warn: (message: string) => void,
+  runId?: string,
+): Promise<FoundCheckpoint | null> {
+  for (const name of await checkpointNames(folder)) {
+    const candidate = `${folder}/${name}`;
+    const found = await verifyCheckpoint(candidate);
+    if (found instanceof CheckpointError) warn(found.message);
+    else if (runId === undefined || found.runId === runId) return { folder: candidate, manifest: found };
+    else warn(`The checkpoint '${candidate}' belongs to another run (${found.runId}) and is ignored`);
+  }
+  return null;
+}
+
+/**
+ * Keeps the newest `keep` checkpoints up to round `newest` that have a manifest; removes older ones and older
+ * unfinished ones. Newer ones are ignored: they belong to another run, or to a later state of this one.
+ */
+export async function pruneCheckpoints(
+  options: { folder: string; keep: number; newest: number; disk?: Disk },
+): Promise<void> {
+  const { folder, keep, newest, disk = realDisk } = options;
+  assert(keep >= 1, `Cannot prune checkpoints as at least one must stay: current value is ${keep}`);
+  let kept = 0;
+  for (const name of await checkpointNames(folder)) {
+    const path = `${folder}/${name}`;
+    if (roundOf(name) > newest) continue;
+    if (kept < keep) {
+      if (await isFile(`${path}/${manifestName}`)) kept++;
+      continue;
+    }
+    await disk.remove(`${path}/${manifestName}`);
+    await disk.syncFolder(path);
+    await disk.remove(path);
+  }
+  const unfinished = await foldersOf(folder, /^round-(\d{6,})\.partial$/);
+  for (const name of unfinished.filter((name) => roundOf(name) < newest)) await disk.remove(`${folder}/${name}`);
+}
+
+/** Puts aside every checkpoint of a later round, whole or not; returns where they are now. */
+export async function putAsideNewer(options: { folder: string; round: number; disk?: Disk }): Promise<string[]> {
+  const { folder, round, disk = realDisk } = options;
+  const newer = (await checkpointNames(folder)).filter((name) => roundOf(name) > round);
+  return await putAside({ folder, names: newer, disk });
+}
+
+/** Names of checkpoint folders, newest first; a folder that does not exist has none. */
+export async function checkpointNames(folder: string): Promise<string[]> {
+  const names = await foldersOf(folder, /^round-\d{6,}$/);
+  return names.sort((a, b) => roundOf(b) - roundOf(a));
+}
+
+async function foldersOf(folder: string, pattern: RegExp): Promise<string[]> {
+  if (!(await isFolder(folder))) return [];
+  const entries = await attempting({ action: "read", value: folder }, () => Array.fromAsync(Deno.readDir(folder)));
+  return entries.filter((entry) => entry.isDirectory && pattern.test(entry.name)).map(({ name }) => name);
+}
+
+function roundOf(name: string): number {
+  return Number(/^round-(\d+)/.exec(name)?.[1]);
+}
+
+async function verifyCheckpoint(folder: string): Promise<CheckpointManifest | CheckpointError> {
+  try {
+    const manifest = await readManifest(folder);
+    const problem = nameProblem(folder, manifest) ?? await firstProblem(folder, manifest.files);
+    if (problem === null) return manifest;
+    return new CheckpointError({ folder, problem });
+  } catch (error) {
+    if (error instanceof CheckpointError) return error;
+    throw error;
+  }
+}
+
+/** A copy under another number would count as newer, or older, than it is. */
+function nameProblem(folder: string, { round }: CheckpointManifest): string | null {
+  const named = roundOf(basename(folder));
+  return named === round
+    ? null
+    : `its folder is named for round ${named}, and its ${manifestName} is of round ${round}`;
+}
+
+async function readVector(
+  request: StageRequest,
+  expected: { name: string; hash: string | undefined },
+): Promise<Float32Array> {
+  const { folder, stage, table } = request;
+  if (expected.hash === undefined) {
+    throw new CheckpointError({ folder, problem: `it has no stage ${stage}` });
+  }
+  const vector = new Float32Array(table.length); // padding between tensors stays zero
+  const file = await SafetensorsFile.open(`${folder}/${expected.name}`);
+  try {
+    for (const { name, shape, offset, size } of table.tensors) {
+      await file.readInto(name, { shape, out: vector.subarray(offset, offset + size) });
+    }
+    if (file.header.tensors.size !== table.tensors.length) {
+      const held = file.header.tensors.size;
+      throw new CheckpointError({
+        folder,
+        problem: `${expected.name} must hold ${table.tensors.length} tensors: it holds ${held}`,
+      });
+    }
+  } finally {
+    file.close();
+  }
+  const hash = await sha256InTurns([bytesOf(vector)]);
+  if (hash !== expected.hash) {
+    throw new CheckpointError({
+      folder,
+      problem: `${expected.name} must have values of hash ${expected.hash}: they have ${hash}`,
+    });
+  }
+  return vector;
+}
+
+function tensorsOf(table: ParameterTable, vector: Float32Array): TensorData[] {
+  assert(
+    vector.length === table.length,
+    `Cannot write a stage as its vector must have ${table.length} floats: current value is ${vector.length}`,
+  );
+  return table.tensors.map(({ name, shape, offset, size }) => ({
+    name,
+    shape,
+    values: vector.subarray(offset, offset + size),
+  }));
+}

@@ -1,0 +1,71 @@
+/**
+ * `manifest.json` of a checkpoint: written last, so a folder without it is not a checkpoint.
+ *
+ * A parameter hash is the SHA-256 of the stage's raw padded f32 vector, the hash that replicas report after a merge; a
+ * file hash is that of the safetensors file.
+ */
+
+import * as v from "valibot";
+import type { RunConfig } from "../../../core/config/config.ts";
+import { parseRunConfig } from "../../../core/settings/parse.ts";
+import { readIfPresent } from "../../files/disk.ts";
+import { countShape, fileEntryShape, sha256Shape } from "../../files/file_entry.ts";
+import { UserError } from "../../program/errors.ts";
+
+export const checkpointFormat = "iota-checkpoint-1";
+export const manifestName = "manifest.json";
+
+const manifestShape = v.object({
+  format: v.literal(checkpointFormat),
+  runId: v.string(),
+  round: countShape, // merges done
+  step: countShape, // optimizer steps done
+  microbatch: countShape, // next id of the data order
+  parameterHashes: v.array(sha256Shape), // one per stage
+  momentumHashes: v.array(sha256Shape), // one per stage, or none
+  files: v.array(fileEntryShape),
+  config: v.unknown(), // parsed by core/config
+  tokenizerHash: sha256Shape,
+  datasetHash: sha256Shape,
+});
+
+export type CheckpointManifest = Readonly<Omit<v.InferOutput<typeof manifestShape>, "config"> & { config: RunConfig }>;
+
+/** The checkpoint cannot be used: incomplete, damaged or changed. `latestCheckpoint` skips it. */
+export class CheckpointError extends UserError {
+  constructor({ folder, problem }: { folder: string; problem: string }) {
+    super(`Cannot use the checkpoint '${folder}' as it must be whole and unchanged: ${problem}`, {
+      next: "Use another checkpoint of the run",
+    });
+  }
+}
+
+export function stageFileName(stage: number): string {
+  return `stage-${stage}.safetensors`;
+}
+
+export function momentumFileName(stage: number): string {
+  return `stage-${stage}.momentum.safetensors`;
+}
+
+/** Reads and checks the manifest itself, not the files it names. */
+export async function readManifest(folder: string): Promise<CheckpointManifest> {
+  const bytes = await readIfPresent(`${folder}/${manifestName}`);
+  if (bytes === null) throw new CheckpointError({ folder, problem: `${manifestName} is missing` });
+  const shaped = v.safeParse(v.pipe(v.string(), v.parseJson(), manifestShape), new TextDecoder().decode(bytes));
+  if (!shaped.success) {
+    const issue = shaped.issues[0];
+    throw new CheckpointError({
+      folder,
+      problem: `${manifestName} is damaged (${v.getDotPath(issue) ?? "JSON"}: ${issue.message})`,
+    });
+  }
+  const config = parseRunConfig(shaped.output.config);
+  if (!config.ok) {
+    throw new CheckpointError({
+      folder,
+      problem: `${manifestName} has a config of another version: ${config.fault.detail}`,
+    });
+  }
+  return { ...shaped.output, config: config.value };
+}

@@ -1,0 +1,181 @@
+/**
+ * Named tensors in a file, in the safetensors format: u64 header length, JSON header, raw little-endian values.
+ *
+ * Owns: the header, its checks, and reading single tensors without loading the file. Rejects: a header that is
+ * truncated, too long or not JSON, offsets outside the data, holes, overlaps, and sizes that do not match dtype and
+ * shape. Format: https://github.com/huggingface/safetensors#format
+ */
+
+import * as v from "valibot";
+import { type Disk, writeAtomically } from "../../files/disk.ts";
+import { attempting, UserError } from "../../program/errors.ts";
+
+const headerLimitBytes = 100_000_000; // as in the reference implementation
+const lengthBytes = 8;
+const dtypeBytes: Readonly<Record<string, number>> = { F64: 8, I64: 8, F32: 4, I32: 4, U32: 4, F16: 2, BF16: 2, U8: 1 };
+
+const entryShape = v.object({
+  dtype: v.string(),
+  shape: v.array(v.pipe(v.number(), v.safeInteger(), v.minValue(0))),
+  data_offsets: v.tuple([v.pipe(v.number(), v.safeInteger()), v.pipe(v.number(), v.safeInteger())]),
+});
+const headerShape = v.objectWithRest({ __metadata__: v.optional(v.record(v.string(), v.string())) }, entryShape);
+
+const notList = v.check((value: unknown) => !Array.isArray(value), "must be an object");
+
+export interface TensorData {
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly values: Float32Array;
+}
+
+export interface TensorEntry {
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  readonly offset: number; // bytes from the start of the data
+  readonly bytes: number;
+}
+
+export interface SafetensorsHeader {
+  readonly tensors: ReadonlyMap<string, TensorEntry>; // in file order
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly dataStart: number; // bytes from the start of the file
+}
+
+/** The file's chunks: the header, then each tensor's own memory, uncopied. */
+export function formatSafetensors(
+  tensors: readonly TensorData[],
+  metadata: Readonly<Record<string, string>> = {},
+): Uint8Array[] {
+  const header: Record<string, unknown> = { __metadata__: { format: "pt", ...metadata } }; // Hugging Face requires `format`
+  let offset = 0;
+  for (const { name, shape, values } of tensors) {
+    header[name] = { dtype: "F32", shape, data_offsets: [offset, offset + values.byteLength] };
+    offset += values.byteLength;
+  }
+  const json = JSON.stringify(header);
+  const text = new TextEncoder().encode(json.padEnd(json.length + padding(new TextEncoder().encode(json).length)));
+  const length = new Uint8Array(lengthBytes);
+  new DataView(length.buffer).setBigUint64(0, BigInt(text.length), true);
+  return [length, text, ...tensors.map(({ values }) => bytesOf(values))];
+}
+
+export async function writeSafetensors(
+  path: string,
+  options: { disk: Disk; tensors: readonly TensorData[]; metadata?: Readonly<Record<string, string>> },
+): Promise<void> {
+  await writeAtomically(path, { disk: options.disk, chunks: formatSafetensors(options.tensors, options.metadata) });
+}
+
+/** A file whose header has been checked against its size. */
+export class SafetensorsFile {
+  readonly header: SafetensorsHeader;
+  readonly #path: string;
+  readonly #file: Deno.FsFile;
+
+  private constructor(options: { path: string; file: Deno.FsFile; header: SafetensorsHeader }) {
+    this.#path = options.path;
+    this.#file = options.file;
+    this.header = options.header;
+  }
+
+  static async open(path: string): Promise<SafetensorsFile> {
+    const file = await attempting({ action: "read", value: path }, () => Deno.open(path, { read: true }));
+    try {
+      return new SafetensorsFile({ path, file, header: await readHeader(file, path) });
+    } catch (error) {
+      file.close();
+      throw error;
+    }
+  }
+
+  /** Reads a tensor's values into `out`; it must be F32 and have this shape. */
+  async readInto(name: string, options: { shape: readonly number[]; out: Float32Array }): Promise<void> {
+    const { shape, out } = options;
+    const entry = this.header.tensors.get(name);
+    if (entry === undefined) throw refusal(this.#path, `tensor '${name}' must be in it`);
+    if (entry.dtype !== "F32") throw refusal(this.#path, `tensor '${name}' must be F32: it is ${entry.dtype}`);
+    if (entry.shape.join() !== shape.join()) {
+      throw refusal(
+        this.#path,
+        `tensor '${name}' must have shape [${shape.join(", ")}]: it has [${entry.shape.join(", ")}]`,
+      );
+    }
+    await this.#file.seek(this.header.dataStart + entry.offset, Deno.SeekMode.Start);
+    await readFully(this.#file, { out: bytesOf(out), path: this.#path });
+  }
+
+  close(): void {
+    this.#file.close();
+  }
+}
+
+async function readHeader(file: Deno.FsFile, path: string): Promise<SafetensorsHeader> {
+  const { size } = await file.stat();
+  if (size < lengthBytes) throw refusal(path, `it must have at least ${lengthBytes} bytes: it has ${size}`);
+  const length = new Uint8Array(lengthBytes);
+  await readFully(file, { out: length, path });
+  const headerBytes = Number(new DataView(length.buffer).getBigUint64(0, true));
+  if (headerBytes > headerLimitBytes || lengthBytes + headerBytes > size) {
+    throw refusal(path, `its header must fit into the file of ${size} bytes: it claims ${headerBytes}`);
+  }
+  const text = new Uint8Array(headerBytes);
+  await readFully(file, { out: text, path });
+  const dataStart = lengthBytes + headerBytes;
+  return parseHeader(new TextDecoder().decode(text), { dataStart, dataBytes: size - dataStart, path });
+}
+
+function parseHeader(text: string, options: { dataStart: number; dataBytes: number; path: string }): SafetensorsHeader {
+  const { dataStart, dataBytes, path } = options;
+  const shaped = v.safeParse(v.pipe(v.string(), v.parseJson(), notList, headerShape), text);
+  if (!shaped.success) {
+    const issue = shaped.issues[0];
+    throw refusal(path, `its header is damaged (${v.getDotPath(issue) ?? "JSON"}: ${issue.message})`);
+  }
+  const { __metadata__: metadata = {}, ...entries } = shaped.output;
+  const tensors = new Map<string, TensorEntry>();
+  let end = 0;
+  const sorted = Object.entries(entries).sort(([, a], [, b]) => a.data_offsets[0] - b.data_offsets[0]);
+  for (const [name, { dtype, shape, data_offsets: [from, to] }] of sorted) {
+    const width = dtypeBytes[dtype];
+    if (width === undefined) throw refusal(path, `tensor '${name}' has an unknown dtype: ${dtype}`);
+    const bytes = shape.reduce((product, size) => product * size, width);
+    if (to - from !== bytes) {
+      throw refusal(
+        path,
+        `tensor '${name}' must have ${bytes} bytes for ${dtype} [${shape.join(", ")}]: it has ${to - from}`,
+      );
+    }
+    if (from !== end) {
+      throw refusal(path, `tensor '${name}' must start at byte ${end}, without gap or overlap: it starts at ${from}`);
+    }
+    end = to;
+    tensors.set(name, { dtype, shape, offset: from, bytes });
+  }
+  if (end !== dataBytes) throw refusal(path, `it must hold ${end} bytes of tensors: it holds ${dataBytes}`);
+  return { tensors, metadata, dataStart };
+}
+
+async function readFully(file: Deno.FsFile, options: { out: Uint8Array; path: string }): Promise<void> {
+  const { out, path } = options;
+  for (let done = 0; done < out.length;) {
+    const read = await file.read(out.subarray(done));
+    if (read === null) throw refusal(path, `${out.length - done} bytes are missing at its end`);
+    done += read;
+  }
+}
+
+function refusal(path: string, reason: string): UserError {
+  return new UserError(`Cannot use '${path}' as it must be a valid safetensors file: ${reason}`, {
+    next: "Use another checkpoint, or fetch the file again",
+  });
+}
+
+/** Spaces after the header, so that the data starts at a multiple of 8 bytes. */
+function padding(headerBytes: number): number {
+  return (lengthBytes - headerBytes % lengthBytes) % lengthBytes;
+}
+
+export function bytesOf(values: Float32Array): Uint8Array {
+  return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+}

@@ -1,0 +1,124 @@
+/**
+ * A prepared dataset, open for reading: token windows for any microbatch, held-out windows for evaluation.
+ *
+ * Which window a microbatch reads is core's decision (core/data/microbatch.ts). Opening checks every file against its
+ * hash, so later reads return what was prepared.
+ */
+
+import { heldOutSequences, microbatchSequences, windowsPerPass } from "../../../core/data/microbatch.ts";
+import type { MicrobatchId } from "../../../core/ids.ts";
+import type { Tokenizer } from "../../../core/tokenizer/bpe.ts";
+import {
+  type DatasetManifest,
+  type DatasetSplit,
+  filesOf,
+  manifestName,
+  readDatasetManifest,
+} from "./dataset_manifest.ts";
+import { UserError } from "../../program/errors.ts";
+import { firstProblem } from "../../files/file_entry.ts";
+import { tooShort } from "./text_length.ts";
+import { TokenReader } from "./token_file.ts";
+import { readTokenizer } from "./tokenizer_file.ts";
+
+export interface Batch {
+  readonly inputs: Uint32Array; // (B, T)
+  readonly targets: Uint32Array; // (B, T), inputs shifted by one
+}
+
+export interface BatchShape {
+  readonly seed: number; // the run's seed
+  readonly sequences: number; // B
+  readonly contextLength: number; // T
+}
+
+export interface BatchSource {
+  /** Training windows of one pass over the data. */
+  readonly windows: number;
+  readonly heldOutWindows: number;
+  tokensOf(microbatch: MicrobatchId): Batch;
+  /** The same evenly spaced windows every time; `sequences` is B of this batch, at most `heldOutWindows`. */
+  heldOut(sequences: number): Batch;
+}
+
+export class Dataset {
+  readonly folder: string;
+  readonly manifest: DatasetManifest;
+  readonly tokenizer: Tokenizer;
+  readonly #train: TokenReader;
+  readonly #heldOut: TokenReader;
+
+  constructor(options: { folder: string; manifest: DatasetManifest; tokenizer: Tokenizer }) {
+    const { folder, manifest } = options;
+    const open = (split: DatasetSplit) =>
+      new TokenReader({
+        files: split.files.map((file) => ({ path: `${folder}/${file.name}`, tokens: file.tokens })),
+        tokenBytes: manifest.tokenBytes,
+      });
+    this.folder = folder;
+    this.manifest = manifest;
+    this.tokenizer = options.tokenizer;
+    this.#train = open(manifest.train);
+    this.#heldOut = open(manifest.heldOut);
+  }
+
+  get hash(): string {
+    return this.manifest.hash;
+  }
+
+  batches(shape: BatchShape): BatchSource {
+    const { seed, sequences, contextLength } = shape;
+    const windows = windowsPerPass({ tokens: this.#train.tokens, contextLength });
+    const heldOutWindows = windowsPerPass({ tokens: this.#heldOut.tokens, contextLength });
+    if (windows === 0) throw tooShort({ split: "training", tokens: this.#train.tokens, contextLength });
+    return {
+      windows,
+      heldOutWindows,
+      tokensOf: (microbatch) => {
+        const tokens = this.#train.tokens;
+        const request = { datasetHash: this.hash, seed, microbatch, sequences, contextLength, tokens };
+        return readBatch(this.#train, { positions: microbatchSequences(request), contextLength });
+      },
+      heldOut: (count) => {
+        if (count > heldOutWindows) {
+          throw tooShort({ split: "held-out", tokens: this.#heldOut.tokens, contextLength, sequences: count });
+        }
+        const positions = heldOutSequences({ sequences: count, contextLength, tokens: this.#heldOut.tokens });
+        return readBatch(this.#heldOut, { positions, contextLength });
+      },
+    };
+  }
+
+  close(): void {
+    this.#train.close();
+    this.#heldOut.close();
+  }
+}
+
+/** Throws `UserError` unless the folder holds a whole dataset. */
+export async function openDataset(folder: string): Promise<Dataset> {
+  const manifest = await readDatasetManifest(folder);
+  const problem = manifest === null ? `it has no valid ${manifestName}` : await firstProblem(folder, filesOf(manifest));
+  if (manifest === null || problem !== null) {
+    throw new UserError(`Cannot open the dataset in '${folder}' as it must be complete and unchanged: ${problem}`, {
+      next: "Check the path, or prepare the dataset again",
+    });
+  }
+  return new Dataset({
+    folder,
+    manifest,
+    tokenizer: await readTokenizer(`${folder}/${manifest.tokenizer.name}`, manifest.tokenizer.sha256),
+  });
+}
+
+function readBatch(reader: TokenReader, options: { positions: readonly number[]; contextLength: number }): Batch {
+  const { positions, contextLength } = options;
+  const inputs = new Uint32Array(positions.length * contextLength);
+  const targets = new Uint32Array(positions.length * contextLength);
+  for (const [sequence, position] of positions.entries()) {
+    const window = reader.read(position, contextLength + 1);
+    inputs.set(window.subarray(0, contextLength), sequence * contextLength);
+    targets.set(window.subarray(1), sequence * contextLength);
+  }
+  return { inputs, targets };
+}

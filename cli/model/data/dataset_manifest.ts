@@ -1,0 +1,78 @@
+/**
+ * `dataset.json`: describes a prepared dataset. It is written last, so a folder without it is not a dataset.
+ *
+ * `hash` names the data everywhere in the protocol. It is the SHA-256 of the lines `<sha256>  <name>\n` of tokenizer,
+ * held-out file and shards, in this order; the same number comes from
+ * `sha256sum tokenizer.json heldout.bin train-*.bin | sha256sum`.
+ */
+
+import * as v from "valibot";
+import { countShape, type FileEntry, fileEntryShape, sha256Shape } from "../../files/file_entry.ts";
+import { readIfPresent } from "../../files/disk.ts";
+import { sha256Hex } from "../../files/sha256.ts";
+
+export const datasetFormat = "iota-dataset-1";
+export const manifestName = "dataset.json";
+
+const requestShape = v.object({
+  corpusHash: sha256Shape, // of all documents of the corpus, used or not
+  vocabSize: countShape,
+  heldOutFraction: v.number(),
+  maxBytes: countShape, // 0 = all
+  seed: countShape,
+});
+
+const splitShape = v.object({
+  documents: countShape,
+  textBytes: countShape,
+  tokens: countShape,
+  files: v.array(v.object({ ...fileEntryShape.entries, tokens: countShape })),
+});
+
+const sourceShape = v.object({
+  documents: countShape, // of the text, duplicates included
+  textBytes: countShape,
+  duplicates: countShape, // documents that are equal to another
+  duplicateBytes: countShape,
+});
+
+const manifestShape = v.object({
+  format: v.literal(datasetFormat),
+  hash: sha256Shape,
+  corpus: v.string(), // as requested
+  request: requestShape,
+  tokenBytes: v.picklist([2, 4]), // little-endian u16 up to 65,536 tokens of vocabulary, u32 above
+  source: v.optional(sourceShape), // what the splits were taken from; older versions did not write it
+  tokenizer: fileEntryShape,
+  train: splitShape,
+  heldOut: splitShape,
+  bytesPerToken: v.number(), // UTF-8 bytes of text per token, in the training split
+  unigramEntropy: v.number(), // nats per token of the held-out split
+});
+
+export type DatasetRequest = Readonly<v.InferOutput<typeof requestShape>>;
+export type DatasetSource = Readonly<v.InferOutput<typeof sourceShape>>;
+export type DatasetSplit = Readonly<v.InferOutput<typeof splitShape>>;
+export type DatasetManifest = Readonly<v.InferOutput<typeof manifestShape>>;
+
+export function filesOf(manifest: Pick<DatasetManifest, "tokenizer" | "train" | "heldOut">): FileEntry[] {
+  return [manifest.tokenizer, ...manifest.heldOut.files, ...manifest.train.files];
+}
+
+export function datasetHashOf(files: readonly FileEntry[]): string {
+  return sha256Hex(files.map((file) => `${file.sha256}  ${file.name}\n`).join(""));
+}
+
+export function isSameRequest(a: DatasetRequest, b: DatasetRequest): boolean {
+  const values = (request: DatasetRequest) =>
+    [request.corpusHash, request.vocabSize, request.heldOutFraction, request.maxBytes, request.seed].join();
+  return values(a) === values(b);
+}
+
+/** Null if the folder has no manifest, or one that is damaged or of another version. */
+export async function readDatasetManifest(folder: string): Promise<DatasetManifest | null> {
+  const bytes = await readIfPresent(`${folder}/${manifestName}`);
+  if (bytes === null) return null;
+  const shaped = v.safeParse(v.pipe(v.string(), v.parseJson(), manifestShape), new TextDecoder().decode(bytes));
+  return shaped.success && datasetHashOf(filesOf(shaped.output)) === shaped.output.hash ? shaped.output : null;
+}

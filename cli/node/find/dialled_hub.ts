@@ -1,0 +1,81 @@
+/**
+ * Where a node dials its orchestrator: its first address, and if that stays silent, the one that the chain currently
+ * announces.
+ *
+ * An orchestrator that moved announces its new address under the same run and key; a node whose attempts keep failing
+ * reads the chain again. Sessions, tickets and the node's work do not depend on the address, so a change loses nothing.
+ * Owns: the current address, and when to read the chain. Invariant: only the pinned run of the pinned hub is followed.
+ */
+
+import type { Timers } from "../../../net/timers.ts";
+import type { Dial } from "../../../net/links/wire.ts";
+import { type HubAddress, hubAddress } from "../../roles/addresses.ts";
+
+export interface DialledHubOptions {
+  readonly address: HubAddress;
+  /**
+   * The socket that the chain currently announces for this node's run; null: none. Absent: the run was not found on a
+   * chain.
+   */
+  readonly lookUp: (() => Promise<string | null>) | null;
+  readonly timers: Pick<Timers, "steadyMs">;
+  readonly onMoved: (socket: string) => void;
+  readonly onProblem: (text: string) => void;
+}
+
+const vainAttempts = 3; // a restarting hub is back by then
+const firstPauseMs = 5_000; // between reads; doubled each time, because thousands may read at once
+const longestPauseMs = 60_000;
+
+export class DialledHub {
+  readonly #options: DialledHubOptions;
+  #address: HubAddress;
+  #attempts = 0; // since the last connection
+  #lookAtMs = 0; // monotonic clock
+  #pauseMs = firstPauseMs;
+  #isLooking = false;
+
+  constructor(options: DialledHubOptions) {
+    this.#options = options;
+    this.#address = options.address;
+  }
+
+  get socket(): string {
+    return this.#address.socket;
+  }
+
+  get http(): string {
+    return this.#address.http;
+  }
+
+  /** A dial to the current address. */
+  through(dial: Dial): Dial {
+    return (_url, handler) => {
+      this.#attempts += 1;
+      if (this.#attempts > vainAttempts) this.#lookAgain();
+      return dial(this.socket, handler);
+    };
+  }
+
+  connected(): void {
+    this.#attempts = 0;
+    this.#lookAtMs = 0;
+    this.#pauseMs = firstPauseMs;
+  }
+
+  /** Not awaited, so that attempts continue. */
+  #lookAgain(): void {
+    const { lookUp, timers, onMoved, onProblem } = this.#options;
+    if (lookUp === null || this.#isLooking || timers.steadyMs() < this.#lookAtMs) return;
+    this.#isLooking = true;
+    lookUp().then((socket) => {
+      if (socket === null || socket === this.socket) return;
+      this.#address = hubAddress(socket);
+      onMoved(socket);
+    }).catch((error) => onProblem(error instanceof Error ? error.message : String(error))).finally(() => {
+      this.#isLooking = false;
+      this.#lookAtMs = timers.steadyMs() + this.#pauseMs;
+      this.#pauseMs = Math.min(longestPauseMs, 2 * this.#pauseMs);
+    });
+  }
+}

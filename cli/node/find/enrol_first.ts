@@ -1,0 +1,72 @@
+/**
+ * What a node does on its own chain before it dials an orchestrator that was typed: it has itself registered there, as a
+ * node does that finds its run on the chain, so that the printed join line admits a fresh wallet.
+ *
+ * Owns: waiting for what registration alone does not give, such as a validator's permit, unless the orchestrator admits
+ * the node without it. A chain that cannot be read keeps no node away: the orchestrator then decides.
+ */
+
+import { type Chain, ChainError } from "../../../chain/chain.ts";
+import { pause } from "../../chain/duty/chain_link.ts";
+import type { NamedChain } from "../../terminal/options/named_chain.ts";
+import type { SearchWorld } from "./run_search.ts";
+
+export interface EnrolFirstOptions {
+  readonly chain: NamedChain;
+  /** What this node still lacks to join; null: nothing. */
+  readonly prepare: (chain: Chain) => Promise<string | null>;
+  /** Whether the orchestrator admits this node as it is. */
+  readonly isAdmitted: () => Promise<boolean>;
+  /** Why it keeps waiting; each reason once. */
+  readonly onWaiting: (why: string) => void;
+  readonly onUnread: (why: string) => void;
+  readonly giveUpAfterMs: number | null; // null: never
+  readonly onGivenUp: (why: string) => Error;
+  readonly signal: AbortSignal;
+}
+
+const lookEveryMs = 2_000;
+
+/** Rejects with the signal's reason when aborted, or with the error from `onGivenUp`. */
+export async function enrolFirst(
+  world: Pick<SearchWorld, "openChain" | "isPublic" | "timers">,
+  options: EnrolFirstOptions,
+): Promise<void> {
+  const { chain: { network }, onUnread, signal } = options;
+  if (network === "none" || world.isPublic(network)) return;
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  const work = enrol(world, options).catch((error) => {
+    if (!(error instanceof ChainError)) throw error;
+    onUnread(error.message);
+  });
+  work.catch(() => {/* the race gets the error, unless it was over */});
+  try {
+    await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+async function enrol(
+  { openChain, timers }: Pick<SearchWorld, "openChain" | "timers">,
+  { chain: named, prepare, isAdmitted, onWaiting, giveUpAfterMs, onGivenUp, signal }: EnrolFirstOptions,
+): Promise<void> {
+  const chain = await openChain(named);
+  const startMs = timers.steadyMs();
+  let said: string | null = null;
+  try {
+    while (!signal.aborted) {
+      const missing = await prepare(chain);
+      if (missing === null || await isAdmitted()) return;
+      if (giveUpAfterMs !== null && timers.steadyMs() - startMs >= giveUpAfterMs) throw onGivenUp(missing);
+      if (missing !== said) onWaiting(missing);
+      said = missing;
+      await pause(lookEveryMs, { timers, signal });
+    }
+  } finally {
+    await chain.close();
+  }
+}

@@ -1,0 +1,28 @@
+/**
+ * Which certificates a node accepts from an orchestrator at wss://: those the system trusts, or those of --tls-ca.
+ *
+ * Owns: the two connections to the hub that depend on it, its socket and its blobs over HTTP. TLS only keeps traffic
+ * secret; the hub's hotkey in the hello proves its identity, whatever the certificate.
+ */
+
+import { dialThrough } from "../../../net/links/client.ts";
+import type { Dial } from "../../../net/links/wire.ts";
+import type { Connections } from "../../../net/blobs/session_fetch.ts";
+import type { Fetch } from "../../../net/proxy/outbound.ts";
+import { outbound } from "../../program/outbound.ts";
+import { readTlsAuthority } from "../../files/tls_files.ts";
+
+export interface HubTrust {
+  readonly dial: Dial;
+  /** For requests to the hub only. */
+  readonly http: { readonly fetch: Fetch };
+  /** The same, in a pool of their own that can be closed. */
+  readonly connections: () => Connections;
+}
+
+export async function hubTrust(authorityFile: string | undefined): Promise<HubTrust> {
+  const way = authorityFile === undefined
+    ? outbound()
+    : outbound().trusting(await readTlsAuthority({ name: "--tls-ca", text: authorityFile }));
+  return { dial: dialThrough(way), http: { fetch: way.fetch }, connections: () => way.connections() };
+}

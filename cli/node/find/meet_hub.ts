@@ -1,0 +1,150 @@
+/**
+ * One contact with an orchestrator, to find out whether it is the one that was announced and lets this node in.
+ *
+ * Two steps, because a hello starts a session: `meetHub` reads who answers, `prove` sends the signed hello and checks the
+ * orchestrator's proof. The connection ends with the answer; the role dials again by itself. Owns: both steps and their deadline.
+ * Out of scope: the hello itself (net/auth/hello.ts), which run to take (pick_run.ts).
+ */
+
+import type { Fault } from "../../../core/fault.ts";
+import {
+  answerChallenge,
+  checkAccept,
+  type Greeting,
+  type NodeIdentity,
+  readRefusal,
+  type Verify,
+} from "../../../net/auth/hello.ts";
+import type { NetLimits } from "../../../net/limits.ts";
+import { finalCodes } from "../../../net/links/node.ts";
+import type { Dial, Wire } from "../../../net/links/wire.ts";
+import { decodeFrame, encodeFrame } from "../../../net/messages/frame.ts";
+import type { Random, Timers } from "../../../net/timers.ts";
+import type { Invite } from "../../address/invite.ts";
+
+/**
+ * `proven`: the announced orchestrator, and it lets this node in. `later`: it says "try again". `refused`: it refuses this node for
+ * good. `other`: another orchestrator or run. `silent`: no proof of any kind.
+ */
+export type Answer =
+  | { readonly type: "proven" }
+  | { readonly type: "later" | "refused" | "other" | "silent"; readonly why: string };
+
+export type Miss = Exclude<Answer, { type: "proven" }>;
+
+/** `claims`: it names the announced key and run, which `prove` checks. */
+export type Meeting =
+  | { readonly type: "claims"; prove(): Promise<Answer>; close(): void }
+  | Miss;
+
+export interface MeetingOptions {
+  readonly identity: Pick<NodeIdentity, "signer" | "role">;
+  readonly verify: Verify;
+  readonly dial: Dial;
+  readonly limits: NetLimits;
+  readonly timers: Timers;
+  readonly random: Random;
+}
+
+const claimMs = 5_000; // a host that drops packets delays the search by this
+
+export async function meetHub({ socket, hub, run }: Invite, options: MeetingOptions): Promise<Meeting> {
+  const { identity, random, timers } = options;
+  const line = new HelloLine(socket, options);
+  const first = await line.next(claimMs);
+  const meeting = first.type === "lost" ? silent(first.why) : meetingBy(first.header);
+  if (meeting.type !== "claims") line.close();
+  return meeting;
+
+  function meetingBy(header: unknown): Meeting {
+    const refusal = readRefusal(header);
+    if (refusal !== null) return missOf(refusal);
+    const wanted = { ...identity, hub, run };
+    const greeting = answerChallenge(header, {
+      identity: wanted,
+      resume: null,
+      ticket: null,
+      random,
+      nowMs: timers.nowMs(),
+    });
+    if (greeting.ok) {
+      return {
+        type: "claims",
+        prove: () => prove(line, greeting.value, options),
+        close: () => line.close(),
+      };
+    }
+    const { code, detail: why } = greeting.fault;
+    return code === "unauthenticated" ? { type: "other", why } : missOf(greeting.fault);
+  }
+}
+
+async function prove(line: HelloLine, greeting: Greeting, { verify, limits }: MeetingOptions): Promise<Answer> {
+  line.send(greeting.hello);
+  const answer = await line.next(limits.helloMs);
+  line.close();
+  if (answer.type === "lost") return silent(answer.why);
+  const refusal = readRefusal(answer.header);
+  if (refusal !== null) return missOf(refusal);
+  const proof = checkAccept(answer.header, { greeting, verify });
+  return proof.ok ? { type: "proven" } : silent(proof.fault.detail);
+}
+
+const silent = (why: string): Miss => ({ type: "silent", why });
+const missOf = ({ code, detail }: Fault): Miss => ({ type: finalCodes.has(code) ? "refused" : "later", why: detail });
+
+type Heard = { readonly type: "header"; readonly header: unknown } | { readonly type: "lost"; readonly why: string };
+
+/** The headers of one connection, in order; its end is the last thing heard. */
+class HelloLine {
+  readonly #timers: Timers;
+  readonly #wire: Wire;
+  readonly #heard: Heard[] = [];
+  #listener: ((heard: Heard) => void) | null = null;
+  #lost: Heard | null = null;
+
+  constructor(socket: string, { dial, limits, timers }: MeetingOptions) {
+    this.#timers = timers;
+    this.#wire = dial(socket, {
+      opened: () => {},
+      frame: (bytes) => {
+        const frame = decodeFrame(bytes, { ...limits, frameBytes: limits.helloBytes });
+        if (frame.ok) this.#hear({ type: "header", header: frame.value.header });
+        else this.#lose(frame.fault.detail);
+      },
+      closed: (reason, cure) => this.#lose(cure === undefined ? reason : `${reason}; ${cure}`),
+    });
+  }
+
+  send(header: unknown): void {
+    this.#wire.send(encodeFrame({ header }));
+  }
+
+  next(deadlineMs: number): Promise<Heard> {
+    const heard = this.#heard.shift() ?? this.#lost;
+    if (heard !== null) return Promise.resolve(heard);
+    const { promise, resolve } = Promise.withResolvers<Heard>();
+    const cancel = this.#timers.after(deadlineMs, () => this.#lose(`no answer within ${deadlineMs / 1_000} s`));
+    this.#listener = (next) => {
+      cancel();
+      this.#listener = null;
+      resolve(next);
+    };
+    return promise;
+  }
+
+  close(): void {
+    this.#wire.close("only looked at");
+  }
+
+  #hear(heard: Heard): void {
+    if (this.#listener === null) this.#heard.push(heard);
+    else this.#listener(heard);
+  }
+
+  #lose(why: string): void {
+    if (this.#lost !== null) return;
+    this.#lost = { type: "lost", why };
+    this.#listener?.(this.#lost);
+  }
+}

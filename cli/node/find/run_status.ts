@@ -1,0 +1,74 @@
+/**
+ * An orchestrator's public `/status`. It proves nothing; only the hello does.
+ *
+ * Foreign answers are read up to a limit and checked field by field.
+ */
+
+import type { Fetch } from "../../../net/proxy/outbound.ts";
+import { outboundFetch } from "../../program/outbound.ts";
+import { reachProblem } from "../../address/reach_problem.ts";
+
+export interface RunStatus {
+  readonly run: string; // its name
+  readonly runId: string | null; // null: an orchestrator of an older version, which does not say it
+  readonly hub: string | null; // its key
+  readonly size: string;
+  readonly phase: string;
+  readonly step: number;
+  readonly steps: number;
+  readonly nodes: number;
+}
+
+const maxAnswerBytes = 64 * 1024;
+
+export interface StatusQuestion {
+  readonly http: string; // the orchestrator's address
+  readonly deadlineMs: number;
+  readonly fetch?: Fetch; // default: the system's trust
+}
+
+/** Null: no answer in time, or another program answers. */
+export async function askStatus(question: StatusQuestion): Promise<RunStatus | null> {
+  const status = await askAnyStatus(question);
+  return status === "untrusted" ? null : status;
+}
+
+/** `untrusted`: it answers with a certificate that is not trusted here. */
+export async function askAnyStatus(
+  { http, deadlineMs, fetch: ask = outboundFetch }: StatusQuestion,
+): Promise<RunStatus | "untrusted" | null> {
+  try {
+    const response = await ask(`${http}/status`, { signal: AbortSignal.timeout(deadlineMs), redirect: "manual" });
+    const text = await boundedText(response);
+    return response.status === 200 ? readStatus(text) : null;
+  } catch (error) {
+    return reachProblem(error).isUntrusted ? "untrusted" : null; // otherwise there is no orchestrator to query
+  }
+}
+
+export async function boundedText(response: Response): Promise<string> {
+  let text = "";
+  if (response.body === null) return text;
+  for await (const part of response.body.pipeThrough(new TextDecoderStream())) {
+    text += part;
+    if (text.length > maxAnswerBytes) break; // the rest is cancelled
+  }
+  return text;
+}
+
+/** Null: not an orchestrator's `/status`. */
+export function readStatus(text: string): RunStatus | null {
+  let status: unknown;
+  try {
+    status = JSON.parse(text);
+  } catch {
+    return null; // some other program's page
+  }
+  if (typeof status !== "object" || status === null) return null;
+  const { name, runId = null, hub = null, size, phase, step, steps, nodes } = status as Record<string, unknown>;
+  const hasTexts = [name, size, phase].every((value) => typeof value === "string" && value.length <= 64);
+  const hasNumbers = [step, steps, nodes].every((value) => typeof value === "number" && Number.isFinite(value));
+  const hasIdentity = [runId, hub].every((value) => value === null || typeof value === "string" && value.length <= 128);
+  if (!hasTexts || !hasNumbers || !hasIdentity) return null;
+  return { run: name, runId, hub, size, phase, step, steps, nodes } as RunStatus;
+}

@@ -1,0 +1,99 @@
+/**
+ * Reads the machine's state every few seconds and says when a miner must pause and when it may resume.
+ *
+ * Owns: when it reads, the last verdict, and holding by hand. Time, clock and readings are injected for tests.
+ */
+
+import type { Cancel, Timers } from "../../../net/timers.ts";
+import { otherLoad, type ProcessorTimes } from "./machine_load.ts";
+import { decide, type PauseRules, type Readings, running, unknowable, type Verdict } from "./rules.ts";
+import { localMinute } from "./schedule.ts";
+import { readSensorText } from "./sensor_text.ts";
+
+export interface PauseWatchOptions {
+  readonly rules: PauseRules;
+  readonly timers: Timers;
+  readonly now: () => Date;
+  readonly readTimes: () => ProcessorTimes;
+  /** The text of the sensor process; null: sensors cannot be read here. */
+  readonly readSensors: (() => Promise<string | null>) | null;
+}
+
+const lookMs = 10_000;
+const firstLookMs = 1_000; // for a first value of the processor load
+
+export class PauseWatch {
+  readonly #options: PauseWatchOptions;
+  #verdict: Verdict = running;
+  #isHeld = false;
+  #times: ProcessorTimes | null = null;
+  #load: number | null = null;
+  #cancel: Cancel = () => {};
+  #isStopped = false;
+  #listeners: ((verdict: Verdict) => void)[] = [];
+
+  constructor(options: PauseWatchOptions) {
+    this.#options = options;
+  }
+
+  get verdict(): Verdict {
+    return this.#verdict;
+  }
+
+  /** Calls back with each verdict that differs from the last. */
+  onChange(listener: (verdict: Verdict) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Takes the first reading; resolves to the rules that this machine cannot check. */
+  async start(): Promise<string[]> {
+    const { rules, timers } = this.#options;
+    if (rules.idleOnly) {
+      await this.#read();
+      await new Promise<void>((resolve) => this.#cancel = timers.after(firstLookMs, resolve));
+    }
+    const readings = await this.#read();
+    this.#judge(readings);
+    this.#lookLater();
+    return unknowable(rules, readings);
+  }
+
+  /** Held by hand: pauses until released by hand, whatever the rules say. */
+  async toggle(): Promise<void> {
+    this.#isHeld = !this.#isHeld;
+    this.#judge(await this.#read());
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#cancel();
+  }
+
+  #lookLater(): void {
+    if (this.#isStopped) return;
+    this.#cancel = this.#options.timers.after(lookMs, () => {
+      this.#read().then((readings) => this.#judge(readings)).finally(() => this.#lookLater());
+    });
+  }
+
+  async #read(): Promise<Readings> {
+    const { now, readTimes, readSensors, rules } = this.#options;
+    if (rules.idleOnly) this.#measureLoad(readTimes());
+    const text = await readSensors?.() ?? null;
+    const sensors = text === null ? { userIdleMs: null, onMains: null, celsius: null } : readSensorText(text);
+    return { at: localMinute(now()), isHeld: this.#isHeld, otherLoad: this.#load, ...sensors };
+  }
+
+  #measureLoad(times: ProcessorTimes): void {
+    if (this.#times !== null) this.#load = otherLoad(this.#times, times) ?? this.#load;
+    this.#times = times;
+  }
+
+  #judge(readings: Readings): void {
+    const before = this.#verdict;
+    this.#verdict = decide(this.#options.rules, readings, before);
+    const isNews = before.runs !== this.#verdict.runs ||
+      (!before.runs && !this.#verdict.runs && before.cause !== this.#verdict.cause);
+    if (isNews && !this.#isStopped) { for (const listener of this.#listeners) listener(this.#verdict); }
+  }
+}

@@ -1,0 +1,37 @@
+/**
+ * A node's own screen: a few lines below the ones that scroll by, while the output is live.
+ *
+ * Owns: nothing but the wiring: what the node publishes is folded into its view, which the panel shows.
+ */
+
+import type { Output } from "../../terminal/output/output.ts";
+import { type KeyAction, LiveScreen } from "../../terminal/screen/live_screen.ts";
+import type { LinkMeter } from "./link_meter.ts";
+import type { NodeEvent } from "./node_event.ts";
+import { nodeFrame } from "./node_panel.ts";
+import { foldNode, type NodeScreenView, openNodeView } from "./node_view.ts";
+
+export interface NodeScreenOptions {
+  readonly output: Output;
+  readonly role: NodeScreenView["role"];
+  readonly address: string;
+  readonly meter: LinkMeter;
+  readonly nowMs: () => number; // wall clock
+  readonly actions?: readonly KeyAction[];
+}
+
+/** Returns a function that leaves the last frame standing. Does nothing unless the output is live. */
+export function openNodeScreen(options: NodeScreenOptions): () => void {
+  const { output, role, address, meter, nowMs, actions = [] } = options;
+  if (output.mode !== "live") return () => {};
+  const view = openNodeView(role, nowMs());
+  const screen = new LiveScreen({
+    ...{ output, nowMs, actions, hasDetails: true },
+    frame: (room) => nodeFrame(view, { address, rates: meter.rates() }, room),
+  });
+  output.watchEvents((event) => {
+    foldNode(view, event as NodeEvent, nowMs()); // of other types, nothing
+    screen.drawSoon();
+  });
+  return () => screen.close();
+}

@@ -1,0 +1,147 @@
+/**
+ * Server-sent events for many viewers at once: a snapshot first, then changes, the same bytes for all.
+ *
+ * A viewer holds at most one chunk that it has not read: changes that it has no room for are dropped, and it gets a new snapshot
+ * as soon as it reads again. A stream ends after `streamMs`, before the port closes a stranger's connection (net/links/door.ts);
+ * the browser comes back by itself and names the last event it has, so nothing is sent twice. Invariants: at most `mostViewers`
+ * streams, shared between the addresses that ask, so that none can hold all of them; work and memory do not depend on how slowly anyone reads.
+ */
+
+import type { Cancel, Timers } from "../../../net/timers.ts";
+
+export interface EventStreamOptions {
+  readonly timers: Timers;
+  /** JSON of the state as of the last event sent. */
+  readonly snapshot: () => string;
+  readonly epoch: number; // tells the events of this process from those of an earlier one
+  readonly streamMs: number;
+  readonly mostViewers: number;
+}
+
+interface Viewer {
+  readonly origin: string;
+  readonly controller: ReadableStreamDefaultController<Uint8Array>;
+  isBehind: boolean; // the next chunk must be a snapshot
+  cancel: Cancel;
+}
+
+const keptEvents = 16; // for viewers that come back
+const retryMs = 300;
+const busyRetrySeconds = 5;
+
+export class EventStream {
+  readonly #options: EventStreamOptions;
+  readonly #viewers = new Set<Viewer>();
+  #number = 0; // of the last event
+  #recent: string[] = []; // the last events, the newest with that number
+  #snapshot: { readonly number: number; readonly text: string } | null = null;
+  #isClosed = false;
+
+  constructor(options: EventStreamOptions) {
+    this.#options = options;
+  }
+
+  get viewers(): number {
+    return this.#viewers.size;
+  }
+
+  /** Sends changes, in JSON, to all viewers that have room. */
+  send(changesJson: string): void {
+    this.#number += 1;
+    const text = this.#event("changes", changesJson);
+    const bytes = encoder.encode(text);
+    this.#recent = [...this.#recent, text].slice(-keptEvents);
+    for (const viewer of this.#viewers) {
+      if ((viewer.controller.desiredSize ?? 0) > 0 && !viewer.isBehind) viewer.controller.enqueue(bytes);
+      else viewer.isBehind = true;
+    }
+  }
+
+  /** `origin`: of the address that asks. */
+  open(request: Request, origin: string): Response {
+    if (request.method === "HEAD") return new Response(null, { headers });
+    if (this.#isClosed) return busy("Cannot show the run as this process is ending");
+    const { mostViewers } = this.#options;
+    if (this.#viewers.size >= mostViewers) this.#makeRoom(origin);
+    if (this.#viewers.size >= mostViewers) {
+      return busy(`Cannot show the run as at most ${mostViewers} viewers may follow it at once; try again`);
+    }
+    return new Response(this.#stream(request.headers.get("last-event-id"), origin), { headers });
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const viewer of [...this.#viewers]) this.#end(viewer);
+  }
+
+  #stream(lastId: string | null, origin: string): ReadableStream<Uint8Array> {
+    let viewer: Viewer;
+    return new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        const cancel = this.#options.timers.after(this.#options.streamMs, () => this.#end(viewer));
+        viewer = { origin, controller, isBehind: false, cancel };
+        this.#viewers.add(viewer);
+        controller.enqueue(encoder.encode(`retry: ${retryMs}\n\n${this.#missedSince(lastId)}`));
+      },
+      pull: (controller) => {
+        if (!viewer.isBehind) return;
+        viewer.isBehind = false;
+        controller.enqueue(encoder.encode(this.#snapshotText()));
+      },
+      cancel: () => void this.#leave(viewer),
+    }, { highWaterMark: 1 });
+  }
+
+  /** The events after the one named, if they are still here, else a snapshot. */
+  #missedSince(lastId: string | null): string {
+    const [epoch, number] = (lastId ?? "").split("-").map(Number);
+    const missed = number === undefined || epoch !== this.#options.epoch ? NaN : this.#number - number;
+    if (!(missed >= 0 && missed <= this.#recent.length)) return this.#snapshotText();
+    return this.#recent.slice(this.#recent.length - missed).join("");
+  }
+
+  #snapshotText(): string {
+    if (this.#snapshot?.number !== this.#number) {
+      this.#snapshot = { number: this.#number, text: this.#event("snapshot", this.#options.snapshot()) };
+    }
+    return this.#snapshot.text;
+  }
+
+  #event(name: "snapshot" | "changes", json: string): string {
+    return `id: ${this.#options.epoch}-${this.#number}\nevent: ${name}\ndata: ${json}\n\n`;
+  }
+
+  #end(viewer: Viewer): void {
+    if (this.#leave(viewer)) viewer.controller.close();
+  }
+
+  /** The origin with most viewers gives up its oldest one for a newcomer of an origin that would still have fewer. */
+  #makeRoom(origin: string): void {
+    const byOrigin = Map.groupBy(this.#viewers, (viewer) => viewer.origin);
+    const crowd = [...byOrigin.values()].reduce((most, viewers) => viewers.length > most.length ? viewers : most);
+    const own = byOrigin.get(origin)?.length ?? 0;
+    if (crowd.length > own + 1) this.#end(crowd[0]!);
+  }
+
+  /** False if it has left before. */
+  #leave(viewer: Viewer): boolean {
+    viewer.cancel();
+    return this.#viewers.delete(viewer);
+  }
+}
+
+const encoder = new TextEncoder();
+
+const headers = {
+  "content-type": "text/event-stream; charset=utf-8",
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+  "x-accel-buffering": "no", // nginx passes events on at once
+};
+
+function busy(detail: string): Response {
+  return Response.json({ code: "limitExceeded", detail }, {
+    status: 503,
+    headers: { "retry-after": String(busyRetrySeconds) },
+  });
+}

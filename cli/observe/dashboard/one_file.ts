@@ -1,0 +1,84 @@
+/**
+ * The page, its style, its program and a recording as one HTML document that needs no server.
+ *
+ * Owns: from modules to one script, and what the document may run: the policy names the hashes of this script and this style, so
+ * nothing else in it runs. Out of scope: the recording (record_moments.ts).
+ */
+
+import { assert, present } from "../../../core/assert.ts";
+import type { Recording } from "./page/past.ts";
+import { pageDocument, pageModules, pageStyle, programOf, withoutParts } from "./dashboard.ts";
+
+const entry = "cli/observe/dashboard/page/main.ts";
+
+export async function oneFile(recording: Recording): Promise<string> {
+  const script = bundled(entry);
+  const policy = [
+    "default-src 'none'",
+    `script-src '${await hashOf(script)}'`,
+    `style-src '${await hashOf(pageStyle)}'`,
+    "img-src data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join("; ");
+  const parts: readonly (readonly [RegExp, string])[] = [
+    [/ *<!-- served -->.*?<!-- \/served -->\n/gs, ""],
+    [
+      /<meta charset="utf-8">/,
+      `<meta charset="utf-8">\n<meta http-equiv="content-security-policy" content="${policy}">`,
+    ],
+    [/<link rel="stylesheet"[^>]*>/, `<style>${pageStyle}</style>`],
+    [/<script type="module"[^>]*><\/script>/, `<script type="module">${script}</script>`],
+    [/<\/body>/, `<script type="application/octet-stream" id="recording">${await packed(recording)}</script></body>`],
+  ];
+  return parts.reduce((text, [pattern, replacement]) => {
+    assert(text.search(pattern) !== -1, "the document has every part that an exported one replaces");
+    return text.replace(pattern, () => replacement);
+  }, withoutParts(pageDocument, ["beside", "owner"]));
+}
+
+/** Each module becomes a function's scope, after those that it imports. */
+export function bundled(main: string): string {
+  const pieces = new Map<string, string>(); // in order
+  const add = (path: string) => {
+    if (pieces.has(path)) return;
+    const source = programOf(present(pageModules[path], `the page has the module ${path}`));
+    const imports = [...source.matchAll(importPattern)].map(([, , specifier]) => resolved(path, specifier!));
+    for (const imported of imports) add(imported);
+    pieces.set(path, scoped(path, source));
+  };
+  add(main);
+  const script = `"use strict";\nconst modules = {};\n${[...pieces.values()].join("\n")}`;
+  assert(!/<\/script|<!--/i.test(script), "the script does not end its element");
+  return script;
+}
+
+const importPattern = /^import (\{[^}]*\}) from "([^"]+)";$/gm;
+const exportPattern = /^export (?:async )?(?:function|const|class|let) (\w+)/gm;
+
+function scoped(path: string, source: string): string {
+  const names = [...source.matchAll(exportPattern)].map(([, name]) => name);
+  const body = source
+    .replace(
+      importPattern,
+      (_, list: string, specifier: string) =>
+        `const ${list.replaceAll(/ as /g, ": ")} = modules[${JSON.stringify(resolved(path, specifier))}];`,
+    )
+    .replace(/^export /gm, "");
+  return path === entry
+    ? body
+    : `modules[${JSON.stringify(path)}] = (() => {\n${body}\nreturn { ${names.join(", ")} };\n})();`;
+}
+
+const resolved = (path: string, specifier: string): string => new URL(specifier, `file:///${path}`).pathname.slice(1);
+
+async function hashOf(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return `sha256-${new Uint8Array(digest).toBase64()}`;
+}
+
+/** gzip in base64, whose characters cannot end the element. */
+async function packed(recording: Recording): Promise<string> {
+  const bytes = new Blob([JSON.stringify(recording)]).stream().pipeThrough(new CompressionStream("gzip"));
+  return new Uint8Array(await new Response(bytes).arrayBuffer()).toBase64();
+}

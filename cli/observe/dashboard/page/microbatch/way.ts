@@ -1,0 +1,35 @@
+/** A microbatch's way in the order of the pipeline, and how long it waited before each task. Pure. */
+
+import type { PublicPathway } from "../../../public/public_run.ts";
+
+type PathwayHop = PublicPathway["hops"][number];
+
+export interface WayHop extends PathwayHop {
+  readonly waitedMs: number; // for a miner, since its input was there
+}
+
+const places = { forward: 0, turnaround: 1, backward: 2 } as const;
+
+/** In the order of the pipeline, whatever the order in which they finished. */
+export function wayOf({ hops }: PublicPathway): WayHop[] {
+  const ordered = [...hops].sort((a, b) =>
+    places[a.direction] - places[b.direction] || (a.direction === "backward" ? b.stage - a.stage : a.stage - b.stage)
+  );
+  let readyMs = 0;
+  return ordered.map((hop) => {
+    const waitedMs = Math.max(0, hop.sentMs - readyMs);
+    readyMs = hop.sentMs + hop.tookMs;
+    return { ...hop, waitedMs };
+  });
+}
+
+export const endMs = (way: readonly WayHop[]): number =>
+  Math.max(0, ...way.map(({ sentMs, tookMs }) => sentMs + tookMs));
+
+export function slowestOf(pathways: readonly PublicPathway[]): PublicPathway | null {
+  const spanOf = (pathway: PublicPathway) => endMs(wayOf(pathway)) - Math.min(...pathway.hops.map((hop) => hop.sentMs));
+  return pathways.reduce<PublicPathway | null>(
+    (slowest, each) => slowest === null || spanOf(each) > spanOf(slowest) ? each : slowest,
+    null,
+  );
+}

@@ -1,0 +1,74 @@
+/**
+ * What a port answers from a run's logs: `/api/v1/history`, the span of its records; `/api/v1/past?at=SEQUENCE`, the run as it was
+ * after one record; `/api/v1/pathway?microbatch=NUMBER`, one microbatch's way; `/api/v1/member?node=ADDRESS`, what the signed log says
+ * of one member; `/api/v1/earnings`, what it credits each miner; and of a second run that is shown beside it, `/api/v1/beside?step=NUMBER`, the run as it was at that step.
+ *
+ * Owns: the questions and their checks. Out of scope: how much may be asked (rations.ts), reading the logs (cli/history).
+ */
+
+import type { HubPage } from "../../../net/hub_http.ts";
+import { type Past, publicMoment } from "../history/past.ts";
+import { PastThread } from "../history/past_thread.ts";
+import type { RunHistory } from "../history/run_history.ts";
+import type { StepPlaces } from "../history/step_places.ts";
+import type { ConsumerContext, ProjectionConsumer } from "../consumer.ts";
+import { jsonHeaders, numberIn, openRations, type RationOptions, refusal } from "./rations.ts";
+
+const hubBytesPerSecond = 2 ** 20;
+const searchBytes = 2 ** 17;
+const accountBytes = 2 ** 19;
+const longestAddress = 64; // characters
+
+type Pages = Readonly<Record<string, HubPage>>;
+
+/** A process without a record log has no past to show, and says so with `null`. */
+export function openPastApi({ folder, timers }: ConsumerContext): ProjectionConsumer {
+  if (folder === null) return { pages: { "/api/v1/history": () => Response.json(null, { headers: jsonHeaders }) } };
+  const past = new PastThread(folder, timers);
+  return { pages: pastPages(past, { timers, bytesPerSecond: hubBytesPerSecond }), close: () => past.close() };
+}
+
+export function pastPages(past: Past, options: RationOptions): Pages {
+  const answer = openRations(options);
+  return {
+    "/api/v1/history": (_, origin) => answer({ origin, json: () => past.span() }),
+    "/api/v1/past": async (request, origin) => {
+      const sequence = numberIn(request, "at");
+      if (sequence !== null) return await answer({ origin, json: () => past.at(sequence) });
+      return refusal("badRequest", "Cannot show this moment as 'at' must be the whole number of a record");
+    },
+    "/api/v1/pathway": async (request, origin) => {
+      const microbatch = numberIn(request, "microbatch");
+      if (microbatch === null) {
+        return refusal("badRequest", "Cannot show this microbatch as 'microbatch' must be a whole number");
+      }
+      const lacks = `Cannot show microbatch ${microbatch} as the run's record log must hold a finished task of it`;
+      return await answer({ origin, json: () => past.pathway(microbatch), lacks, leastBytes: searchBytes });
+    },
+    "/api/v1/earnings": (_, origin) => answer({ origin, json: () => past.earnings(), leastBytes: accountBytes }),
+    "/api/v1/member": async (request, origin) => {
+      const node = new URL(request.url).searchParams.get("node") ?? "";
+      if (!/^\w+$/.test(node) || node.length > longestAddress) {
+        return refusal("badRequest", "Cannot show this member as 'node' must be its address");
+      }
+      const json = async () => await past.account(node) ?? "null";
+      return await answer({ origin, json, leastBytes: accountBytes });
+    },
+  };
+}
+
+/** Of the run that is shown beside another. */
+export function besidePages(
+  { history, places }: { readonly history: RunHistory; readonly places: StepPlaces },
+  options: RationOptions,
+): Pages {
+  const answer = openRations(options);
+  return {
+    "/api/v1/beside": async (request, origin) => {
+      const step = numberIn(request, "step");
+      if (step === null) return refusal("badRequest", "Cannot show the other run as 'step' must be a whole number");
+      const json = () => history.at(places.sequenceOf(step), (moment) => JSON.stringify(publicMoment(moment)));
+      return await answer({ origin, json });
+    },
+  };
+}

@@ -1,0 +1,110 @@
+/**
+ * How much strangers may ask of a run's logs.
+ *
+ * A question costs the fold of some records, or reading a whole log, and an answer up to a snapshot's bytes. So a few wait at once,
+ * and all answers together take about `bytesPerSecond`, where one that reads a log counts as more than its bytes; whoever comes too
+ * early is told when to come back. One address gets half of the rate and of the places at most, so it cannot shut out the rest.
+ * Out of scope: what is asked.
+ */
+
+import { defaultNetLimits } from "../../../net/limits.ts";
+import type { Timers } from "../../../net/timers.ts";
+
+const mostWaiting = 8;
+const mostWaitingOfOne = mostWaiting / 2; // of one address
+const mostRemembered = 1024; // addresses that have asked lately
+const savedMs = 2_000; // of a rate that may be spent at once
+const savedOfOneMs = 3_000; // of half the rate: a visitor opens a few members one after another
+const longestMs = defaultNetLimits.helloMs - 2_000; // the port gives a stranger's request `helloMs`
+
+export interface RationOptions {
+  readonly timers: Timers;
+  readonly bytesPerSecond: number;
+}
+
+export interface Question {
+  readonly origin: string; // the address that asks
+  /** JSON; null: there is nothing to show. */
+  readonly json: () => Promise<string | null>;
+  readonly lacks?: string; // why there is nothing
+  readonly leastBytes?: number; // that it counts as
+}
+
+/** Answers questions, or says why not now. */
+export function openRations({ timers, bytesPerSecond }: RationOptions): (question: Question) => Promise<Response> {
+  const all = newAccount();
+  const byOrigin = new Map<string, Account>();
+  return async ({ origin, json, lacks = noRecord, leastBytes = 0 }) => {
+    const nowMs = timers.steadyMs();
+    const own = byOrigin.get(origin) ?? newAccount();
+    const isFull = all.waiting >= mostWaiting || all.paidUntilMs > nowMs + savedMs;
+    const isOwnFull = own.waiting >= mostWaitingOfOne || own.paidUntilMs > nowMs + savedOfOneMs;
+    if (isFull || isOwnFull) {
+      return refusal("limitExceeded", "Cannot show the past now as too many ask for it; try again in a second");
+    }
+    byOrigin.delete(origin);
+    byOrigin.set(origin, own); // the newest last
+    forgetOld(byOrigin);
+    for (const account of [all, own]) account.waiting += 1;
+    try {
+      const text = await withinTime(json(), timers);
+      const bytes = Math.max(text?.length ?? 0, leastBytes);
+      const takesMs = (bytes * 1_000) / bytesPerSecond;
+      all.paidUntilMs = Math.max(all.paidUntilMs, nowMs) + takesMs;
+      own.paidUntilMs = Math.max(own.paidUntilMs, nowMs) + 2 * takesMs; // half of the rate
+      if (text === null) return refusal("missing", lacks);
+      return new Response(text, { headers: jsonHeaders });
+    } catch {
+      return refusal("storage", "Cannot show the past as the run's record log cannot be read now");
+    } finally {
+      for (const account of [all, own]) account.waiting -= 1;
+    }
+  };
+}
+
+/** What one address, or all of them, have asked. */
+interface Account {
+  waiting: number;
+  paidUntilMs: number; // steady
+}
+
+const newAccount = (): Account => ({ waiting: 0, paidUntilMs: -Infinity });
+
+function forgetOld(byOrigin: Map<string, Account>): void {
+  for (const [origin, { waiting }] of byOrigin) {
+    if (byOrigin.size <= mostRemembered) return;
+    if (waiting === 0) byOrigin.delete(origin);
+  }
+}
+
+const noRecord = "Cannot show the past as the run's record log must hold a record";
+
+/** Null unless the query names a whole number. */
+export function numberIn({ url }: Request, name: string): number | null {
+  const text = new URL(url).searchParams.get(name) ?? "";
+  const value = /^\d+$/.test(text) ? Number(text) : NaN;
+  return Number.isSafeInteger(value) ? value : null;
+}
+
+async function withinTime(answer: Promise<string | null>, timers: Timers): Promise<string | null> {
+  const late = Promise.withResolvers<never>();
+  const cancel = timers.after(longestMs, () => late.reject(new Error("late")));
+  try {
+    return await Promise.race([answer, late.promise]);
+  } finally {
+    cancel();
+  }
+}
+
+const statusOf = { limitExceeded: 503, storage: 500, missing: 404, badRequest: 400 } as const;
+
+export function refusal(code: keyof typeof statusOf, detail: string): Response {
+  const status = statusOf[code];
+  return Response.json({ code, detail }, { status, headers: status === 503 ? { "retry-after": "1" } : {} });
+}
+
+export const jsonHeaders = {
+  "content-type": "application/json; charset=utf-8",
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+};

@@ -1,0 +1,61 @@
+/**
+ * A snapshot of a run in parts, as JSON: the whole, or the parts in which two snapshots differ.
+ *
+ * The parts are the fields of the run, its members, their conduct and pace, and what its validators checked. They are text from
+ * the beginning, because a view changes in place.
+ * Invariant: however many records lie between two snapshots, their difference is never larger than a snapshot.
+ */
+
+import type { RunSnapshot } from "../public/public_run.ts";
+
+export interface SnapshotParts {
+  readonly version: number;
+  readonly sequence: number;
+  readonly atMs: number;
+  readonly run: ReadonlyMap<string, string>;
+  readonly members: ReadonlyMap<string, string>;
+  readonly conduct: ReadonlyMap<string, string>;
+  readonly paces: ReadonlyMap<string, string>;
+  readonly validators: ReadonlyMap<string, string>;
+}
+
+const sections = ["run", "members", "conduct", "paces", "validators"] as const;
+
+export function partsOf(
+  { version, sequence, atMs, run, members, conduct, paces, validators }: RunSnapshot,
+): SnapshotParts {
+  const parts = (of: object) => new Map(Object.entries(of).map(([name, value]) => [name, JSON.stringify(value)]));
+  const ofNodes = {
+    members: parts(members),
+    conduct: parts(conduct),
+    paces: parts(paces),
+    validators: parts(validators),
+  };
+  return { version, sequence, atMs, run: parts(run), ...ofNodes };
+}
+
+/** A `RunSnapshot` as JSON. */
+export function snapshotJson(parts: SnapshotParts): string {
+  const { version, sequence, atMs } = parts;
+  const bodies = sections.map((section) => `"${section}":${objectJson([...parts[section]])}`);
+  return `{"version":${version},"sequence":${sequence},"atMs":${atMs},${bodies.join(",")}}`;
+}
+
+/** `{sequence, atMs, run, members, conduct, paces, validators}` with what changed, a member that left as null; null if nothing changed but the time. */
+export function changesJson(before: SnapshotParts, after: SnapshotParts): string | null {
+  const changed = sections.map((section) => changedParts(before[section], after[section]));
+  if (changed.every(({ length }) => length === 0)) return null;
+  const bodies = sections.map((section, i) => `"${section}":${objectJson(changed[i]!)}`);
+  return `{"sequence":${after.sequence},"atMs":${after.atMs},${bodies.join(",")}}`;
+}
+
+type Part = readonly [name: string, json: string];
+
+function changedParts(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): Part[] {
+  const changed: Part[] = [...after].filter(([name, json]) => before.get(name) !== json);
+  for (const name of before.keys()) if (!after.has(name)) changed.push([name, "null"]);
+  return changed;
+}
+
+const objectJson = (entries: readonly Part[]): string =>
+  `{${entries.map(([name, json]) => `${JSON.stringify(name)}:${json}`).join(",")}}`;

@@ -1,0 +1,187 @@
+/**
+ * Any moment of a run, from its record log: the view exactly as the fold had it after a record.
+ *
+ * Owns: the index, which holds views at regular distances, so that a moment costs at most the fold of the records since the last
+ * of them. Invariants: the index takes at most `indexBytes`, and becomes coarser instead; calls run one after another; damage
+ * costs what was damaged, and `gaps` says what that is. Out of scope: which part of a view is public (cli/dashboard).
+ */
+
+import { emptyView, type RunView } from "../../../core/view/view.ts";
+import type { StampedRecord } from "../../../core/view/view_record.ts";
+import { viewProblem } from "../projection/view_shape.ts";
+import { type HistoryFile, HistoryFiles } from "./log_files.ts";
+import { LogFold, type LogPlace } from "./log_fold.ts";
+import { readLines } from "../ledger/log_lines.ts";
+import type { PublicSpan } from "../public/public_past.ts";
+
+export interface ViewMoment {
+  readonly view: RunView;
+  readonly sequence: number;
+  readonly atMs: number; // wall clock
+  /** Records before it were lost, so the view may lack what they changed. */
+  readonly isDoubtful: boolean;
+}
+
+export interface HistoryOptions {
+  /** @default 32 MiB */
+  readonly indexBytes?: number;
+  /** Each record as `refresh` reads it; the view already contains it. */
+  readonly onRecord?: (entry: StampedRecord, view: RunView) => void;
+}
+
+interface IndexEntry {
+  readonly file: HistoryFile;
+  readonly end: number; // bytes of the file before the next line
+  readonly sequence: number;
+  readonly atMs: number;
+  readonly isDoubtful: boolean;
+  readonly view: string; // JSON
+}
+
+const mostGaps = 32;
+
+export class RunHistory {
+  readonly #files: HistoryFiles;
+  readonly #options: Required<Pick<HistoryOptions, "indexBytes">> & HistoryOptions;
+  #index: IndexEntry[] = [];
+  #everyRecords = 256; // between entries of the index
+  #fold: LogFold;
+  #gaps: { from: number; to: number }[] = [];
+  #missing = 0;
+  #damaged = 0;
+  #cursor: { fold: LogFold; file: HistoryFile; end: number } | null = null; // of the last moment that was asked for
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(folder: string, options: HistoryOptions = {}) {
+    this.#files = new HistoryFiles(folder);
+    this.#options = { indexBytes: 2 ** 25, ...options };
+    this.#fold = this.#newFold();
+  }
+
+  /** Reads what the log has gained. `onBytes`: how much of it has been read. */
+  refresh(onBytes: (done: number, total: number) => void = () => {}): Promise<PublicSpan> {
+    return this.#inTurn(() => this.#refresh(onBytes));
+  }
+
+  /**
+   * The moment of a record, the next one if it cannot be shown, or the last one. `show` must take what it needs from the view,
+   * which changes afterwards. Null if there is no moment.
+   */
+  at<Shown>(sequence: number, show: (moment: ViewMoment) => Shown): Promise<Shown | null> {
+    return this.#inTurn(async () => {
+      const moment = await this.#seek(sequence);
+      return moment === null ? null : show(moment);
+    });
+  }
+
+  /** Each line that the log holds now, oldest first; null: one that is too long. */
+  eachLine(onLine: (text: string | null) => void): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#refresh();
+      for (const { file } of this.#files.files) await readLines(file, 0, (text) => onLine(text));
+    });
+  }
+
+  /** The newest moment that was read; its view changes with the next `refresh`. */
+  get newest(): ViewMoment {
+    const { view, sequence, atMs, isDoubtful } = this.#fold;
+    return { view, sequence, atMs, isDoubtful };
+  }
+
+  close(): Promise<void> {
+    return this.#inTurn(() => Promise.resolve(this.#files.close()));
+  }
+
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#turn.then(work);
+    this.#turn = result.catch(() => "its caller gets the error");
+    return result;
+  }
+
+  async #refresh(onBytes: (done: number, total: number) => void = () => {}): Promise<PublicSpan> {
+    if (await this.#files.find() === "other") this.#forget();
+    const { files } = this.#files;
+    this.#index = this.#index.filter(({ file }) => files.includes(file));
+    if (this.#cursor !== null && !files.includes(this.#cursor.file)) this.#cursor = null;
+    const sizes = await Promise.all(files.map(async ({ file }) => (await file.stat()).size));
+    const total = sizes.reduce((sum, size) => sum + size, 0);
+    let before = 0; // bytes of the files before
+    for (const [i, file] of files.entries()) {
+      file.readBytes = await readLines(file.file, file.readBytes, (text, end) => {
+        this.#fold.take(text);
+        this.#addToIndex(file, end);
+        onBytes(before + end, total);
+      });
+      before += sizes[i]!;
+    }
+    return this.#span();
+  }
+
+  #span(): PublicSpan {
+    const { sequence: last, atMs: lastAtMs } = this.#fold;
+    const { sequence: first, atMs: firstAtMs } = this.#index[0] ?? this.#fold;
+    const [gaps, missing, damaged] = [[...this.#gaps], this.#missing, this.#damaged];
+    return { first, last, firstAtMs, lastAtMs, gaps, missing, damaged };
+  }
+
+  #forget(): void {
+    this.#index = [];
+    this.#cursor = null;
+    this.#gaps = [];
+    this.#missing = 0;
+    this.#damaged = 0;
+    this.#fold = this.#newFold();
+  }
+
+  #newFold(): LogFold {
+    const { onRecord = () => {} } = this.#options;
+    return new LogFold(undefined, {
+      onRecord,
+      onMissing: (from, to) => {
+        if (from === 1) return; // no longer kept, as `first` says
+        this.#missing += to - from + 1;
+        if (this.#gaps.length < mostGaps) this.#gaps.push({ from, to });
+      },
+      onDamaged: () => void (this.#damaged += 1),
+    });
+  }
+
+  /** The first record of each file and then one in `everyRecords`. */
+  #addToIndex(file: HistoryFile, end: number): void {
+    const { view, sequence, atMs, isDoubtful, isWhole } = this.#fold;
+    const last = this.#index.at(-1);
+    if (!isWhole || sequence === 0) return;
+    if (last !== undefined && last.file === file && sequence < last.sequence + this.#everyRecords) return;
+    if (last !== undefined && sequence === last.sequence) return; // in the view with which the file begins
+    this.#index.push({ file, end, sequence, atMs, isDoubtful, view: JSON.stringify(view) });
+    const bytes = this.#index.reduce((sum, entry) => sum + entry.view.length, 0);
+    if (bytes <= this.#options.indexBytes || this.#index.length < 4) return;
+    this.#everyRecords *= 2;
+    this.#index = this.#index.filter((entry, i) => i % 2 === 0 || entry.file !== this.#index[i - 1]!.file);
+  }
+
+  async #seek(sequence: number): Promise<ViewMoment | null> {
+    if (sequence > this.#fold.sequence) await this.#refresh();
+    const entry = this.#index.findLast((entry) => entry.sequence <= sequence) ?? this.#index[0];
+    if (entry === undefined) return null;
+    const cursor = this.#cursor;
+    const isNear = cursor !== null && cursor.fold.sequence <= sequence && cursor.fold.sequence >= entry.sequence;
+    let { fold, file, end } = isNear ? cursor : { ...entry, fold: new LogFold(placeOf(entry)) };
+    this.#cursor = null; // not whole while it moves
+    while (fold.sequence < sequence) {
+      end = await readLines(file.file, end, (text) => {
+        fold.take(text);
+        return fold.sequence < sequence;
+      });
+      const next = this.#files.files[this.#files.files.indexOf(file) + 1];
+      if (fold.sequence >= sequence || next === undefined) break;
+      [file, end] = [next, 0];
+    }
+    this.#cursor = { fold, file, end };
+    const { view, atMs, isDoubtful } = fold;
+    const shown = viewProblem(view) === null ? view : emptyView();
+    return { view: shown, sequence: fold.sequence, atMs, isDoubtful: isDoubtful || shown !== view };
+  }
+}
+
+const placeOf = ({ view, ...entry }: IndexEntry): LogPlace => ({ ...entry, view: JSON.parse(view) });

@@ -1,0 +1,138 @@
+/**
+ * What the signed log of a run says of one member, as anyone may read it at the port: what was checked, what it earned in each
+ * round and why, and what would raise its pay; of a validator, the scores that follow for it.
+ *
+ * Owns: the published field names, which stay, and what is left out: reasons and details that can hold something about a node's own
+ * machine. It rests on the newest files of the log, at most `mostFiles`, and says from which round on. Invariant: a line that is
+ * damaged or of another version costs only itself. Out of scope: verifying the log, which is `iota verify`.
+ */
+
+import { type NodeId, nodeId } from "../../../core/ids.ts";
+import type { LogEntry, ScoresEntry } from "../../../core/ledger/entry.ts";
+import {
+  effectsOfMiner,
+  type MinerEffect,
+  openHistory,
+  type RoundEarnings,
+  takeIntoHistory,
+} from "../../../core/ledger/miner_history.ts";
+import { readLines } from "./log_lines.ts";
+import { readLine } from "../../files/chain_line.ts";
+import { entryProblem } from "./entry_shape.ts";
+import { adviceFor, checkedText, effectText, reasonsOfRound } from "./explain_text.ts";
+import { ledgerPath } from "../../files/ledger_files.ts";
+
+export interface AccountRound {
+  readonly round: number;
+  readonly stage: number | null;
+  readonly tasks: number; // accepted
+  readonly earned: number; // units of a mean stage's forward
+  readonly credited: number; // of these, in the round's report
+  readonly reasons: readonly string[]; // why not all of it
+  readonly score: number | null; // by reports and expulsions
+  readonly shareOfScores: number | null;
+  readonly withheldBy: readonly string[]; // validators whose own scores of it are lower
+}
+
+export interface MemberAccount {
+  readonly node: string;
+  readonly role: "miner" | "validator" | null; // null: the log's newest files do not say
+  readonly sinceRound: number | null; // the first round that this rests on; null: none has ended
+  readonly isExpelled: boolean;
+  readonly checked: readonly string[];
+  readonly rounds: readonly AccountRound[]; // newest first
+  readonly effects: readonly string[]; // on the loss
+  /** The same as numbers, by stage: nats per token above its stage-mates; `standardError` null: too few samples. */
+  readonly clasp: readonly {
+    readonly stage: number;
+    readonly samples: number;
+    readonly effect: number;
+    readonly standardError: number | null;
+  }[];
+  readonly advice: readonly string[];
+  /** A validator's newest scores: the common ones, with its own where they differ; the highest ones. */
+  readonly scores: {
+    readonly round: number;
+    readonly own: number; // how many differ
+    readonly shares: readonly { readonly node: string; readonly share: number }[];
+  } | null;
+}
+
+const mostFiles = 2; // 32 MiB
+const mostRounds = 12;
+const mostScores = 32;
+const mostSentences = 16;
+
+/** Null: the log does not name the node. */
+export async function memberAccount(folder: string, member: string): Promise<MemberAccount | null> {
+  const node = nodeId(member);
+  const history = openHistory(node);
+  let scores: ScoresEntry | null = null;
+  let sinceRound: number | null = null;
+  await eachEntry(folder, (entry) => {
+    takeIntoHistory(history, entry);
+    if (entry.type === "round") sinceRound ??= entry.round;
+    if (entry.type === "scores") scores = entry;
+  });
+  const role = history.seen.get(node);
+  if (role === undefined && history.rounds.length === 0 && history.events.length === 0) return null;
+  const isValidator = role === "validator";
+  return {
+    ...{ node, role: role ?? null, sinceRound, isExpelled: history.isExpelled },
+    checked: isValidator ? [] : checkedText(history).slice(-mostSentences),
+    rounds: history.rounds.slice(-mostRounds).reverse().map(accountRound),
+    effects: isValidator ? [] : effectsOfMiner(history).slice(-mostSentences).map(effectText),
+    clasp: isValidator ? [] : effectsOfMiner(history).slice(-mostSentences).map(numbersOf),
+    advice: isValidator ? [] : adviceFor(history),
+    scores: isValidator ? scoresFor(node, scores) : null,
+  };
+}
+
+const numbersOf = ({ stage, samples, effect, standardError }: MinerEffect): MemberAccount["clasp"][number] => (
+  { stage, samples, effect, standardError }
+);
+
+/** The entries of the newest files. */
+export async function eachEntry(folder: string, onEntry: (entry: LogEntry) => void): Promise<void> {
+  const newest = ledgerPath(folder);
+  for (let i = mostFiles - 1; i >= 0; i--) {
+    const file = await openIfThere(i === 0 ? newest : `${newest}.${i}`);
+    if (file === null) continue;
+    try {
+      await readLines(file, 0, (text) => {
+        const content = text === null ? undefined : readLine(text)?.content;
+        if (content !== undefined && "entry" in content && entryProblem(content.entry) === null) onEntry(content.entry);
+      });
+    } finally {
+      file.close();
+    }
+  }
+}
+
+async function openIfThere(path: string): Promise<Deno.FsFile | null> {
+  try {
+    return await Deno.open(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    throw error;
+  }
+}
+
+function accountRound(earnings: RoundEarnings): AccountRound {
+  const { round, stage, tasks, earned, credited, score, shareOfScores, withheldBy } = earnings;
+  return { round, stage, tasks, earned, credited, reasons: reasonsOfRound(earnings), score, shareOfScores, withheldBy };
+}
+
+function scoresFor(validator: NodeId, entry: ScoresEntry | null): MemberAccount["scores"] {
+  if (entry === null) return null;
+  const own = entry.differing.find((each) => each.validator === validator);
+  const ownScore = new Map(own?.miners.map((miner, i) => [miner, own.scores[i] ?? 0]));
+  const all = entry.miners.map((node, i) => ({ node, score: ownScore.get(node) ?? entry.scores[i] ?? 0 }));
+  const sum = all.reduce((total, { score }) => total + score, 0);
+  const highest = all.sort((a, b) => b.score - a.score || (a.node < b.node ? -1 : 1)).slice(0, mostScores);
+  return {
+    round: entry.round,
+    own: ownScore.size,
+    shares: highest.map(({ node, score }) => ({ node, share: sum === 0 ? 0 : score / sum })),
+  };
+}

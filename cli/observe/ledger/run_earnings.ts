@@ -1,0 +1,57 @@
+/**
+ * What each miner of a run has earned and what is still in escrow, from the reports in its signed log: the newest files of it.
+ *
+ * Owns the sums. Out of scope: why (member_account.ts), and what a chain pays for it.
+ */
+
+import type { NodeId } from "../../../core/ids.ts";
+import type { LogEntry } from "../../../core/ledger/entry.ts";
+import { roundsUntilDue } from "../../../core/score/work_score.ts";
+import { eachEntry } from "./member_account.ts";
+
+export interface RunEarnings {
+  readonly sinceRound: number; // the first report that this rests on
+  readonly round: number; // the newest one with pay
+  readonly miners: readonly {
+    readonly node: string;
+    readonly earned: number; // in units of a mean stage's forward
+    readonly inEscrow: number; // credited and not due yet
+  }[]; // those with most units first
+}
+
+type RoundEntry = Extract<LogEntry, { type: "round" }>;
+
+const mostMiners = 64; // more are no list that a person reads
+
+/** Null: no round has ended. */
+export async function runEarnings(folder: string): Promise<RunEarnings | null> {
+  const reports: RoundEntry[] = [];
+  await eachEntry(folder, (entry) => {
+    if (entry.type === "round") reports.push(entry);
+  });
+  return earningsOf(reports);
+}
+
+export function earningsOf(reports: readonly RoundEntry[]): RunEarnings | null {
+  const [first, newest] = [reports[0], reports.at(-1)];
+  if (first === undefined || newest === undefined) return null;
+  const sums = new Map<NodeId, { earned: number; inEscrow: number }>();
+  const dueRound = newest.isLast === true ? Infinity : newest.round - roundsUntilDue;
+  const lostFrom = new Map<NodeId, number>(); // rounds from this one on were not due when they were forfeited
+  for (const report of reports.toReversed()) {
+    for (const { miner, fromRound } of report.forfeits ?? []) lostFrom.set(miner, fromRound);
+    report.miners.forEach((miner, i) => {
+      const sum = sums.get(miner) ?? { earned: 0, inEscrow: 0 };
+      sums.set(miner, sum);
+      const isDue = report.round <= dueRound;
+      if (report.round >= (lostFrom.get(miner) ?? Infinity)) return;
+      if (!isDue && newest.expelled.includes(miner)) return;
+      sum[isDue ? "earned" : "inEscrow"] += report.units[i] ?? 0;
+    });
+  }
+  const miners = [...sums].map(([node, sum]) => ({ node: String(node), ...sum }));
+  const total = ({ earned, inEscrow }: { earned: number; inEscrow: number }) => earned + inEscrow;
+  miners.sort((a, b) => total(b) - total(a) || (a.node < b.node ? -1 : 1));
+  const round = reports.findLast((report) => report.miners.length > 0)?.round ?? newest.round; // the very last one may only end the pay
+  return { sinceRound: first.round, round, miners: miners.slice(0, mostMiners) };
+}

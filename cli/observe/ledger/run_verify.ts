@@ -1,0 +1,64 @@
+/** `iota verify`: checks a run's signed log offline and names the first line that does not follow. */
+
+import { verifySignature } from "../../../chain/wallet/hotkey.ts";
+import { decodeAddress } from "../../../chain/wallet/ss58.ts";
+import type { CommandContext } from "../../terminal/command.ts";
+import { UsageError, UserError } from "../../program/errors.ts";
+import { ledgerPath } from "../../files/ledger_files.ts";
+import { type VerifiedLedger, verifyLedger } from "./verify_ledger.ts";
+import { textOf } from "./verify_text.ts";
+
+export async function runVerify({ options, output, positionals }: CommandContext): Promise<number> {
+  const place = placeOf({ named: options.text("run"), word: positionals[0] });
+  const wanted = options.text("hub");
+  if (wanted !== undefined && decodeAddress(wanted) === null) {
+    throw new UsageError(`Cannot verify as --hub must be a whole address: current value is ${wanted}`, {
+      next: "The hub's whole address stands behind the # of the run's invite; a part of it proves nothing",
+    });
+  }
+  const path = await logPathOf(place);
+  const found = await verifyLedger(path, { verify: verifySignature });
+  if (found === null || isEmpty(found)) throw missingLog(path);
+  const { wrong, ...counts } = found;
+  const otherHub = wanted !== undefined && (wanted !== found.hub || found.signedLine === 0);
+  for (const line of textOf(found, { isOtherHub: otherHub })) output.line(line);
+  if (otherHub) {
+    const by = found.signedLine === 0 ? "nobody, as its first round has not ended" : found.hub;
+    output.log.error(`The log must be signed by ${wanted}, or it is another hub's word: it is signed by ${by}`);
+  }
+  output.answer({ log: path, ...counts, firstWrongLine: wrong?.line ?? null, why: wrong?.why ?? null }, "");
+  return wrong === null && !otherHub ? 0 : 1;
+}
+
+function placeOf({ named, word }: { named: string | undefined; word: string | undefined }): string {
+  if (named !== undefined && word !== undefined && named !== word) {
+    throw new UsageError(`Cannot verify two runs at once: '${word}' and --run '${named}' were given`, {
+      next: "Leave one of them out",
+    });
+  }
+  const place = word ?? named;
+  if (place !== undefined) return place;
+  throw new UsageError("There is no run on this machine to verify; a run's folder or its log must be given", {
+    next: "For example: iota verify runs/demo",
+  });
+}
+
+/** Of a run's folder, or of the log itself. */
+export async function logPathOf(place: string): Promise<string> {
+  try {
+    return (await Deno.stat(place)).isDirectory ? ledgerPath(place) : place;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) throw missingLog(place);
+    throw error;
+  }
+}
+
+export function missingLog(path: string): UserError {
+  return new UserError(`Cannot read a signed log as '${path}' must exist and have lines`, {
+    next: "Give the folder of a run that an orchestrator of this version has kept, for example runs/demo",
+  });
+}
+
+/** Made by a process that was killed before its first entry, or cut off; it proves nothing. */
+export const isEmpty = ({ lines, wrong, lostLines }: VerifiedLedger): boolean =>
+  lines === 0 && wrong === null && lostLines === 0;

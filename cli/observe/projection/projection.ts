@@ -1,0 +1,76 @@
+/**
+ * The view of a run in one process: every record is stamped, folded, logged and passed to all consumers, in this order.
+ *
+ * Owns: the view and the sequence. With a record log the view starts from the end of the log, so a run's history outlives its
+ * processes. Out of scope: what a record means (core/view/fold.ts), files (record_log.ts), display (the consumers).
+ */
+
+import { fold } from "../../../core/view/fold.ts";
+import { emptyView, type RunView } from "../../../core/view/view.ts";
+import type { RecordOf, StampedRecord, ViewRecord } from "../../../core/view/view_record.ts";
+import type { RefusalCounts } from "../../../net/auth/refusals.ts";
+import type { HubPage } from "../../../net/hub_http.ts";
+import { systemTimers, type Timers } from "../../../net/timers.ts";
+import type { Output } from "../../terminal/output/output.ts";
+import type { KeyAction } from "../../terminal/screen/live_screen.ts";
+import type { HubIdentity, OpenConsumer, ProjectionConsumer } from "../consumer.ts";
+import type { OpenRecordLog } from "./record_log.ts";
+
+export interface ProjectionOptions {
+  readonly output: Output;
+  readonly opened: Omit<RecordOf<"opened">, "type">;
+  readonly nowMs: () => number; // wall clock
+  /** Of the consumers. @default the system's */
+  readonly timers?: Timers;
+  /** @default nothing is kept on disk */
+  readonly records?: OpenRecordLog;
+  readonly refused?: () => RefusalCounts;
+  readonly identity?: HubIdentity;
+  /** Of the live screen, besides those that every screen has. */
+  readonly keys?: readonly KeyAction[];
+  readonly consumers: readonly OpenConsumer[]; // in the order in which they receive a record
+}
+
+const noRefusals: RefusalCounts = { total: 0, byCode: {} };
+
+export class Projection {
+  readonly view: RunView;
+  readonly pages: Readonly<Record<string, HubPage>>;
+  readonly #options: ProjectionOptions;
+  readonly #consumers: readonly ProjectionConsumer[];
+  #sequence: number;
+
+  constructor(options: ProjectionOptions) {
+    const { opened, output, nowMs, records, refused = () => noRefusals, identity = null, keys = [] } = options;
+    const { consumers, timers = systemTimers } = options;
+    this.#options = options;
+    this.view = records?.view ?? emptyView();
+    this.#sequence = records?.sequence ?? 0;
+    this.keep({ type: "opened", ...opened });
+    const sequence = () => this.#sequence;
+    const folder = records?.folder ?? null;
+    const context = { view: this.view, sequence, folder, output, nowMs, timers, refused, identity, keys };
+    this.#consumers = consumers.map((open) => open(context));
+    this.pages = Object.assign({}, ...this.#consumers.map(({ pages }) => pages));
+  }
+
+  tell(record: ViewRecord): void {
+    const entry = this.keep(record);
+    for (const consumer of this.#consumers) consumer.onRecord?.(entry);
+  }
+
+  /** Folds and logs a record without passing it to the consumers. */
+  keep(record: ViewRecord): StampedRecord {
+    this.#sequence += 1;
+    const entry: StampedRecord = { sequence: this.#sequence, atMs: this.#options.nowMs(), record };
+    fold(this.view, entry);
+    this.#options.records?.log.append(entry, this.view);
+    return entry;
+  }
+
+  /** Closes the consumers and flushes the log; later records are still folded and logged. */
+  close(): void {
+    for (const consumer of this.#consumers) consumer.close?.();
+    this.#options.records?.log.close();
+  }
+}

@@ -1,0 +1,257 @@
+/**
+ * What anyone may read of a run at the hub's port: `/api/v1/run`, and the state that the dashboard shows.
+ *
+ * Owns: the published field names, which stay, and the choice of what is public: everything is named here one by one, so a
+ * field that the view gets later stays private until somebody adds it. Private: paths, warnings' texts, devices, addresses of
+ * machines. Numbers that were not measured yet are null.
+ */
+
+import { presentNodes, remainingMs, type RunView, tokensPerSecond } from "../../../core/view/view.ts";
+import type {
+  ChecksView,
+  ConductView,
+  HeldOutPoint,
+  NodeView,
+  StageView,
+  TextSample,
+  VerdictView,
+  WireCost,
+} from "../../../core/view/view.ts";
+import type { ByteKind } from "../../../core/view/curves.ts";
+import type { PaceView } from "../../../core/view/pace.ts";
+import { followedHops } from "../../../core/view/fold_flight.ts";
+import type { PathwayHop, PathwayView } from "../../../core/view/pathways.ts";
+import type { Series } from "../../../core/view/series.ts";
+import { harmless } from "../../terminal/text/foreign_text.ts";
+import { printable } from "../../terminal/text/format.ts";
+import { type PublicNews, publicNews } from "./public_news.ts";
+
+export const apiVersion = 1;
+
+const sampleCharacters = 1_024; // of a prompt or a text
+
+export interface PublicMember {
+  readonly role: NodeView["role"];
+  readonly state: NodeView["state"];
+  readonly stage: number | null;
+  readonly loading: number | null; // percent of the current part
+  readonly tasks: number; // finished
+}
+
+/** What a member did besides its tasks; apart from the rest because it changes seldom. */
+export type PublicConduct = Readonly<ConductView>;
+
+/** How long a miner's last tasks took; apart from the rest because it changes seldom. */
+export type PublicPace = PaceView;
+
+/** Where a microbatch of the open step goes next. */
+export interface PublicHop {
+  readonly microbatch: number;
+  readonly stage: number;
+  readonly direction: "forward" | "backward";
+}
+
+/** Over the steps: each value is the mean of `stride` of them, the last ends before `pending` newer ones; null: not measured. */
+export interface PublicCurves {
+  readonly stride: number;
+  readonly pending: number;
+  readonly tokensPerSecond: readonly (number | null)[];
+  readonly miners: readonly (number | null)[]; // ready
+  /** Over the orchestrator's port, both ways, for each trained token. */
+  readonly bytesPerToken: Readonly<Record<ByteKind, readonly (number | null)[]>>;
+}
+
+/** A microbatch's way through the pipeline. */
+export interface PublicPathway {
+  readonly microbatch: number;
+  readonly step: number | null; // in which it counted, from 1; null: that step is open
+  readonly hops: readonly Readonly<PathwayHop>[]; // in the order in which they finished
+}
+
+/** What a validator checked. */
+export type PublicChecks = Readonly<ChecksView>;
+
+/** How the model went on with a prompt, with the parameters after `step` steps. */
+export interface PublicSample {
+  readonly round: number;
+  readonly step: number;
+  readonly loss: number | null; // on held-out text, in nats per token
+  readonly prompt: string;
+  readonly text: string; // may have line breaks
+}
+
+export interface PublicRun {
+  readonly name: string;
+  readonly size: string;
+  readonly parameters: number;
+  readonly phase: RunView["phase"];
+  readonly isPaused: boolean; // the orchestrator's disk is full
+  readonly isPausedByOwner: boolean;
+  readonly roundsLost: number; // a stage had no payload or no merged parameters: they do not count
+  readonly lostStages: readonly { readonly stage: number; readonly reason: string }[]; // of the last round, where it was lost
+  readonly isHalted: boolean; // the run waits before it repeats that round
+  readonly unserved: readonly number[]; // stages that wait for a miner
+  readonly startedAtMs: number; // of the run's first process; wall clock
+  readonly step: number;
+  readonly steps: number;
+  readonly round: number;
+  readonly remainingMs: number | null;
+  readonly tokensPerSecond: number | null;
+  readonly learningRate: number | null;
+  /** Train losses in nats per token: each value is the mean of `stride` steps; `pending` newer steps fill no value yet. */
+  readonly losses: {
+    readonly values: readonly (number | null)[];
+    readonly stride: number;
+    readonly pending: number;
+    readonly first: number | null;
+    readonly last: number | null;
+  };
+  readonly heldOut: readonly HeldOutPoint[];
+  readonly curves: PublicCurves;
+  readonly bytes: Readonly<Record<ByteKind, number>>; // over the orchestrator's port, both ways, in all
+  readonly flight: readonly PublicHop[]; // microbatches of the open step, those with the lowest numbers
+  readonly samples: readonly PublicSample[]; // over the whole run, ascending steps
+  readonly stages: readonly StageView[];
+  readonly memberCount: number; // present ones
+  readonly reLeases: number;
+  readonly wire: WireCost | null; // bytes per token
+  readonly lastMerge: RunView["lastMerge"];
+  readonly agreement: RunView["agreement"];
+  readonly pathways: readonly PublicPathway[]; // some of the last closed step
+  readonly verdicts: { readonly passed: number; readonly failed: number; readonly last: VerdictView | null };
+  readonly news: readonly PublicNews[];
+}
+
+/** The body of `/api/v1/run`. */
+export interface RunSnapshot {
+  readonly version: typeof apiVersion;
+  readonly sequence: number; // of the last record in it
+  readonly atMs: number; // wall clock
+  readonly run: PublicRun;
+  readonly members: Readonly<Record<string, PublicMember>>; // by node id; lost ones until the next merge
+  readonly conduct: Readonly<Record<string, PublicConduct>>; // of those members with any
+  readonly paces: Readonly<Record<string, PublicPace>>; // of those that have finished a task
+  readonly validators: Readonly<Record<string, PublicChecks>>; // of those that have checked something
+}
+
+export interface Moment {
+  readonly sequence: number;
+  readonly atMs: number; // wall clock
+}
+
+export function runSnapshot(view: RunView, { sequence, atMs }: Moment): RunSnapshot {
+  return {
+    version: apiVersion,
+    sequence,
+    atMs,
+    run: publicRun(view, atMs),
+    members: publicMembers(view),
+    conduct: publicConduct(view),
+    paces: publicPaces(view),
+    validators: publicChecks(view),
+  };
+}
+
+function publicRun(view: RunView, nowMs: number): PublicRun {
+  const { facts, phase, isPaused, isPausedByOwner, unserved, begunAtMs, step, round, learningRate, losses, heldOut } =
+    view;
+  const { stages, reLeases, wire, lastMerge, agreement, verdicts, news } = view;
+  const left = remainingMs(view, nowMs);
+  const speed = tokensPerSecond(view);
+  return {
+    name: printable(facts.run),
+    size: printable(facts.size),
+    parameters: facts.parameters,
+    ...{ phase, isPaused, isPausedByOwner, unserved, startedAtMs: begunAtMs, step, steps: facts.steps, round },
+    roundsLost: view.lostRounds.count,
+    lostStages: view.lostRounds.stages.map(({ stage, reason }) => ({ stage, reason: printable(reason) })),
+    isHalted: view.lostRounds.isHalted,
+    remainingMs: left === null ? null : Math.max(0, Math.round(left)),
+    tokensPerSecond: speed,
+    learningRate,
+    losses: {
+      values: losses.values.map(rounded),
+      stride: losses.stride,
+      pending: losses.pending.count,
+      first: view.lossFirst,
+      last: view.lossLast,
+    },
+    heldOut,
+    curves: publicCurves(view),
+    bytes: view.bytes,
+    flight: followedHops(view),
+    samples: view.samples.map(publicSample),
+    stages,
+    memberCount: presentNodes(view).length,
+    ...{ reLeases, wire, lastMerge, agreement },
+    pathways: view.pathways.closed.map(publicPathway),
+    verdicts,
+    news: news.map(publicNews),
+  };
+}
+
+const publicSample = ({ round, step, loss, prompt, text }: TextSample): PublicSample => ({
+  ...{ round, step, loss },
+  prompt: harmless(prompt, sampleCharacters),
+  text: harmless(text, sampleCharacters),
+});
+
+export const publicPathway = ({ microbatch, step, hops }: PathwayView): PublicPathway => ({
+  microbatch,
+  step,
+  hops: hops.map(({ node, stage, direction, attempt, sentMs, tookMs, computeMs }) => (
+    { node, stage, direction, attempt, sentMs, tookMs, computeMs }
+  )),
+});
+
+function publicCurves({ curves: { tokensPerSecond, miners, bytesPerToken } }: RunView): PublicCurves {
+  const { stride, pending } = miners;
+  const coarse = ({ values }: Series) => values.map((value) => value === null ? null : Number(value.toPrecision(4)));
+  const { wires, merge, parameters, control } = bytesPerToken;
+  return {
+    ...{ stride, pending: pending.count, tokensPerSecond: coarse(tokensPerSecond), miners: coarse(miners) },
+    bytesPerToken: {
+      ...{ wires: coarse(wires), merge: coarse(merge), parameters: coarse(parameters), control: coarse(control) },
+    },
+  };
+}
+
+/** To six digits, which halves the curve's bytes. */
+const rounded = (value: number | null): number | null => value === null ? null : Number(value.toPrecision(6));
+
+function publicMembers(view: RunView): Record<string, PublicMember> {
+  const members: Record<string, PublicMember> = {};
+  for (const { node, role, state, stage, loading, tasks } of nodesOf(view)) {
+    members[node] = { role, state, stage, loading, tasks };
+  }
+  return members;
+}
+
+/** Of those with something to tell. */
+function publicConduct(view: RunView): Record<string, PublicConduct> {
+  const conducts: Record<string, PublicConduct> = {};
+  for (const { node, conduct: { released, late, outrun, faults, blamed, lastFault, audits } } of nodesOf(view)) {
+    if (released + late + outrun + faults + blamed + audits.passed + audits.failed === 0) continue;
+    const code = lastFault === null ? null : printable(lastFault);
+    conducts[node] = { released, late, outrun, faults, blamed, lastFault: code, audits };
+  }
+  return conducts;
+}
+
+function publicPaces(view: RunView): Record<string, PublicPace> {
+  const paces: Record<string, PublicPace> = {};
+  for (const { node, pace } of nodesOf(view)) if (pace !== null) paces[node] = pace;
+  return paces;
+}
+
+function publicChecks(view: RunView): Record<string, PublicChecks> {
+  const validators: Record<string, PublicChecks> = {};
+  for (const { node, checks } of nodesOf(view)) {
+    if (checks === null) continue;
+    const { passed, failed, evaluated, lastAtMs, lastFailed, lastLoss } = checks;
+    validators[node] = { passed, failed, evaluated, lastAtMs, lastFailed, lastLoss };
+  }
+  return validators;
+}
+
+const nodesOf = (view: RunView): NodeView[] => Object.values(view.nodes);

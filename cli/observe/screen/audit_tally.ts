@@ -1,0 +1,30 @@
+/** Passed audits of a round in one line: single ones are no news. Failed ones are; their lines stand elsewhere. */
+
+import type { RecordOf } from "../../../core/view/view_record.ts";
+import { decimal, plural } from "../../terminal/text/format.ts";
+
+export type PassedAudit = Pick<RecordOf<"verdict">, "miner" | "innovationError" | "gradient">;
+
+export class AuditTally {
+  #count = 0;
+  #largestError = 0;
+  readonly #miners = new Set<string>();
+
+  add({ miner, innovationError, gradient }: PassedAudit): void {
+    this.#count += 1;
+    this.#miners.add(miner);
+    if (gradient === undefined) this.#largestError = Math.max(this.#largestError, innovationError);
+  }
+
+  /** Of all since the last call; null: there was none. */
+  take(): string | null {
+    if (this.#count === 0) return null;
+    const text = `${plural(this.#count, "audit")} of ${plural(this.#miners.size, "miner")} passed, innovation error ${
+      this.#largestError === 0 ? "0" : `at most ${decimal(this.#largestError)}`
+    }`;
+    this.#count = 0;
+    this.#largestError = 0;
+    this.#miners.clear();
+    return text;
+  }
+}

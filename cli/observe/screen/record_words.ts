@@ -1,0 +1,86 @@
+/** Sentences about records that more than one view shows. */
+
+import { joinedAnew, type RunRecord } from "../../../core/protocol/record.ts";
+import { plural, shortAddress } from "../../terminal/text/format.ts";
+
+type Of<Type extends RunRecord["type"]> = Extract<RunRecord, { type: Type }>;
+
+/** Where a stage's parameters came from. */
+const restoredFrom: Readonly<Record<Of<"stageRestored">["from"], string>> = {
+  stored: "was in the store after all",
+  replica: "was restored from a replica",
+  checkpoint: "was restored from the checkpoint",
+  neighbours: "was rebuilt from the neighbouring stages",
+  initial: "was rebuilt from the seed",
+};
+
+export function restoredText({ stage, round, from }: Of<"stageRestored">): string {
+  return `stage ${stage} of round ${round} was missing and ${restoredFrom[from]}`;
+}
+
+/** `stage 1 has no miner`, `stages 0, 1 and 2 have no miner`. */
+export function unservedText(stages: readonly number[]): string {
+  const last = stages.at(-1);
+  return stages.length === 1
+    ? `stage ${last} has no miner`
+    : `stages ${stages.slice(0, -1).join(", ")} and ${last} have no miner`;
+}
+
+export const servedText = "every stage has a miner again";
+
+/** Why a round begins again. */
+export function retakenText({ because, stages = [] }: Of<"mergeRetaken">): string {
+  switch (because) {
+    case "madeUpWires":
+      return "wires in it were made up";
+    case "lossJumped":
+      return "the held-out loss jumped";
+    case "minersLost":
+      return stages.map(({ stage, reason }) => `stage ${stage}: ${reason}`).join(", ");
+    case "payloadMissing":
+      return stages.map(({ stage, reason }) => `stage ${stage} has no payload (${reason})`).join(", ");
+    case "parametersLost":
+      return stages.length === 0
+        ? "the parameters of the newest round are lost"
+        : stages.map(({ stage, reason }) => `stage ${stage} has no parameters (${reason})`).join(", ");
+  }
+}
+
+/** The nodes a restarted orchestrator waits for: the previous ones, and any further miners still missing. */
+export function awaitedText({ nodes, miners = 0 }: Of<"resumed">): string {
+  if (miners === 0) return `waiting for ${plural(nodes, "node")}`;
+  if (nodes === 0) return `waiting for ${plural(miners, "miner")}`;
+  return `${plural(nodes, "node")} from before the restart ${nodes === 1 ? "is" : "are"} expected back; waiting for ${
+    plural(miners, "miner")
+  }`;
+}
+
+export const handedOut = (tasks: number): string => `${plural(tasks, "task")} handed out again`;
+
+/** Text after a node's loss or return: empty if it had no task. */
+export const reissuedClause = (tasks: number): string => tasks === 0 ? "" : `; ${handedOut(tasks)}`;
+
+/** Text after a node's loss: empty if all of its accepted work is in a merge or is done again. */
+export const lostClause = ({ tasksLost = 0 }: Of<"nodeLost">): string =>
+  tasksLost === 0 ? "" : `; the gradients of ${plural(tasksLost, "accepted task")} are lost with it`;
+
+export const endsEarlyText = ({ round, stage, node, step }: Of<"roundEndsEarly">): string =>
+  `round ${round} ends early, with step ${step}: ${
+    shortAddress(node)
+  } leaves and holds most of stage ${stage}'s work of the round`;
+
+/** A node that came back without its old session is not shown as lost. */
+export const isReturn = ({ reason }: Of<"nodeLost">): boolean => reason === joinedAnew;
+
+/** An answer after its task, step or round was closed: the usual end of a task handed out twice. */
+export const isLate = ({ code }: Of<"faultSeen">): boolean => code === "staleResult";
+
+export function faultText(record: Of<"faultSeen">): string {
+  return isLate(record) ? `an answer came late, which costs nothing: ${record.detail}` : record.detail;
+}
+
+/** The stages that keep a round from counting. */
+export const lostStagesText = (stages: readonly { readonly stage: number }[]): string =>
+  `what ${stages.length === 1 ? "stage" : "stages"} ${
+    stages.map(({ stage }) => stage).join(", ")
+  } trained last is lost`;

@@ -1,0 +1,26 @@
+/**
+ * Shows a run to people while it happens: as a live screen or as plain lines, whichever the output asks for.
+ *
+ * Out of scope: when the screen is drawn and its keys (live_screen.ts), `--json` (json_lines.ts), and any decision.
+ */
+
+import type { ConsumerContext, ProjectionConsumer } from "../consumer.ts";
+import { LiveScreen } from "../../terminal/screen/live_screen.ts";
+import { frame } from "./panels.ts";
+import { createPlainLines } from "./plain.ts";
+
+export function openRunScreen({ output, view, nowMs, keys = [] }: ConsumerContext): ProjectionConsumer {
+  const plain = createPlainLines();
+  const screen = new LiveScreen({ output, nowMs, frame: (room) => frame(view, room), actions: keys, hasDetails: true });
+  return {
+    onRecord({ record, atMs }) {
+      if (output.mode === "json") return;
+      screen.drawSoon();
+      for (const line of plain.of(record, view, atMs)) {
+        if (screen.isOpen) output.keep(line); // the screen shows it in its own way; a log file still gets every line
+        else output.line(line);
+      }
+    },
+    close: () => screen.close(),
+  };
+}

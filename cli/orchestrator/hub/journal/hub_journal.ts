@@ -1,0 +1,148 @@
+/**
+ * The orchestrator machine's history on disk: its events before their effects, its state at intervals. Wires are not included:
+ * those of a killed process are remade (core/orchestrator/step/taking_back.ts), a stopped one saves them (saved_wires.ts).
+ *
+ * Owns the way back: snapshot, then every event after it through the same machine. An orchestrator that is stopped and one that
+ * is killed leave the same journal. Their bytes: state_bytes.ts.
+ */
+
+import type { OrchestratorEffect, OrchestratorEvent } from "../../../../core/orchestrator/event.ts";
+import { orchestrator } from "../../../../core/orchestrator/machine.ts";
+import type { OrchestratorState } from "../../../../core/orchestrator/state.ts";
+import { Journal, type Recovered } from "../../journal/journal.ts";
+import { JournalMark, markPath } from "../../journal/journal_mark.ts";
+import { JournalError } from "../../../files/journal_error.ts";
+import type { JournalIdentity } from "../../journal/journal_file.ts";
+import type { TimedEvent } from "../../../roles/driver.ts";
+import { eventBytes, readEvent, readSnapshot, type Snapshot, snapshotBytes } from "./state_bytes.ts";
+
+/** A run as it was when its last process ended. */
+export interface RecoveredRun {
+  readonly state: OrchestratorState;
+  readonly nowMs: number; // of the machine's clock at the last event
+  readonly events: number; // replayed
+  readonly cut: string | null;
+  readonly sequence: number; // of the last entry
+}
+
+export interface OpenHubJournal {
+  readonly path: string;
+  readonly identity: JournalIdentity;
+  readonly maxBytes: number;
+  /** Receives the effects of replayed events again; none is performed. */
+  readonly onReplayed?: ((effects: readonly OrchestratorEffect[]) => void) | undefined;
+}
+
+type Whole = Pick<Recovered, "entries"> & { readonly snapshot: Uint8Array };
+
+/** The state after every entry. Throws when an event no longer fits, or a rule is broken at the end. */
+export function replay({ snapshot, entries }: Whole, onReplayed?: OpenHubJournal["onReplayed"]): Snapshot {
+  return replayEvents(readSnapshot(snapshot), eventsOf(entries), onReplayed);
+}
+
+/** The same for events that are no bytes. */
+export function replayEvents(
+  { state, nowMs }: Snapshot,
+  events: Iterable<TimedEvent<OrchestratorEvent>>,
+  onReplayed?: OpenHubJournal["onReplayed"],
+): Snapshot {
+  let lastMs = nowMs;
+  for (const timed of events) {
+    const effects = orchestrator.step(state, timed.event, timed.nowMs);
+    onReplayed?.(effects);
+    lastMs = timed.nowMs;
+  }
+  orchestrator.assertInvariants(state);
+  return { state, nowMs: lastMs };
+}
+
+function* eventsOf(entries: Whole["entries"]): Generator<TimedEvent<OrchestratorEvent>, void> {
+  for (const { nowMs, event } of entries) yield { nowMs, event: readEvent(event) };
+}
+
+/** What the orchestrator's role needs of a journal. */
+export interface StateJournal {
+  /** Called before a process's first event, with the state it begins with. */
+  begin(state: OrchestratorState, nowMs: number): void;
+  /**
+   * After stepping a batch, before performing its effects: durable now, or when the promise resolves. Batches may follow while
+   * earlier ones are under way. May be called again with the first batch that it failed for.
+   */
+  commit(batch: readonly TimedEvent<OrchestratorEvent>[], state: OrchestratorState): void | Promise<void>;
+  /** So much is under way that no more should come. */
+  readonly isBehind?: boolean;
+}
+
+/** One that a process has opened. */
+export interface OpenedJournal {
+  readonly journal: StateJournal & { close(): void | Promise<void> };
+  readonly recovered: RecoveredRun | null;
+}
+
+/** The run in an opened journal; null in a new one. Throws a `JournalError` if its events no longer fit. */
+export function replayRecovered(
+  { snapshot, entries, cut, sequence }: Recovered & { readonly sequence: number },
+  { path, onReplayed }: Pick<OpenHubJournal, "path" | "onReplayed">,
+): RecoveredRun | null {
+  if (snapshot === null) return null;
+  try {
+    const { state, nowMs } = replay({ snapshot, entries }, onReplayed);
+    return { state, nowMs, events: entries.length, cut, sequence };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new JournalError("damaged", `Cannot continue from the journal '${path}' as replaying it fails: ${why}`);
+  }
+}
+
+export class HubJournal implements StateJournal {
+  readonly #journal: Journal;
+  readonly #mark: JournalMark;
+  #lastMs = 0;
+  #appended: readonly TimedEvent<OrchestratorEvent>[] | null = null; // the newest batch, once its entries are in the file
+
+  static open(options: OpenHubJournal): { journal: HubJournal; recovered: RecoveredRun | null } {
+    const { journal, recovered } = Journal.open(options);
+    const own = new HubJournal(journal, new JournalMark(markPath(options.path)));
+    try {
+      const run = replayRecovered({ ...recovered, sequence: journal.sequence }, options);
+      own.#lastMs = run?.nowMs ?? 0;
+      return { journal: own, recovered: run };
+    } catch (error) {
+      own.close();
+      throw error;
+    }
+  }
+
+  private constructor(journal: Journal, mark: JournalMark) {
+    this.#journal = journal;
+    this.#mark = mark;
+  }
+
+  begin(state: OrchestratorState, nowMs: number): void {
+    this.#lastMs = nowMs;
+    this.#journal.snapshot(snapshotBytes({ state, nowMs }));
+    this.#promise(state);
+  }
+
+  commit(batch: readonly TimedEvent<OrchestratorEvent>[], state: OrchestratorState): void {
+    if (this.#appended !== batch) this.#append(batch);
+    this.#appended = batch; // later writes may fail on a full disk, then the same batch comes again
+    this.#promise(state);
+    if (this.#journal.needsSnapshot) this.begin(state, this.#lastMs);
+  }
+
+  #append(batch: readonly TimedEvent<OrchestratorEvent>[]): void {
+    this.#journal.append(batch.map(({ nowMs, event }) => ({ nowMs, event: eventBytes(event) })));
+    this.#lastMs = batch.at(-1)?.nowMs ?? this.#lastMs;
+  }
+
+  /** The batch is now durable, so its effects may be performed. */
+  #promise({ round, step }: OrchestratorState): void {
+    this.#mark.write({ sequence: this.#journal.sequence, round, step });
+  }
+
+  close(): void {
+    this.#mark.close();
+    this.#journal.close();
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * The orchestrator's journal as the command uses it: a thread of its own writes it, and the hub's loop goes on meanwhile.
+ *
+ * Same file, same way back and same contract as HubJournal, except that a batch is durable when its promise resolves. Batches
+ * may be offered while earlier ones are under way. After a failure the same batch is offered again; those behind it wait.
+ */
+
+import type { OrchestratorEvent } from "../../../../core/orchestrator/event.ts";
+import type { OrchestratorState } from "../../../../core/orchestrator/state.ts";
+import { JournalThread, type JournalTicket } from "../../journal/journal_thread.ts";
+import type { TimedEvent } from "../../../roles/driver.ts";
+import { type OpenedJournal, type OpenHubJournal, replayRecovered, type StateJournal } from "./hub_journal.ts";
+import { eventBytes, snapshotBytes } from "./state_bytes.ts";
+
+type Batch = readonly TimedEvent<OrchestratorEvent>[];
+
+export interface OpenThreadedJournal extends OpenHubJournal {
+  readonly warn: (text: string) => void;
+  /** The history up to this entry was replaced by the state after it. */
+  readonly onCompacted?: (sequence: number) => void;
+}
+
+export class ThreadedHubJournal implements StateJournal {
+  readonly #thread: JournalThread;
+  readonly #tickets = new WeakMap<Batch, JournalTicket>();
+  #last: { readonly state: OrchestratorState; readonly nowMs: number } | null = null; // after every batch so far
+  #snapshot: JournalTicket | null = null; // under way
+
+  static async open(options: OpenThreadedJournal): Promise<OpenedJournal & { readonly journal: ThreadedHubJournal }> {
+    const { path, identity, maxBytes, onReplayed, warn, onCompacted = () => {} } = options;
+    let own: ThreadedHubJournal | null = null;
+    const { thread, recovered } = await JournalThread.open({
+      ...{ path, identity, maxBytes, onCompacted },
+      onSnapshotWanted: (because) => {
+        warn(unreplayableText(path, because));
+        if (own !== null) own.#takeSnapshot();
+      },
+    });
+    own = new ThreadedHubJournal(thread);
+    try {
+      return { journal: own, recovered: replayRecovered(recovered, { path, onReplayed }) };
+    } catch (error) {
+      await own.close();
+      throw error;
+    }
+  }
+
+  private constructor(thread: JournalThread) {
+    this.#thread = thread;
+  }
+
+  get isBehind(): boolean {
+    return this.#thread.isBehind;
+  }
+
+  begin(state: OrchestratorState, nowMs: number): void {
+    this.#last = { state, nowMs };
+    this.#takeSnapshot();
+  }
+
+  commit(batch: Batch, state: OrchestratorState): Promise<void> {
+    const offered = this.#tickets.get(batch);
+    if (offered !== undefined) return this.#thread.again(offered);
+    const nowMs = batch.at(-1)?.nowMs ?? this.#last?.nowMs ?? 0;
+    this.#last = { state, nowMs };
+    const { round, step } = state;
+    const entries = batch.map(({ nowMs, event }) => ({ nowMs, event: eventBytes(event) }));
+    const ticket = this.#thread.append(entries, { round, step });
+    this.#tickets.set(batch, ticket);
+    return ticket.durable.promise;
+  }
+
+  /** What is under way is written first. */
+  async close(): Promise<void> {
+    await this.#thread.close();
+  }
+
+  /** Behind every batch so far, so that it is the state after them. */
+  #takeSnapshot(): void {
+    if (this.#snapshot !== null || this.#last === null) return;
+    const { state, nowMs } = this.#last;
+    const ticket = this.#thread.snapshot(snapshotBytes({ state, nowMs }), { round: state.round, step: state.step });
+    this.#snapshot = ticket;
+    ticket.durable.promise.then(() => this.#snapshot = null);
+  }
+}
+
+const unreplayableText = (path: string, because: string): string =>
+  `The journal '${path}' cannot be shortened as replaying it fails: ${because}. The orchestrator's live state was written ` +
+  "instead and the run goes on; this is a bug, so please report it, and check the next steps' loss";

@@ -1,0 +1,75 @@
+/**
+ * What an orchestrator tells its members and its owner beside the run's own messages: clocks that differ, two processes with one
+ * hotkey, a run that stands still.
+ *
+ * Owns: who is connected, for those messages. They go over the links directly, not through the run's machine. Invariant: the owner
+ * reads nothing of a node before it is a member: strangers cost no line but those of the counted refusals (net/auth/refusals.ts).
+ */
+
+import type { NodeId } from "../../../../core/ids.ts";
+import type { NodeMessage } from "../../../../core/protocol/message.ts";
+import type { Notice } from "../../../../core/protocol/notice.ts";
+import type { RunRecord } from "../../../../core/protocol/record.ts";
+import type { ClockDifference } from "../../../../net/auth/clocks.ts";
+import type { HubEvent } from "../../../../net/links/transport.ts";
+import { ClockWatch } from "../../../roles/clock_watch.ts";
+import { StandstillNews } from "./standstill.ts";
+
+export interface MemberNewsOptions {
+  readonly nowMs: () => number; // wall clock
+  readonly isMember: (node: NodeId) => boolean; // of the run: it joined, and is not lost
+  readonly send: (node: NodeId, notice: Notice) => void;
+  readonly warn: (text: string) => void;
+}
+
+export class MemberNews {
+  readonly #options: MemberNewsOptions;
+  readonly #connected = new Map<NodeId, ClockDifference | null>(); // by the last hello; null: not compared
+  readonly #clocks = new ClockWatch();
+  readonly #standstill: StandstillNews;
+
+  constructor(options: MemberNewsOptions) {
+    this.#options = options;
+    const tellAll = (notice: Notice) => this.#connected.forEach((_, node) => options.send(node, notice));
+    this.#standstill = new StandstillNews({ nowMs: options.nowMs, tellAll });
+  }
+
+  onHubEvent(event: HubEvent<NodeMessage>): void {
+    if (event.type === "peerConnected") this.#greet(event);
+    if (event.type === "peerLost") this.closed(event.peer);
+    if (event.type !== "rivalRefused") return;
+    const { peer, from } = event;
+    this.#options.send(peer, { type: "notice", about: "rival", from });
+    if (this.#options.isMember(peer)) {
+      this.#options.warn(`Two processes use the hotkey ${peer}: refused the one at ${from}`);
+    }
+  }
+
+  onRecord(record: RunRecord): void {
+    this.#standstill.onRecord(record);
+    if (record.type === "nodeJoined") this.#compareClock(record.node);
+    if (record.type === "nodeLost") this.#clocks.left(record.node);
+  }
+
+  /** Its session has ended. */
+  closed(node: NodeId): void {
+    this.#connected.delete(node);
+  }
+
+  pausedByOwner(isPaused: boolean): void {
+    this.#standstill.set("owner", isPaused);
+  }
+
+  #greet({ peer, clock, resumed }: Extract<HubEvent<NodeMessage>, { type: "peerConnected" }>): void {
+    this.#connected.set(peer, clock);
+    const { current } = this.#standstill;
+    if (!resumed && current !== null) this.#options.send(peer, current);
+    if (this.#options.isMember(peer)) this.#compareClock(peer);
+  }
+
+  #compareClock(member: NodeId): void {
+    const clock = this.#connected.get(member) ?? null;
+    const text = clock === null ? null : this.#clocks.note(member, clock, this.#options.nowMs());
+    if (text !== null) this.#options.warn(text);
+  }
+}

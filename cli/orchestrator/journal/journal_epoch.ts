@@ -1,0 +1,68 @@
+/**
+ * The fencing token of a journal: a number that every opening raises. A process writes only while the number is its own, so one
+ * that lost the journal to another (a network disk dropped its lock, it was frozen and replaced) stops instead of writing too.
+ *
+ * The journal's file keeps the number; a small file beside it is what commits compare. SQLite serves its own file from memory
+ * while it believes that it holds the lock, and would never see the other's number. Between the comparison and the commit
+ * another process may still take over; only a store that compares and commits in one step closes that gap.
+ */
+
+import { JournalError } from "../../files/journal_error.ts";
+
+export class JournalEpoch {
+  readonly #journalPath: string;
+  readonly #value: number;
+
+  private constructor(journalPath: string, value: number) {
+    this.#journalPath = journalPath;
+    this.#value = value;
+  }
+
+  /** From now on every earlier opening is fenced. `from`: what the journal's file says. */
+  static raise(journalPath: string, from: number): JournalEpoch {
+    const epoch = new JournalEpoch(journalPath, Math.max(from, readEpoch(journalPath) ?? 0) + 1);
+    epoch.#write();
+    return epoch;
+  }
+
+  get value(): number {
+    return this.#value;
+  }
+
+  /** Throws a `JournalError` "fenced" unless this opening is the last one. */
+  assertOwn(): void {
+    const found = readEpoch(this.#journalPath);
+    if (found === this.#value) return;
+    throw new JournalError(
+      "fenced",
+      `Cannot write the journal '${this.#journalPath}' as its epoch must be ${this.#value}, this process's own: ` +
+        `current value is ${found ?? "gone"}, so another process has taken over the run`,
+    );
+  }
+
+  #write(): void {
+    const path = epochPath(this.#journalPath);
+    const file = Deno.openSync(path, { write: true, create: true, truncate: true }); // whatever damage was there
+    try {
+      file.writeSync(new TextEncoder().encode(`${this.#value}\n`));
+      file.syncSync();
+    } finally {
+      file.close();
+    }
+  }
+}
+
+export function epochPath(journalPath: string): string {
+  return `${journalPath}.epoch`;
+}
+
+/** Null if there is none, or none that can be read. */
+function readEpoch(journalPath: string): number | null {
+  try {
+    const value = Number(Deno.readTextFileSync(epochPath(journalPath)));
+    return Number.isSafeInteger(value) && value > 0 ? value : null;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,62 @@
+/**
+ * What a journal's thread and its owner tell each other, and the packing of entries for the way.
+ *
+ * Items are written in the order they are sent; each is one transaction. When one is refused, the items sent after it are
+ * dropped, and the owner sends all of them again. A third thread replays a history when a snapshot is due.
+ */
+
+import { CanonicalWriter } from "./canonical_writer.ts";
+import { readCanonical } from "./canonical_reader.ts";
+import type { JournalEntry, Recovered } from "./journal.ts";
+import type { JournalProblem } from "../../files/journal_error.ts";
+import type { OpenJournalOptions } from "./journal_file.ts";
+
+/** How far the run has come when these are durable. */
+export interface Progress {
+  readonly round: number;
+  readonly step: number;
+}
+
+export type JournalItem =
+  | { readonly type: "append"; readonly entries: Uint8Array; readonly progress: Progress } // packed
+  | { readonly type: "snapshot"; readonly state: Uint8Array; readonly progress: Progress };
+
+export interface JournalFailure {
+  readonly code: JournalProblem;
+  readonly message: string;
+}
+
+export type ToJournal =
+  | { readonly type: "open"; readonly options: OpenJournalOptions }
+  /** `attempt`: how many refusals the owner knows of. */
+  | { readonly type: "write"; readonly attempt: number; readonly item: JournalItem }
+  | { readonly type: "close" };
+
+export type FromJournal =
+  | { readonly type: "opened"; readonly recovered: Recovered; readonly sequence: number }
+  | { readonly type: "notOpened"; readonly failure: JournalFailure }
+  | { readonly type: "durable" } // the first item that was still under way
+  | { readonly type: "refused"; readonly failure: JournalFailure }
+  /** The history up to this entry was replaced by the state after it. */
+  | { readonly type: "compacted"; readonly sequence: number }
+  /** A new snapshot is due, and the thread cannot make one from what it has. */
+  | { readonly type: "snapshotWanted"; readonly because: string }
+  | { readonly type: "closed"; readonly isFenced: boolean };
+
+/** To the thread that replays, and back. */
+export interface ReplayRequest {
+  readonly snapshot: Uint8Array;
+  readonly entries: Uint8Array; // packed
+}
+
+export type ReplayAnswer = { readonly state: Uint8Array } | { readonly problem: string };
+
+const writer = new CanonicalWriter();
+
+export function packEntries(entries: readonly JournalEntry[]): Uint8Array<ArrayBuffer> {
+  return writer.write(entries);
+}
+
+export function unpackEntries(packed: Uint8Array): readonly JournalEntry[] {
+  return readCanonical(packed) as readonly JournalEntry[];
+}

@@ -1,0 +1,123 @@
+/**
+ * The far end of a journal's thread: opens it and writes items in the order they come, each one transaction and then its mark
+ * (journal_messages.ts). After a failed write it drops everything that was sent before the owner knew of it, so that nothing
+ * overtakes the failed item.
+ *
+ * When a snapshot is due it is not asked of the owner, whose loop would stand still for a large state: the journal's own history
+ * is replayed elsewhere (`compact`) while appends go on, and its last state replaces it. A history that does not replay would not
+ * replay after a crash either, so then the owner is asked for its live state after all. Out of scope: threads.
+ */
+
+import { present, unreachable } from "../../../core/assert.ts";
+import { type History, Journal } from "./journal.ts";
+import { JournalError } from "../../files/journal_error.ts";
+import type { OpenJournalOptions } from "./journal_file.ts";
+import { JournalMark, markPath } from "./journal_mark.ts";
+import {
+  type FromJournal,
+  type JournalFailure,
+  type JournalItem,
+  type ToJournal,
+  unpackEntries,
+} from "./journal_messages.ts";
+
+export interface JournalWriterOptions {
+  readonly send: (message: FromJournal) => void;
+  /** Resolves with the state after the history. */
+  readonly compact: (history: History, signal: AbortSignal) => Promise<Uint8Array>;
+  /** Throws the disk's error instead of a write; default: the disk itself does. */
+  readonly beforeWrite?: () => void;
+}
+
+const retryEntries = 1024; // after a compaction that found no room
+
+export class JournalWriter {
+  readonly #closing = new AbortController();
+  #isCompacting = false; // or waits for a live snapshot
+  #compactFrom = 0; // sequence
+  readonly #options: JournalWriterOptions;
+  #opened: { readonly journal: Journal; readonly mark: JournalMark } | null = null;
+  #refusals = 0;
+
+  constructor(options: JournalWriterOptions) {
+    this.#options = options;
+  }
+
+  receive(message: ToJournal): void {
+    switch (message.type) {
+      case "open":
+        return this.#open(message.options);
+      case "write":
+        if (message.attempt === this.#refusals) this.#write(message.item);
+        return;
+      case "close":
+        this.#closing.abort();
+        this.#opened?.mark.close();
+        this.#opened?.journal.close();
+        return this.#options.send({ type: "closed", isFenced: this.#opened?.journal.isFenced === true });
+      default:
+        return unreachable(message);
+    }
+  }
+
+  #open(options: OpenJournalOptions): void {
+    try {
+      const { journal, recovered } = Journal.open(options);
+      this.#opened = { journal, mark: new JournalMark(markPath(options.path)) };
+      this.#options.send({ type: "opened", recovered, sequence: journal.sequence });
+    } catch (error) {
+      this.#options.send({ type: "notOpened", failure: failureOf(error) });
+    }
+  }
+
+  #write(item: JournalItem): void {
+    const { journal, mark } = present(this.#opened, "the journal is open");
+    try {
+      this.#options.beforeWrite?.();
+      if (item.type === "append") journal.append(unpackEntries(item.entries));
+      else {
+        journal.snapshot(item.state);
+        this.#isCompacting = false;
+      }
+    } catch (error) {
+      this.#refusals += 1;
+      return this.#options.send({ type: "refused", failure: failureOf(error) });
+    }
+    mark.write({ sequence: journal.sequence, ...item.progress });
+    this.#options.send({ type: "durable" });
+    if (journal.needsSnapshot && !this.#isCompacting && journal.sequence >= this.#compactFrom) this.#compact(journal);
+  }
+
+  #compact(journal: Journal): void {
+    this.#isCompacting = true;
+    const { compact, send } = this.#options;
+    const history = journal.history();
+    const { sequence } = history;
+    const { signal } = this.#closing;
+    compact(history, signal).then((state) => {
+      // A live snapshot may have come first.
+      if (!signal.aborted && this.#isCompacting) this.#replace(journal, { sequence, state });
+    }, (error: Error) => {
+      if (!signal.aborted) send({ type: "snapshotWanted", because: error.message });
+    });
+  }
+
+  #replace(journal: Journal, compacted: { sequence: number; state: Uint8Array }): void {
+    this.#isCompacting = false;
+    try {
+      this.#options.beforeWrite?.();
+      journal.compact(compacted);
+    } catch (error) {
+      failureOf(error); // the next append meets the same trouble, and its owner is told
+      this.#compactFrom = journal.sequence + retryEntries;
+      return;
+    }
+    this.#options.send({ type: "compacted", sequence: compacted.sequence });
+  }
+}
+
+/** What is not the journal's own trouble is our bug: it ends this thread, and with it the run. */
+function failureOf(error: unknown): JournalFailure {
+  if (!(error instanceof JournalError)) throw error;
+  return { code: error.code, message: error.message };
+}

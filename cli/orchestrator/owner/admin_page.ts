@@ -1,0 +1,80 @@
+/**
+ * `POST /api/v1/admin` at the hub's port: one signed request of the run's owner.
+ *
+ * Owns: who is the owner: the key that proves the hub in every hello and signs the run's log. A request is accepted once, for this
+ * hub, path and body, within the gate's window, and none that is older than this process, which does not know those accepted before
+ * it. Out of scope: acting (run_owner.ts), proofs (net/auth).
+ */
+
+import { createHash } from "node:crypto";
+import { type Fault, fault, type Parsed } from "../../../core/fault.ts";
+import type { NodeId } from "../../../core/ids.ts";
+import { readClaim } from "../../../net/auth/btauth.ts";
+import type { Verify } from "../../../net/auth/hello.ts";
+import { RequestGate, ticketHeader } from "../../../net/auth/request_auth.ts";
+import type { TicketBox } from "../../../net/auth/ticket.ts";
+import type { HubPage } from "../../../net/hub_http.ts";
+import type { NetLimits } from "../../../net/limits.ts";
+import type { Timers } from "../../../net/timers.ts";
+import { answerOf, readBody, refusal } from "./owner_answer.ts";
+import { type OwnerRequest, readOwnerCall } from "./owner_request.ts";
+
+export const adminPath = "/api/v1/admin";
+const nsPerMs = 1_000_000n;
+
+export interface AdminPageOptions {
+  readonly run: string;
+  readonly owner: NodeId;
+  readonly verify: Verify;
+  readonly tickets: TicketBox;
+  readonly limits: NetLimits;
+  readonly timers: Timers;
+  readonly act: (request: OwnerRequest) => Promise<Parsed<string>>;
+}
+
+export function openAdminPage(options: AdminPageOptions): HubPage {
+  const { run, owner, verify, tickets, limits, timers, act } = options;
+  const beganNs = BigInt(Math.floor(timers.nowMs())) * nsPerMs;
+  const gate = new RequestGate({
+    self: owner,
+    verify,
+    admit: (node) => ownerFault(node, owner),
+    tickets,
+    limits,
+    timers,
+  });
+  return async (request, origin) => {
+    const body = await readBody(request);
+    if (!body.ok) return refusal(body.fault);
+    if (request.headers.has(ticketHeader)) {
+      return refusal(
+        fault("unauthenticated", "Cannot act as a request of the owner must be signed: it shows a ticket"),
+      );
+    }
+    const { pathname: target } = new URL(request.url);
+    const bodyHash = createHash("sha256").update(body.value).digest("hex");
+    const sender = gate.check({ method: "POST", target, bodyHash }, request.headers, origin);
+    if (!sender.ok) return refusal(sender.fault);
+    const claim = readClaim(request.headers);
+    if (!claim.ok || claim.value.nonceNs < beganNs) {
+      return refusal(fault("unauthenticated", "Cannot act on a request from before this process began; send it again"));
+    }
+    const call = readOwnerCall(body.value);
+    if (!call.ok) return refusal(call.fault);
+    if (call.value.run !== run) {
+      return refusal(
+        fault("unauthenticated", `Cannot act as the request must be for run ${run}: it is for another run`),
+      );
+    }
+    const done = await act(call.value.request);
+    return answerOf(done);
+  };
+}
+
+function ownerFault(node: NodeId, owner: NodeId): Fault | null {
+  if (node === owner) return null;
+  return fault(
+    "notAdmitted",
+    `Cannot act on the run as only the key that signs it may, ${owner}: the request is by ${node}`,
+  );
+}

@@ -1,0 +1,33 @@
+/**
+ * What a run's owner has decided and a restarted orchestrator must still know: `owner.json` in the run's folder.
+ *
+ * Owns: the file. Written atomically before anything is done. A damaged one stops the start, rather than let in who was removed.
+ */
+
+import * as v from "valibot";
+import { readIfPresent, realDisk, writeAtomically } from "../../files/disk.ts";
+import { UserError } from "../../program/errors.ts";
+
+const shape = v.strictObject({ isPaused: v.boolean(), removed: v.array(v.string()) });
+
+export type OwnerDecisions = v.InferOutput<typeof shape>;
+
+const pathOf = (folder: string): string => `${folder}/owner.json`;
+
+export async function readOwnerDecisions(folder: string): Promise<OwnerDecisions> {
+  const bytes = await readIfPresent(pathOf(folder));
+  if (bytes === null) return { isPaused: false, removed: [] };
+  try {
+    return v.parse(shape, JSON.parse(new TextDecoder().decode(bytes)));
+  } catch (cause) {
+    throw new UserError(`Cannot start as '${pathOf(folder)}' must hold the owner's decisions: it cannot be read`, {
+      next: "Delete it to let in again whom the owner has removed",
+      cause,
+    });
+  }
+}
+
+export async function writeOwnerDecisions(folder: string, decisions: OwnerDecisions): Promise<void> {
+  const bytes = new TextEncoder().encode(`${JSON.stringify(decisions)}\n`);
+  await writeAtomically(pathOf(folder), { disk: realDisk, chunks: [bytes] });
+}

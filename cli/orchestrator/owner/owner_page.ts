@@ -1,0 +1,95 @@
+/**
+ * The dashboard with the owner's buttons, served to the owner's own browser: `/owner` acts, everything else is the orchestrator's.
+ *
+ * The page's program comes from this process, not from the orchestrator, and the owner's key never leaves it. Whoever acts must
+ * show the page's key, which is in the address that was printed and in nothing that is sent elsewhere, and must have asked for this
+ * machine by name: a page of another site that a browser was led here by (DNS rebinding) has neither. Out of scope: signing.
+ */
+
+import { createHash, timingSafeEqual } from "node:crypto";
+import { fault, type Parsed, refused } from "../../../core/fault.ts";
+import { outboundFetch } from "../../program/outbound.ts";
+import { openDashboard } from "../../observe/dashboard/dashboard.ts";
+import { answerOf, headers, readBody, refusal } from "./owner_answer.ts";
+import { type OwnerRequest, readOwnerRequest } from "./owner_request.ts";
+
+export interface OwnerPageOptions {
+  readonly hub: string; // its address, without a path
+  readonly key: string; // of the page
+  readonly act: (request: OwnerRequest) => Promise<Parsed<string>>;
+}
+
+const passedOn = /^\/(events|status|metrics|grafana\.json|api\/v1\/[a-z/.-]+)$/;
+
+/** Answers one request of a browser. */
+export function openOwnerPage({ hub, key, act }: OwnerPageOptions): (request: Request) => Promise<Response> {
+  const { pages = {} } = openDashboard({ hasOwner: true });
+  return async (request) => {
+    const { pathname, search, hostname } = new URL(request.url);
+    if (!ownNames.has(hostname)) {
+      return refusal(
+        fault("notAdmitted", `Cannot answer as this page must be asked for on this machine: '${hostname}'`),
+      );
+    }
+    if (pathname === "/owner") return await answer(request, { key, act });
+    if (request.method !== "GET") return refusal(fault("malformedMessage", "Cannot answer as it must be a GET"));
+    const page = pages[pathname];
+    if (page !== undefined) return await page(request, "local");
+    if (!passedOn.test(pathname)) return unavailable("missing", 404, "Cannot find this page; try /");
+    return await passOn(`${hub}${pathname}${search}`, request);
+  };
+}
+
+const ownNames = new Set(["127.0.0.1", "localhost", "[::1]"]);
+
+async function answer(request: Request, { key, act }: Pick<OwnerPageOptions, "key" | "act">): Promise<Response> {
+  if (request.method !== "POST") return refusal(fault("malformedMessage", "Cannot act as it must be a POST"));
+  if (!isSame(request.headers.get("x-iota-owner") ?? "", key)) {
+    const again = "open the address that iota admin page printed";
+    return refusal(fault("unauthenticated", `Cannot act as the page must show the key it was opened with; ${again}`));
+  }
+  const body = await readBody(request);
+  const asked = body.ok ? readOwnerRequest(body.value) : body;
+  return answerOf(asked.ok ? await act(asked.value) : asked);
+}
+
+/** In a time that says nothing about where they differ. */
+function isSame(a: string, b: string): boolean {
+  const [first, second] = [a, b].map((text) => createHash("sha256").update(text).digest());
+  return timingSafeEqual(first!, second!);
+}
+
+async function passOn(url: string, { signal }: Request): Promise<Response> {
+  try {
+    const { status, body, headers: its } = await outboundFetch(url, { signal });
+    const kept = ["content-type", "cache-control", "retry-after"].flatMap((name): [string, string][] => {
+      const value = its.get(name);
+      return value === null ? [] : [[name, value]];
+    });
+    return new Response(body === null ? null : untilBroken(body), {
+      status,
+      headers: [...kept, ["x-content-type-options", "nosniff"]],
+    });
+  } catch {
+    return unavailable("storage", 502, "Cannot answer as the orchestrator does not");
+  }
+}
+
+/** Ends where the other stream breaks off, as the browser asks again by itself. */
+function untilBroken(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  return new ReadableStream({
+    pull: async (to) => {
+      const { done, value } = await reader.read().catch(() => ({ done: true, value: undefined }));
+      if (done || value === undefined) to.close();
+      else to.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+}
+
+const unavailable = (code: string, status: number, detail: string): Response =>
+  Response.json({ code, detail }, { status, headers });
+
+/** What a failed request is to the page. */
+export const asRefusal = (error: Error): Parsed<string> => refused("wrongPhase", error.message);

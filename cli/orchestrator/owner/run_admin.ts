@@ -1,0 +1,117 @@
+/**
+ * `iota admin`: signs one request with the key of a run's hub and sends it to the running orchestrator.
+ *
+ * Owns: finding the key and the port, in the run's folder or as told, and what to do when that fails. Out of scope: the request
+ * on its way (owner_call.ts), the page that asks for more of them (run_owner_page.ts), and what the orchestrator does with one
+ * (run_owner.ts).
+ */
+
+import type { HotkeyPair } from "../../../chain/wallet/hotkey.ts";
+import { hotkeyExists, loadHotkey } from "../../../chain/wallet/hotkey_files.ts";
+import type { CommandContext } from "../../terminal/command.ts";
+import { openHotkeyOf } from "../../terminal/options/wallet_options.ts";
+import { readSavedRun, type SavedRun } from "../../files/saved_run.ts";
+import { UsageError, UserError } from "../../program/errors.ts";
+import { identityAt, type OwnedRun, sendToHub } from "./owner_call.ts";
+import { addressOrBeginning } from "./named_node.ts";
+import type { OwnerRequest } from "./owner_request.ts";
+import { runOwnerPage } from "./run_owner_page.ts";
+
+export async function runAdmin(context: CommandContext): Promise<number> {
+  const { positionals: [action], output } = context;
+  if (action === "page") return await runOwnerPage(context, await ownedRun(context));
+  const request = await requestOf(context);
+  const owned = await ownedRun(context);
+  const text = await sendToHub(owned, request);
+  const { run, pair: { address: hub } } = owned;
+  output.answer({ ...request, run, hub, text }, text);
+  return 0;
+}
+
+/** The run that is meant, at an orchestrator that answers, with its key. */
+async function ownedRun(context: CommandContext): Promise<OwnedRun> {
+  const { options } = context;
+  const folder = options.text("run");
+  const saved = folder === undefined ? null : await savedRunIn(folder);
+  const url = urlOf(options.text("orchestrator"), saved);
+  const pair = await openKey(context, { folder, saved });
+  const { runId: run, hub } = await identityAt(url);
+  if (pair.address !== hub) {
+    throw new UserError(
+      `Cannot act on the run as only the key that signs it may, ${hub}: the key here is ${pair.address}`,
+      { next: "Pass that wallet: --wallet NAME, or the run's own folder: --run DIR" },
+    );
+  }
+  return { url, pair, run };
+}
+
+async function requestOf({ positionals: [action, subject], options }: CommandContext): Promise<OwnerRequest> {
+  const lacks = (what: string, example: string) =>
+    new UsageError(`Cannot act on the run as ${what}`, { next: `For example: iota admin ${example} --run runs/demo` });
+  const after = options.text("after");
+  if (after !== undefined && action !== "stop") throw lacks("--after goes with stop only", "stop --after round");
+  switch (action) {
+    case "pause":
+    case "resume":
+      return { action };
+    case "kick":
+    case "admit":
+      if (subject === undefined) throw lacks("a node's address must be given", `${action} 5GrwvaEF`);
+      return { action, node: await addressOrBeginning(subject, options.text("run")) };
+    case "rate": {
+      const learningRate = Number(subject ?? NaN);
+      if (!Number.isFinite(learningRate)) throw lacks("a learning rate must be given", "rate 0.0005");
+      return { action, learningRate };
+    }
+    case "stop":
+      return { action: after === undefined ? "stop" : "stopAfterRound" };
+    default:
+      throw lacks("an action must be given: pause, resume, kick, admit, rate, stop or page", "pause");
+  }
+}
+
+async function savedRunIn(folder: string): Promise<SavedRun> {
+  const saved = await readSavedRun(folder);
+  if (saved !== null && saved !== "damaged") return saved;
+  throw new UserError(
+    `Cannot act on the run as '${folder}' must be the folder of one: its run.json ${
+      saved === null ? "is not there" : "is damaged"
+    }`,
+    { next: "Pass the run's folder, or its address and key: --orchestrator URL --wallet NAME" },
+  );
+}
+
+function urlOf(given: string | undefined, saved: SavedRun | null): string {
+  const text = given ?? (saved?.port === null || saved === null ? undefined : `http://${hostOf(saved)}:${saved.port}`);
+  if (text === undefined) {
+    throw new UsageError("Cannot act on the run as its folder or its address must be given", {
+      next: "For example: iota admin pause --run runs/demo, or --orchestrator http://10.0.0.1:9009 --wallet owner",
+    });
+  }
+  const url = URL.parse(text.replace(/^ws/, "http"));
+  if (url !== null && (url.protocol === "http:" || url.protocol === "https:")) return url.origin;
+  throw new UsageError(
+    `Cannot use --orchestrator as it must be an address such as http://10.0.0.1:9009: it is '${text}'`,
+  );
+}
+
+/** Of the machine on which the run's folder lies. */
+const hostOf = ({ host }: SavedRun): string =>
+  host === null || host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host.includes(":") ? `[${host}]` : host;
+
+/** The wallet that was named, the one that signs for the run, or the run's own key. */
+async function openKey(
+  context: CommandContext,
+  { folder, saved }: { folder: string | undefined; saved: SavedRun | null },
+): Promise<HotkeyPair> {
+  const named = context.options.given("wallet") ? context.options.text("wallet") : undefined;
+  if (named !== undefined) return (await openHotkeyOf(context, named)).pair;
+  const { wallet, hotkey = "default", "wallet-path": path } = saved?.options ?? {};
+  const place = typeof wallet === "string" && typeof path === "string"
+    ? { folder: path, wallet, hotkey: String(hotkey) }
+    : { folder: `${folder}/wallets`, wallet: "orchestrator", hotkey: "default" };
+  if (folder !== undefined && await hotkeyExists(place)) return await loadHotkey(place);
+  throw new UserError("Cannot act on the run as the key that signs it must be here: none was found", {
+    next: "Pass its wallet: --wallet NAME",
+  });
+}

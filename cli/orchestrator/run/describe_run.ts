@@ -1,0 +1,143 @@
+/**
+ * The opening lines of a run: one that anybody understands, the numbers derived from --size for people who ask for them
+ * (--verbose), and the text. `run.toml` in the run's folder has every number with its origin.
+ */
+
+import type { RunConfig } from "../../../core/config/config.ts";
+import { isMeasured, longestRound, mergeShareOf } from "../../../core/config/round_length.ts";
+import { codecs } from "../../../core/codec/codecs.ts";
+import { defaultPayloadCodec, densities } from "../../../core/config/payload_codec_names.ts";
+import type { WireSpec } from "../../../core/codec/wire.ts";
+import { modelParameters } from "../../../core/model/shape.ts";
+import { wireAt, wiresOfRun } from "../../../core/model/boundaries.ts";
+import type { Output } from "../../terminal/output/output.ts";
+import { decimal, plural } from "../../terminal/text/format.ts";
+
+export interface TextFacts {
+  readonly corpus: string;
+  readonly tokens: number; // of the training split
+  readonly bytesPerToken: number;
+  readonly unigramEntropy: number; // nats per token of the held-out split
+  readonly use: TextUse | null; // of a dataset of an older version
+  readonly doubt?: string | null; // what it could be instead of prose; left out: it is prose
+}
+
+/** How much of the text the run sees, in bytes. */
+export interface TextUse {
+  readonly textBytes: number; // all of it
+  readonly trainingBytes: number;
+  readonly heldOutBytes: number;
+  readonly duplicates: number; // documents
+  readonly duplicateBytes: number;
+  readonly maxBytes: number; // the setting; 0: all
+}
+
+/** `tiny, 1.07 M parameters: 3 stages x 2 miners, 640 steps of 2,048 tokens`. */
+export function describeRun(config: RunConfig): string {
+  const { model, train, pipeline, swarm } = config;
+  return `${config.size}, ${parametersText(modelParameters(model))}: ${plural(pipeline.stages, "stage")} x ${
+    plural(swarm.replicas, "miner")
+  }, ${plural(train.steps, "step")} of ${decimal(batchOf(config).reduce((a, b) => a * b))} tokens`;
+}
+
+export function sayRun(output: Pick<Output, "line" | "detail">, config: RunConfig): void {
+  output.line(`Training ${describeRun(config)}`);
+  for (const line of describeSettings(config)) output.detail(line);
+}
+
+/** `49,312 parameters`, `1.07 M parameters`, `1.24 billion parameters`. */
+export function parametersText(count: number): string {
+  if (count < 1e6) return `${decimal(count)} parameters`;
+  return count < 1e9 ? `${decimal(count / 1e6)} M parameters` : `${decimal(count / 1e9)} billion parameters`;
+}
+
+/** Tokens of a step as a product. */
+const batchOf = ({ model, train }: RunConfig): number[] => [
+  train.microbatchesPerStep,
+  train.sequencesPerMicrobatch,
+  model.contextLength,
+];
+
+/** The numbers behind `describeRun`. */
+export function describeSettings(config: RunConfig): string[] {
+  const { model, train, pipeline, outer } = config;
+  const batch = batchOf(config);
+  return [
+    `model  ${config.size}: ${(modelParameters(model) / 1e6).toFixed(2)} M parameters, width ${model.width}, ` +
+    `${plural(model.layers, "layer")}, ${model.heads} query and ${
+      plural(model.kvHeads, "key-value head")
+    }, feed-forward ${model.ffnWidth}, ` +
+    `vocabulary ${model.vocabSize}, context ${model.contextLength}`,
+    `run    ${plural(pipeline.stages, "stage")} with ${plural(config.swarm.replicas, "miner")}${
+      pipeline.stages === 1 ? "" : " each"
+    }, ${codecsText(config)}; ${plural(train.steps, "step")} of ` +
+    `${batch.reduce((a, b) => a * b)} tokens (${batch.join(" x ")}), merge ${intervalText(train)}, ${
+      payloadText(outer)
+    } payloads; ` +
+    `learning rate ${train.learningRate}, outer ${outer.learningRate} with momentum ${outer.momentum}, seed ${config.seed}`,
+  ];
+}
+
+/** The run's own codec where it is used, and the others by the stage that receives. */
+function codecsText(config: RunConfig): string {
+  const named = ({ codec, width, gradientBits, sideWidth }: WireSpec) =>
+    `codec ${codec}${codecs[codec].describe(width)}` +
+    (gradientBits === undefined ? "" : ` and gradients in ${gradientBits} bits`) +
+    (sideWidth === undefined ? "" : `, beside ${sideWidth} values that stages keep of each`);
+  const { boundaries: _, ...pipeline } = config.pipeline;
+  const usual = named(wireAt({ model: config.model, pipeline }, 1));
+  const wires = wiresOfRun(config).map(named);
+  const others = wires.flatMap((wire, i) => wire === usual ? [] : [`${wire} before stage ${i + 1}`]);
+  const isUsed = wires.length === 0 || others.length < wires.length;
+  return [...(isUsed ? [usual] : []), ...others].join(", ");
+}
+
+const intervalText = (train: RunConfig["train"]): string =>
+  isMeasured(train)
+    ? `as often as takes ${decimal(100 * mergeShareOf(train))} % of the time, at the latest after ${
+      longestRound(train)
+    }`
+    : `every ${train.stepsPerRound}`;
+
+function payloadText({ payload = defaultPayloadCodec, density = densities.default }: RunConfig["outer"]): string {
+  return payload === "sparse" ? `sparse (1/${decimal(1 / density)})` : payload;
+}
+
+export function describeText(
+  { corpus, tokens, bytesPerToken, unigramEntropy, use, doubt = null }: TextFacts,
+): string[] {
+  return [
+    `text   ${corpus}: ${tokens} training tokens of ${bytesPerToken.toFixed(2)} bytes; ` +
+    `held-out unigram entropy ${unigramEntropy.toFixed(3)} nats per token`,
+    ...(use === null ? [] : describeUse(corpus, use)),
+    ...(doubt === null
+      ? []
+      : [`       taken for prose, though ${doubt}: if it is not, pass a file with the texts alone`]),
+  ];
+}
+
+/** Where the text went: a person who gave 10 MB must not find out at the end that 200 kB were learnt. */
+function describeUse(corpus: string, use: TextUse): string[] {
+  const { textBytes, trainingBytes, heldOutBytes, duplicates, duplicateBytes, maxBytes } = use;
+  const usedBytes = trainingBytes + heldOutBytes;
+  const unusedBytes = textBytes - usedBytes - duplicateBytes;
+  const share = (bytes: number) => `${decimal(Number((100 * bytes / textBytes).toPrecision(2)))} %`;
+  const isLimited = maxBytes > 0 && maxBytes < textBytes - duplicateBytes;
+  return [
+    `       ${size(usedBytes)} of ${size(textBytes)} used: ${size(trainingBytes)} to train on, ` +
+    `${size(heldOutBytes)} held out` +
+    (duplicates === 0 ? "" : `; ${plural(duplicates, "repeated part")} left out (${size(duplicateBytes)})`),
+    ...(isLimited && unusedBytes > 0
+      ? [
+        `       ${share(unusedBytes)} of ${corpus} is not used, because data.maxBytes is ${decimal(maxBytes)}: ` +
+        "--set data.maxBytes=0 uses all of it",
+      ]
+      : []),
+  ];
+}
+
+/** `200 kB`, `10.8 MB`: decimal, as data.maxBytes is given. */
+function size(bytes: number): string {
+  if (bytes < 1e3) return plural(bytes, "byte");
+  return bytes < 1e6 ? `${decimal(Number((bytes / 1e3).toPrecision(3)))} kB` : `${decimal(bytes / 1e6)} MB`;
+}

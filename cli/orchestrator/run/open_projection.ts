@@ -1,0 +1,80 @@
+/**
+ * What an orchestrator keeps of its run for others, each continued from earlier processes: the projection, which shows, stores and
+ * serves the run's records, and the signed log.
+ */
+
+import type { OrchestratorEffect } from "../../../core/orchestrator/event.ts";
+import type { RunRecord } from "../../../core/protocol/record.ts";
+import type { RefusalCounts } from "../../../net/auth/refusals.ts";
+import { systemTimers } from "../../../net/timers.ts";
+import { verifySignature } from "../../../chain/wallet/hotkey.ts";
+import type { CommandContext } from "../../terminal/command.ts";
+import { pauseKey } from "../owner/pause_key.ts";
+import type { OwnerRequest } from "../owner/owner_request.ts";
+import type { RunOwner } from "../owner/run_owner.ts";
+import { RunLedger } from "../../observe/ledger/run_ledger.ts";
+import { projectionConsumers } from "./consumers.ts";
+import { openRecordLog } from "../../observe/projection/record_log.ts";
+import { Projection } from "../../observe/projection/projection.ts";
+import type { PreparedRun } from "./prepare_run.ts";
+import { runFacts } from "./run_facts.ts";
+
+/** The view starts from the record log, or without one from the records that the journal replays. */
+export async function openProjection(
+  { output }: CommandContext,
+  options: {
+    prepared: PreparedRun;
+    layersOfStages: readonly number[];
+    startedMs: number;
+    refused: () => RefusalCounts;
+    owner: () => Pick<RunOwner, "act">;
+  },
+): Promise<{
+  projection: Projection;
+  recordedStep: number; // by earlier processes, of a run that has not ended
+  ledger: RunLedger;
+  onReplayed: (effects: readonly OrchestratorEffect[]) => void;
+  onRecord: (record: RunRecord) => void;
+  /** `isOurs`: no other process has taken the run's folder over. */
+  close: (options: { isOurs: boolean }) => void;
+}> {
+  const { prepared: { config, folder, found, runId, key }, layersOfStages, startedMs: startedAtMs, refused, owner } =
+    options;
+  const warn = (text: string) => output.log.warn(text);
+  const records = await openRecordLog({ folder: folder.path, timers: systemTimers, warn });
+  const recordedStep = records.view.phase === "finished" ? 0 : records.view.step;
+  const facts = runFacts({ command: "orchestrate", device: "", config, layersOfStages });
+  const act = async (request: OwnerRequest) => {
+    const answer = await owner().act(request);
+    if (!answer.ok) throw new Error(answer.fault.detail);
+    return answer.value;
+  };
+  const projection: Projection = new Projection({
+    output,
+    keys: [pauseKey({ isPaused: () => projection.view.isPausedByOwner, act })],
+    opened: { facts, startedAtMs, step: found?.manifest.step ?? 0 }, // until the journal is read
+    nowMs: () => systemTimers.nowMs(),
+    records,
+    refused,
+    identity: { runId, hub: key.signer.address },
+    consumers: projectionConsumers,
+  });
+  const { signer } = key;
+  const ledger = await RunLedger.open({
+    ...{ folder: folder.path, run: runId, signer, verify: verifySignature, timers: systemTimers, warn },
+  });
+  const onReplayed = (effects: readonly OrchestratorEffect[]) => {
+    ledger.onReplayed(effects);
+    if (records.sequence > 0) return;
+    for (const effect of effects) if (effect.type === "record") projection.keep(effect.record);
+  };
+  const onRecord = (record: RunRecord) => {
+    projection.tell(record);
+    ledger.onRecord(record);
+  };
+  const close = ({ isOurs }: { isOurs: boolean }) => {
+    projection.close();
+    ledger.log.close({ writes: isOurs });
+  };
+  return { projection, ledger, recordedStep, onReplayed, onRecord, close };
+}

@@ -1,0 +1,108 @@
+/**
+ * Where a run starts: from its journal if it has one that no checkpoint has overtaken, else from its newest whole
+ * checkpoint, else at step 0. Newer checkpoints, which are damaged or belong to another run, are put aside.
+ *
+ * It also cleans the blob store: unneeded blobs are deleted, and a round's missing parameters are restored from the
+ * checkpoint of the same round.
+ */
+
+import { type BlobHash, blobHash, type BlobRef } from "../../../core/ids.ts";
+import type { StageSpec } from "../../../core/model/spec.ts";
+import type { OrchestratorEffect } from "../../../core/orchestrator/event.ts";
+import type { OrchestratorState, RoundSources } from "../../../core/orchestrator/state.ts";
+import { blobsOf, usedBlobs } from "../../../core/orchestrator/stored_blobs.ts";
+import type { LocalBlobStore, LostBlob } from "../../../net/blobs/blobs.ts";
+import { type FoundCheckpoint, putAsideNewer } from "../../model/checkpoint/checkpoint.ts";
+import { hubBlobs } from "../../roles/blob_access.ts";
+import { openRunStore } from "../../roles/stores.ts";
+import { sourcesFrom } from "../hub/checkpoint_writer.ts";
+import type { OpenedJournal, RecoveredRun } from "../hub/journal/hub_journal.ts";
+import type { PreparedRun } from "./prepare_run.ts";
+import { type OpenJournal, openRunJournal } from "./recover_run.ts";
+
+const storedBlobs = 256; // of the largest size, at the same time
+const ownBlobs = 64; // of these, reserved for the hub: members cannot use up what it needs to end a round
+
+export interface OpenRunState {
+  readonly store: LocalBlobStore;
+  readonly memberBytes: number; // the part of the store's capacity that members may fill
+  readonly journal: OpenedJournal["journal"];
+  readonly recovered: RecoveredRun | null;
+  readonly from: { readonly step: number; readonly sources: RoundSources } | null;
+}
+
+export interface OpenRunOptions {
+  readonly prepared: Pick<PreparedRun, "config" | "folder" | "runId" | "found">;
+  readonly stages: readonly StageSpec[];
+  readonly onReplayed: (effects: readonly OrchestratorEffect[]) => void;
+  readonly onLost?: (hash: BlobHash) => void;
+  readonly openJournal?: OpenJournal; // default: one that this thread writes itself
+  readonly warn: (text: string) => void;
+}
+
+export async function openRunState(options: OpenRunOptions): Promise<OpenRunState> {
+  const { prepared, stages, onReplayed, warn } = options;
+  const { config, folder, runId, found } = prepared;
+  const { path } = folder;
+  const { journal, recovered } = await openRunJournal({
+    folder: path,
+    runId,
+    config,
+    hasBegun: folder.isResumed,
+    checkpoint: found?.manifest ?? null,
+    onReplayed,
+    warn,
+    ...(options.openJournal === undefined ? {} : { open: options.openJournal }),
+  });
+  const round = recovered?.state.round ?? found?.manifest.round ?? 0;
+  for (const kept of await putAsideNewer({ folder: `${path}/checkpoints`, round })) {
+    warn(
+      `A checkpoint is newer than round ${round}, from which the run resumes, and cannot be used: it is kept as '${kept}'`,
+    );
+  }
+  const { blobBytes } = config.limits;
+  const onLost = ({ ref, why }: LostBlob) => {
+    warn(
+      `Blob ${ref.hash} must be in the store unchanged: it is ${why}; it will be requested from the nodes that have it`,
+    );
+    options.onLost?.(ref.hash);
+  };
+  const capacityBytes = storedBlobs * blobBytes;
+  const memberBytes = capacityBytes - ownBlobs * blobBytes;
+  const store = await openRunStore({ folder: `${path}/blobs`, blobBytes, capacityBytes, onLost });
+  await sweep(store, recovered === null ? new Set() : usedBlobs(recovered.state));
+  if (recovered !== null) {
+    await putBack(store, { state: recovered.state, found, stages, warn });
+    return { store, memberBytes, journal, recovered, from: null };
+  }
+  if (found === null) return { store, memberBytes, journal, recovered: null, from: null };
+  const sources = await sourcesFrom(found, { stages, blobs: hubBlobs(store) });
+  return { store, memberBytes, journal, recovered: null, from: { step: found.manifest.step, sources } };
+}
+
+/** A killed process leaves blobs that are no longer needed. */
+async function sweep(store: LocalBlobStore, used: ReadonlySet<string>): Promise<void> {
+  const unused: BlobRef[] = [];
+  for await (const ref of store.list()) if (!used.has(ref.hash)) unused.push(ref);
+  for (const ref of unused) await store.delete(ref.hash);
+}
+
+async function putBack(
+  store: LocalBlobStore,
+  { state, found, stages, warn }: {
+    state: OrchestratorState;
+    found: FoundCheckpoint | null;
+    stages: readonly StageSpec[];
+    warn: (text: string) => void;
+  },
+): Promise<void> {
+  const missing: string[] = [];
+  for (const ref of blobsOf(state.sources.stages)) if (await store.find(ref.hash) === null) missing.push(ref.hash);
+  if (missing.length === 0) return;
+  if (found?.manifest.round === state.sources.round) await sourcesFrom(found, { stages, blobs: hubBlobs(store) });
+  for (const hash of missing) {
+    if (await store.find(blobHash(hash)) !== null) continue;
+    const { round } = state.sources;
+    warn(`Blob ${hash} of round ${round} must be in the store: it is gone; a miner that has it will be asked for it`);
+  }
+}

@@ -1,0 +1,222 @@
+/**
+ * Plans a run before anything is written: begin it or resume it, and with which settings.
+ *
+ * Owns: this choice, the settings of a resumed run, and the message for a finished one. Settings given now override the
+ * run's; all others stay. A change to a setting that must stay is refused by name (core/settings/change.ts).
+ */
+
+import { resolve } from "node:path";
+import { changesBetween, describeChange, mayChange, type SettingChange } from "../../../core/settings/change.ts";
+import type { RunConfig } from "../../../core/config/config.ts";
+import { assembleConfig, valueAt } from "../../../core/settings/derive.ts";
+import { tomlValue } from "../../../core/config/knob.ts";
+import { knobAt, knobPaths } from "../../../core/config/knobs.ts";
+import { checkRules, type GivenSettings, type Origins, readGiven } from "../../../core/settings/parse.ts";
+import { type FoundCheckpoint, latestCheckpoint } from "../../model/checkpoint/checkpoint.ts";
+import type { CommandContext } from "../../terminal/command.ts";
+import type { ConfigFile } from "../../terminal/options/config_file.ts";
+import { UserError } from "../../program/errors.ts";
+import { exists, findRunFolder, folderMark, type RunFolder, type RunPlace } from "../../files/run_folder.ts";
+import { givenRun, resolveRun, settingsError } from "../../terminal/options/run_options.ts";
+import { plural } from "../../terminal/text/format.ts";
+import { shellWords } from "../../program/shell_words.ts";
+import { hasJournal, markedStep } from "./recover_run.ts";
+import { isRunText, readRunText } from "./run_text.ts";
+import { savedSummary } from "../../observe/run_summary.ts";
+import { readSavedRun, type SavedRun } from "../../files/saved_run.ts";
+
+export interface RunPlan {
+  readonly folder: RunFolder;
+  readonly mark: string; // of the folder when it was read
+  readonly putsAside: boolean; // the existing run
+  readonly config: RunConfig;
+  readonly origins: Origins;
+  readonly changes: readonly SettingChange[]; // of a resumed run
+  readonly runId: string;
+  readonly saved: SavedRun | null;
+  readonly found: FoundCheckpoint | null;
+  readonly isOver: boolean;
+  readonly advice: PlanAdvice;
+}
+
+/** What can be changed for another outcome, with its line in the file. */
+export interface PlanAdvice {
+  readonly folder: string; // how to give another run another folder
+  readonly steps: string | null; // the line of the file that sets the steps
+}
+
+/** `ownPath`: the run's folder without --data. */
+export async function planRun(
+  context: CommandContext,
+  ownPath: (name: string) => Promise<string> | string,
+): Promise<RunPlan> {
+  const run = await givenRun(context);
+  const given = readGiven(run.input);
+  if (given.problems.length > 0) throw await settingsError(given.problems, run);
+  const name = given.values.get("name") ?? knobAt("name").default;
+  const found = await findRunFolder(context, () => ownPath(String(name)));
+  const place = { ...found, path: resolve(found.path) }; // so that printed commands work in any folder
+  const mark = await folderMark(place.path);
+  const isFresh = context.options.flag("fresh");
+  if (!isFresh || (run.file !== null && resolve(run.file.path) === `${place.path}/run.toml`)) await mustBeOurs(place);
+  if (place.holdsRun && !isFresh) return await planToGoOn(context, { path: place.path, mark, given, file: run.file });
+  const { config, origins } = await resolveRun(context, run);
+  return {
+    folder: { path: place.path, isResumed: false },
+    mark,
+    putsAside: isFresh && place.holdsRun,
+    ...{ config, origins, changes: [], saved: null, found: null, isOver: false },
+    advice: adviceOf(context, run.file),
+    runId: `${config.name}-${crypto.randomUUID().slice(0, 8)}`,
+  };
+}
+
+/** A person's own run.toml in a folder without a run: it would be overwritten. */
+async function mustBeOurs({ path, holdsRun }: RunPlace): Promise<void> {
+  if (!holdsRun || await hasJournal(path) || isRunText(await readRunText(path))) return;
+  if (await exists(`${path}/run.json`) || await exists(`${path}/checkpoints`)) return; // the file is only out of order
+  throw new UserError(
+    `Cannot use '${path}' for a run as its run.toml is not one that iota wrote: a run writes its own settings there`,
+    { next: `Move the file: mv ${shellWords([`${path}/run.toml`, `${path}.toml`])}; then pass it with --config` },
+  );
+}
+
+async function planToGoOn(
+  context: CommandContext,
+  { path, mark, given, file }: { path: string; mark: string; given: GivenSettings; file: ConfigFile | null },
+): Promise<RunPlan> {
+  const { saved, found, ...before } = await findRun(context, path);
+  const { folder: advice } = adviceOf(context, file);
+  const config = await settingsToGoOn(before.config, { given, file, advice: `'${path}': ${advice}` });
+  const isClosed = found !== null && !await hasJournal(path);
+  const isOver = isClosed && found.manifest.step >= config.train.steps;
+  if (!isClosed) {
+    const done = Math.max(found?.manifest.step ?? 0, markedStep(path));
+    await mustHaveStepsLeft({ before: before.config, config, done }, { given, file });
+  }
+  return {
+    folder: { path, isResumed: true },
+    ...{ mark, putsAside: false },
+    ...{ config, origins: given.origins, changes: changesBetween(before.config, config) },
+    ...{ runId: before.runId, saved, found, isOver },
+    advice: adviceOf(context, file),
+  };
+}
+
+async function settingsToGoOn(
+  before: RunConfig,
+  { given, file, advice }: { given: GivenSettings; file: ConfigFile | null; advice: string },
+): Promise<RunConfig> {
+  const config = assembleConfig(
+    new Map(knobPaths.map((path) => [path, given.values.get(path) ?? valueAt(before, path)])),
+  );
+  const refused = changesBetween(before, config).filter(({ path }) => !mayChange(path));
+  if (refused.length > 0) {
+    const problems = refused.map(({ path, from, to }) => ({
+      path,
+      origin: given.origins[path],
+      text: `Cannot change ${path} as it must stay ${tomlValue(from)} while the run lives: current value is ${
+        tomlValue(to)
+      }`,
+    }));
+    const next = `Undo that change, or begin another run, not in ${advice}; ` +
+      "or use --fresh, which puts the existing run aside";
+    throw await settingsError(problems, { file, next });
+  }
+  const checked = checkRules({ config, origins: given.origins });
+  if (!checked.ok) throw await settingsError(checked.problems, { file });
+  return config;
+}
+
+/** A run that is under way cannot end before the step it is at; at its last step it is given no fewer. */
+async function mustHaveStepsLeft(
+  { before, config, done }: { before: RunConfig; config: RunConfig; done: number },
+  { given, file }: { given: GivenSettings; file: ConfigFile | null },
+): Promise<void> {
+  const path = "train.steps";
+  const { steps } = config.train;
+  if (steps >= before.train.steps || steps > done) return;
+  const text = `Cannot change ${path} as the run has done ${plural(done, "step")} already: current value is ${steps}`;
+  throw await settingsError([{ path, origin: given.origins[path], text }], {
+    file,
+    next: `Pass more than ${done}: the run now has --steps ${before.train.steps}`,
+  });
+}
+
+function adviceOf({ options }: CommandContext, file: ConfigFile | null): PlanAdvice {
+  const place = (path: string) => {
+    if (file === null || !sets(file.table, path)) return null;
+    return `${file.path}:${file.lineOf(path)}`;
+  };
+  const name = place("name");
+  const steps = place("train.steps");
+  const folder = options.given("data")
+    ? "in another folder with --data DIR"
+    : `it is the folder of that name; change name ${
+      name === null ? "with --set name=NAME" : `in ${name}`
+    }, or pass another folder with --data DIR`;
+  return { folder, steps };
+}
+
+/** Not commented out: `lineOf` would give the line of its table. */
+function sets(table: ConfigFile["table"], path: string): boolean {
+  let value: unknown = table;
+  for (const key of path.split(".")) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return false;
+    value = (value as ConfigFile["table"])[key];
+  }
+  return true;
+}
+
+interface FoundRun {
+  readonly saved: SavedRun | null;
+  readonly found: FoundCheckpoint | null;
+  readonly config: RunConfig;
+  readonly runId: string;
+}
+
+/** What the folder says about the run; throws if neither its file nor a whole checkpoint identifies it. */
+async function findRun({ output: { log } }: CommandContext, folder: string): Promise<FoundRun> {
+  const read = await readSavedRun(folder);
+  const saved = read === "damaged" ? null : read;
+  const found = await latestCheckpoint(`${folder}/checkpoints`, (text) => log.warn(text), saved?.runId);
+  if (saved !== null) return { saved, found, config: saved.config, runId: saved.runId };
+  const problem = `'${folder}/run.json' must say which run this is: it is ${read === null ? "missing" : "damaged"}`;
+  if (found === null) {
+    throw new UserError(`Cannot resume as ${problem}, and there is no whole checkpoint that does`, {
+      next: "Restore the file from a copy, or begin another run in another folder; nothing was changed",
+    });
+  }
+  log.warn(`${problem}; the checkpoint '${found.folder}' says so instead`);
+  return { saved: null, found, config: found.manifest.config, runId: found.manifest.runId };
+}
+
+/** The message for a finished run: resuming it is not a failure, but there is nothing to do. Programs read its summary again. */
+export async function sayOver(
+  { output }: CommandContext,
+  { plan, command }: { plan: RunPlan; command: string },
+): Promise<void> {
+  const { folder: { path }, config, found } = plan;
+  const { steps } = config.train;
+  const step = found?.manifest.step ?? steps;
+  const words = (...more: string[]) => shellWords(["iota", command, "--data", path, ...more]);
+  const text = [
+    `The run in '${path}' is over: step ${step} of ${steps} is done. Its model: ${found?.folder ?? "not stored"}`,
+    `More steps: ${words("--steps", String(2 * step))}${
+      plan.advice.steps === null
+        ? ""
+        : ` (and set steps in ${plan.advice.steps}, or the next start with it undoes that)`
+    }`,
+    `Another run: ${plan.advice.folder}, or here with --fresh, which puts this one aside`,
+  ].join("\n");
+  const now = { finished: true, isOver: true, steps: step, checkpoint: found?.folder ?? null, run: path };
+  output.answer({ ...await savedSummary(path), ...now }, text);
+}
+
+/** Reports each changed setting, for people and programs. */
+export function sayChanges({ output }: CommandContext, changes: readonly SettingChange[]): void {
+  for (const change of changes) {
+    output.event({ type: "settingChanged", ...change });
+    output.log.info(`Changed ${describeChange(change)}`);
+  }
+}

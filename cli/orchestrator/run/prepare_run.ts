@@ -1,0 +1,156 @@
+/**
+ * Prepares what a planned run needs once its port is open: folder, files, text, the orchestrator's hotkey.
+ *
+ * Owns: the order of the first writes. The text is read and checked before any of them, and all of them are made behind the
+ * folder's lock, by a process that has seen the folder as it is. A folder with run.toml counts as a run, so that file is written
+ * last; if it is lost later, a start writes it again.
+ */
+
+import { openProgress } from "../../terminal/output/progress.ts";
+import type { CommandContext } from "../../terminal/command.ts";
+import type { Dataset } from "../../model/data/dataset.ts";
+import { type DatasetPlan, planDataset } from "../../model/data/prepare_dataset.ts";
+import { mustBeTokenizerOf } from "../../model/data/tokenizer_file.ts";
+import { UserError } from "../../program/errors.ts";
+import { folderMark, openRunFolder, putRunAside } from "../../files/run_folder.ts";
+import { type HubKey, openHubKey } from "./hub_key.ts";
+import { optionsToKeep } from "../../files/kept_options.ts";
+import { type AskedLock, type FolderLock, lockFolder } from "../../files/folder_lock.ts";
+import { handedToken } from "../../program/lock_token.ts";
+import { describeText, sayRun, type TextFacts } from "./describe_run.ts";
+import { type RunPlan, sayChanges } from "./plan_run.ts";
+import type { ServedAt } from "../../address/public_address.ts";
+import { refuseWhileHeld } from "./recover_run.ts";
+import { changedRunText, readRunText, restoredRunText, runText, writeRunText } from "./run_text.ts";
+import { writeSavedRun } from "../../files/saved_run.ts";
+
+export interface PreparedRun extends RunPlan {
+  readonly dataset: Dataset;
+  readonly key: HubKey;
+  readonly lock: FolderLock;
+}
+
+type TextPlan = Pick<RunPlan, "folder" | "config"> & Partial<Pick<RunPlan, "saved" | "found">>;
+
+/** Refuses a text that the run could not use; only reads. */
+export async function mustHaveText(plan: TextPlan & Pick<RunPlan, "origins">): Promise<void> {
+  if (!plan.folder.isResumed && suitsBySize(plan)) return;
+  await planText(plan);
+}
+
+/** Every size is made for the built-in text, so that this need not be cut and counted again. */
+const suitsBySize = ({ config, origins }: Pick<RunPlan, "config" | "origins">): boolean =>
+  config.data.corpus === "sotu" &&
+  textSettings.every((path) => origins[path] === "size" || origins[path] === "default");
+
+const textSettings = ["model.vocabSize", "model.contextLength", "data.heldOutFraction", "data.maxBytes"] as const;
+
+/** Makes the plan's folder and holds it from here on; a run that is there is put aside if planned. */
+export async function takeRunFolder(
+  { output, environment }: CommandContext,
+  { folder: { path }, mark, putsAside }: RunPlan,
+  holder: Omit<AskedLock, "handed">,
+): Promise<FolderLock> {
+  await openRunFolder(path);
+  const lock = lockFolder(path, { ...holder, handed: handedToken(environment) });
+  try {
+    if (await folderMark(path) !== mark) throw changedMeanwhile(path);
+    if (!putsAside) return lock;
+    refuseWhileHeld(path);
+    const aside = await putRunAside(path);
+    output.event({ type: "runPutAside", run: aside });
+    output.line(`The run that was here is kept in ${aside}`);
+    return lock;
+  } catch (error) {
+    lock.close();
+    throw error;
+  }
+}
+
+function changedMeanwhile(path: string): UserError {
+  return new UserError(`Cannot use '${path}' as another process has begun or resumed a run there in this moment`, {
+    next: "Start again to resume that run, or choose another folder with --data DIR",
+  });
+}
+
+export async function prepareRun(context: CommandContext, plan: RunPlan, at: ServedAt): Promise<PreparedRun> {
+  const { output } = context;
+  const { config, found } = plan;
+  output.event({ type: "config", config, step: found?.manifest.step ?? 0 });
+  sayRun(output, config);
+  const text = await planText(plan); // refuses a text that the run could not use
+  const lock = await takeRunFolder(context, plan, { command: "orchestrate", port: at.port });
+  try {
+    return { ...plan, ...await writeRun(context, { plan, text, at }), lock };
+  } catch (error) {
+    lock.close();
+    throw error;
+  }
+}
+
+async function writeRun(
+  context: CommandContext,
+  { plan, text, at }: { plan: RunPlan; text: DatasetPlan; at: ServedAt },
+): Promise<Pick<PreparedRun, "key" | "dataset">> {
+  const { output } = context;
+  const { folder: { path, isResumed }, config, origins, runId, changes } = plan;
+  const { corpus } = config.data;
+  const key = await openHubKey(context, plan);
+  if (changes.length > 0) refuseWhileHeld(path); // before it says that a running orchestrator's settings changed
+  sayChanges(context, changes);
+  const progress = openProgress(output, "turning the text into tokens", "characters");
+  const dataset = await text.write((done, total) => progress.at(done, total)).finally(() => progress.close());
+  const facts = textFacts(dataset, { corpus, doubt: text.doubt });
+  output.event({ type: "text", ...facts });
+  for (const line of describeText(facts)) output.line(line);
+  if (!isResumed) {
+    await writeSavedRun(path, { runId, config, ...at, ...keptOf(context, { key, dataset }) });
+    await writeRunText(path, runText(config, origins));
+  }
+  return { dataset, key };
+}
+
+function textFacts({ manifest }: Dataset, read: Pick<TextFacts, "corpus" | "doubt">): TextFacts {
+  const { source, request, train, heldOut, bytesPerToken, unigramEntropy } = manifest;
+  const use = source === undefined ? null : {
+    ...source,
+    trainingBytes: train.textBytes,
+    heldOutBytes: heldOut.textBytes,
+    maxBytes: request.maxBytes,
+  };
+  return { ...read, tokens: train.tokens, bytesPerToken, unigramEntropy, use };
+}
+
+/** Only reads. */
+async function planText({ folder: { path, isResumed }, config, saved, found }: TextPlan): Promise<DatasetPlan> {
+  const { data: { corpus, heldOutFraction, maxBytes }, model: { vocabSize, contextLength }, seed } = config;
+  const folder = `${path}/dataset`;
+  const plan = await planDataset({
+    ...{ folder, corpus, vocabSize, contextLength, heldOutFraction, maxBytes, seed, isResumed },
+  });
+  const wanted = found?.manifest.tokenizerHash ?? saved?.tokenizerHash ?? plan.tokenizerHash;
+  mustBeTokenizerOf(`${folder}/tokenizer.json`, { wanted, found: plan.tokenizerHash });
+  return plan;
+}
+
+/** Saves a resumed run's new settings once its state is open, so that the next restart knows them. */
+export async function saveResumedRun(
+  context: CommandContext,
+  { folder: { path, isResumed }, config, runId, changes, key, dataset }: PreparedRun,
+  { at, step }: { at: ServedAt; step: number },
+): Promise<void> {
+  if (!isResumed) return;
+  await writeSavedRun(path, { runId, config, ...at, ...keptOf(context, { key, dataset }) });
+  const text = await readRunText(path);
+  if (changes.length === 0 && text !== "") return;
+  await writeRunText(path, changedRunText(text === "" ? restoredRunText(config) : text, { config, changes, step }));
+}
+
+const keptOf = (
+  { options }: CommandContext,
+  { key: { signer, wallet }, dataset }: Pick<PreparedRun, "key" | "dataset">,
+) => ({
+  hub: signer.address,
+  tokenizerHash: dataset.manifest.tokenizer.sha256,
+  options: optionsToKeep(options, wallet),
+});

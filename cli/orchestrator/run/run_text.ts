@@ -1,0 +1,62 @@
+/**
+ * `run.toml` in a run's folder: its settings for people to read, with their origins and changes.
+ *
+ * Owns: the text. The authoritative file is `run.json` beside it (saved_run.ts). Invariant: read as a file, it gives
+ * the run's configuration.
+ */
+
+import { describeChange, type SettingChange } from "../../../core/settings/change.ts";
+import type { RunConfig } from "../../../core/config/config.ts";
+import { describeConfig, describeSetting } from "../../../core/settings/describe.ts";
+import type { KnobPath } from "../../../core/config/knob.ts";
+import { knobPaths } from "../../../core/config/knobs.ts";
+import { readIfPresent, realDisk, writeAtomically } from "../../files/disk.ts";
+
+const header = [
+  "# The settings of this run and their origins. Written by iota and read by people only: to change a setting,",
+  "# start the orchestrator again with your own file (--config FILE) or with --set.",
+];
+
+export function runText(config: RunConfig, origins: Readonly<Record<KnobPath, string>>): string {
+  return `${[...header, ...describeConfig(config, origins)].join("\n")}\n`;
+}
+
+/** For a run whose file was taken away: its values, without their origins. */
+export function restoredRunText(config: RunConfig): string {
+  return runText(config, Object.fromEntries(knobPaths.map((path) => [path, "restored"])) as Record<KnobPath, string>);
+}
+
+/** Whether iota wrote it; a damaged file may be empty. */
+export function isRunText(text: string): boolean {
+  return text.trim() === "" || text.startsWith(header[0]!.slice(0, header[0]!.indexOf(".")));
+}
+
+/** The same file with the new values in place and the changes listed at its end. */
+export function changedRunText(
+  text: string,
+  { config, changes, step }: { config: RunConfig; changes: readonly SettingChange[]; step: number },
+): string {
+  const changed = new Map<string, SettingChange>(changes.map((change) => [change.path, change]));
+  let table = "";
+  const lines = text.trimEnd().split("\n").map((line) => {
+    table = /^\s*\[([^\]]*)\]/.exec(line)?.[1] ?? table;
+    const key = /^\s*(\w+)\s*=/.exec(line)?.[1];
+    const change = changed.get(table === "" ? `${key}` : `${table}.${key}`);
+    return change === undefined
+      ? line
+      : describeSetting(config, { path: change.path, origin: `changed at step ${step}` });
+  });
+  const history = changes.map((change) => `# Changed at step ${step}: ${describeChange(change)}`);
+  return `${[...lines, ...history].join("\n")}\n`;
+}
+
+export async function writeRunText(folder: string, text: string): Promise<void> {
+  await writeAtomically(pathOf(folder), { disk: realDisk, chunks: [new TextEncoder().encode(text)] });
+}
+
+export async function readRunText(folder: string): Promise<string> {
+  const bytes = await readIfPresent(pathOf(folder));
+  return bytes === null ? "" : new TextDecoder().decode(bytes);
+}
+
+const pathOf = (folder: string): string => `${folder}/run.toml`;

@@ -1,0 +1,115 @@
+/** What an orchestrator prints once its port is open: the dashboard, the join line, and what may prevent joining. */
+
+import { parseEndpoints } from "../../../chain/subtensor/connection/endpoints.ts";
+import type { NamedChain } from "../../terminal/options/named_chain.ts";
+import { type Invite, inviteText } from "../../address/invite.ts";
+import { joinCommand } from "../../address/join_command.ts";
+import type { Output } from "../../terminal/output/output.ts";
+import { plural } from "../../terminal/text/format.ts";
+import { shellWords } from "../../program/shell_words.ts";
+import type { HubPlace } from "./hub_place.ts";
+import { isLoopbackHost } from "../../address/public_address.ts";
+import type { ServedAt } from "../../address/public_address.ts";
+import type { SavedRun } from "../../files/saved_run.ts";
+import { servedCertificate } from "../../files/tls_files.ts";
+
+export interface OpenPort {
+  readonly place: Omit<HubPlace, "host" | "ports" | "urlAt">;
+  readonly at: ServedAt;
+  readonly saved: Pick<SavedRun, "host" | "port"> | null; // where a resumed run was served before
+  readonly invite: Invite;
+  readonly chain: NamedChain; // where nodes find its new address, unless its network is "none"
+  readonly miners: number; // for which the run waits
+}
+
+export function sayListening(output: Output, port: OpenPort): void {
+  const { place, at, invite, chain, miners } = port;
+  const { socket: url, run, hub } = invite;
+  const certificate = place.tls === null || !url.startsWith("wss:") ? null : servedCertificate(place.tls);
+  const authorityFile = certificate?.signsItself === true ? place.certificateFile : null;
+  const listensAt = `${at.host.includes(":") ? `[${at.host}]` : at.host}:${at.port}`;
+  output.event({
+    type: "listening",
+    url,
+    listensAt,
+    run,
+    hub,
+    invite: inviteText(invite),
+    dashboard: dashboardAt(url),
+  });
+  const forMiners = `for ${plural(miners, "miner")}`;
+  output.line(
+    place.isPublicGiven
+      ? `Listening on ${listensAt} ${forMiners}; other machines reach it at ${url}`
+      : `Listening on ${url} ${forMiners}`,
+  );
+  output.line(`Dashboard: ${dashboardAt(url)}`);
+  sayMoved(output, port);
+  output.line(`Join with: ${joinCommand(invite, { authorityFile, chain })}`);
+  output.line(`Validate with: ${joinCommand(invite, { role: "validate", authorityFile, chain })}`);
+  sayUnreachableChain(output, port);
+  const others = othersOf(place, url).filter((socket) => certificate?.names(socket) ?? true);
+  if (others.length > 0) {
+    output.line(`Also at: ${others.map((socket) => inviteText({ ...invite, socket }) ?? socket).join(" ")}`);
+  }
+  if (place.isLoopbackAsked) {
+    output.line(
+      "Only this machine can join; to let others in, start it without --loopback, and without loopback in [hub]",
+    );
+  } else if (place.isLoopback) {
+    output.line("Only this machine can join; to let others in, start it with --host 0.0.0.0");
+  }
+  if (certificate === null) return;
+  if (authorityFile !== null) {
+    output.line(
+      `The certificate is self-signed: copy ${authorityFile} to each machine that joins, and join from the folder that holds it`,
+    );
+  }
+  if (!certificate.names(url)) {
+    output.log.warn(
+      `Nodes will refuse the certificate as it must name ${new URL(url).hostname}: create one that does ` +
+        "(iota help orchestrate), or pass an address that it names with --public-address",
+    );
+  }
+}
+
+/** The page about the run, at the address that nodes dial: `ws://host:port` gives `http://host:port/`. */
+export const dashboardAt = (socket: string): string => `${socket.replace(/^ws/, "http").replace(/\/$/, "")}/`;
+
+/** A chain that only this machine reaches is of no use to a run that others may join. */
+function sayUnreachableChain(output: Output, { chain: { network }, invite }: OpenPort): void {
+  const isOfThisMachine = (url: string) => isLoopbackHost(new URL(url).hostname.replace(/^\[|\]$/g, ""));
+  if (network === "none" || isOfThisMachine(invite.socket)) return;
+  const { urls } = parseEndpoints(network);
+  if (!urls.every(isOfThisMachine)) return;
+  output.log.warn(
+    `Other machines cannot reach the chain at ${urls.join(", ")}, so their nodes cannot be registered: ` +
+      "start it with --host 0.0.0.0, and name this machine's address in [chain] network",
+  );
+}
+
+/** Where nodes look for a resumed run, if it is not there any more. */
+function sayMoved(output: Output, { place, at, saved, invite: { socket: url }, chain }: OpenPort): void {
+  const former = place.formerUrl(at.port);
+  if (former === null || saved === null) return;
+  const look = `look for this run at ${former}, not at ${url}`;
+  if (chain.network !== "none") {
+    const others = "those that found it on the chain follow the new announcement";
+    return output.line(`Nodes that were given an address ${look}: start those again with the line below; ${others}`);
+  }
+  const isSameAddress = new URL(former).host === new URL(url).host; // then only TLS has changed
+  const back = shellWords(["--host", String(saved.host), "--port", String(saved.port)]);
+  output.log.warn(
+    `Nodes that joined before ${look}: ${
+      isSameAddress
+        ? "start them again with the line below"
+        : `to be found there again, stop it and start it with ${back}`
+    }`,
+  );
+}
+
+/** A URL without a port means the default one of its scheme. */
+function othersOf(place: Pick<HubPlace, "othersAt">, url: string): string[] {
+  const { port, protocol } = new URL(url);
+  return place.othersAt(port === "" ? (protocol === "wss:" ? 443 : 80) : Number(port));
+}

@@ -1,0 +1,142 @@
+/**
+ * What a person sees when a command fails.
+ *
+ * Owns: the error classes of the command line and the message for each common system error. Out of scope: our own
+ * bugs (assertions stay assertions, and are printed with --verbose) and remote input (a `Fault`). Every message names
+ * the rule, the value and the next step; exit code 2 for a wrong command line, 75 where the same command
+ * works later, 1 for everything else.
+ */
+
+import { dirname } from "node:path";
+import { exitFailed, exitFine, exitTooSoon, exitUsage } from "./exit_codes.ts";
+import { shellWord } from "./shell_words.ts";
+
+/** The command line was right, but the command cannot be carried out. */
+export class UserError extends Error {
+  override name = "UserError";
+  readonly next: string | undefined; // the next step, a sentence or a command
+  readonly exitCode: number = exitFailed;
+
+  constructor(message: string, options: { next?: string; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.next = options.next;
+  }
+}
+
+/** The command line itself was wrong. */
+export class UsageError extends UserError {
+  override name = "UsageError";
+  override readonly exitCode = exitUsage;
+}
+
+/** Nothing is wrong, but it is too early: the same command works later. */
+export class TooSoonError extends UserError {
+  override name = "TooSoonError";
+  override readonly exitCode = exitTooSoon;
+}
+
+/** Ctrl-C, or SIGTERM: what a command that was asked to stop ends with. It is no error and is printed as a summary. */
+export class Stopped extends UserError {
+  override name = "Stopped";
+
+  constructor(message = "Stopped on request") {
+    super(message);
+  }
+}
+
+/** SIGTERM, which a service manager sends to stop a role, a closed terminal, or a key. An orderly stop is not a failure. */
+export class Terminated extends Stopped {
+  override name = "Terminated";
+  override readonly exitCode = exitFine;
+
+  constructor() {
+    super("Stopped at the system's request");
+  }
+}
+
+/** In the summary of a command that was asked to stop. */
+export const interrupted = { finished: false, reason: "interrupted" } as const;
+
+/** If `work` is asked to stop, `tell` says what had ended by then; the stop itself still ends the command. */
+export async function untilStopped(work: () => Promise<void>, tell: () => void): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (error instanceof Stopped) tell();
+    throw error;
+  }
+}
+
+export interface Attempt {
+  readonly action: string; // "open the data folder"
+  readonly value: string; // the path, port or URL it was tried with
+  /** The action creates the file, so what does not exist is its folder. */
+  readonly creates?: boolean;
+}
+
+interface Refusal {
+  readonly rule: string;
+  readonly next: string;
+}
+
+const refusals: Readonly<Record<string, Refusal>> = {
+  EACCES: { rule: "this user must have access to it", next: "Change its permissions, or pass another one" },
+  EPERM: { rule: "this user must have access to it", next: "Change its permissions, or pass another one" },
+  ENOTCAPABLE: {
+    rule:
+      "it must be within the rights that this command keeps: its data folder, and plain files that its options name",
+    next: "Pass another path, outside /dev, /proc and /sys",
+  },
+  EROFS: { rule: "it must be on a writable disk", next: "Pass a folder on another disk with --data DIR" },
+  ENOSPC: {
+    rule: "the disk must have room",
+    next: "Free some space, or pass a folder on another disk with --data DIR",
+  },
+  EDQUOT: {
+    rule: "your quota must have room",
+    next: "Free some space, or pass a folder on another disk with --data DIR",
+  },
+  ENOENT: { rule: "it must exist", next: "Check the spelling" },
+  ENOTDIR: { rule: "every part of its path but the last must be a folder", next: "Check the spelling" },
+  EEXIST: { rule: "no file of that name may exist", next: "Remove the file, or pass another path" },
+  EISDIR: { rule: "it must be a file", next: "Pass the path of a file" },
+  EADDRINUSE: { rule: "no other program may listen there", next: "Stop the other program, or pass another port" },
+  EADDRNOTAVAIL: {
+    rule: "the address must be this machine's",
+    next: "Pass an address of this machine, such as 127.0.0.1",
+  },
+  ECONNREFUSED: { rule: "something must listen there", next: "Check the address, and that the other side is running" },
+};
+
+/** The message for a system error; undefined if a person cannot act on it. */
+export function explainRefusal(error: unknown, attempt: Attempt): UserError | undefined {
+  const code = systemCode(error);
+  const refusal = code === "ENOENT" && attempt.creates === true ? folderMissing(attempt.value) : refusals[code];
+  if (refusal === undefined) return undefined;
+  const message = `Cannot ${attempt.action} as ${refusal.rule}: current value is '${attempt.value}'`;
+  return new UserError(message, { next: refusal.next, cause: error });
+}
+
+function folderMissing(path: string): Refusal {
+  return { rule: "its folder must exist", next: `Create the folder: mkdir -p ${shellWord(dirname(path))}` };
+}
+
+/** Runs `body`; a system error becomes a `UserError`, any other error is passed on. */
+export async function attempting<T>(attempt: Attempt, body: () => T | Promise<T>): Promise<T> {
+  try {
+    return await body();
+  } catch (error) {
+    throw explainRefusal(error, attempt) ?? error;
+  }
+}
+
+/** The POSIX code of a system error. Deno sets `code` on most; some have only their class. */
+export function systemCode(error: unknown): string {
+  if (!(error instanceof Error)) return "";
+  const code = (error as Error & { code?: unknown }).code;
+  if (typeof code === "string") return code;
+  if (error instanceof Deno.errors.AddrInUse) return "EADDRINUSE";
+  if (error instanceof Deno.errors.NotCapable) return "ENOTCAPABLE"; // our own sandbox, not a permission on disk
+  if (error instanceof Deno.errors.PermissionDenied) return "EACCES";
+  return error instanceof Deno.errors.NotFound ? "ENOENT" : "";
+}

@@ -1,0 +1,28 @@
+/**
+ * The process's way out: the one `Outbound` that all of its connections to other machines take.
+ *
+ * Owns: this process-wide value, as the environment that it is read from is process-wide too. Set once by main.ts in each thread that
+ * runs a command; until then everything is direct. No other file of cli calls the runtime's `fetch` (tests/tidy).
+ */
+
+import { type Fetch, Outbound } from "../../net/proxy/outbound.ts";
+import type { Environment } from "./paths.ts";
+import { proxyValues } from "./proxy_variables.ts";
+
+let current = new Outbound({ get: () => undefined });
+let inherited: Readonly<Record<string, string>> = {};
+
+export function openOutbound({ get }: Environment): void {
+  inherited = proxyValues(get);
+  current = new Outbound({ get });
+}
+
+export const outbound = (): Outbound => current;
+
+export const outboundFetch: Fetch = (url, init) => current.fetch(url, init);
+
+/** For the sockets of the chain's client, which knows no other package of ours. */
+export const chainSocketOptions = (url: string): Readonly<Record<string, unknown>> => current.socketOptions(url);
+
+/** For child processes that are this program too: they take the variables out of their environment as this one did. */
+export const proxiesOfChildren = (): Readonly<Record<string, string>> => inherited;

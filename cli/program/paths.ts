@@ -1,0 +1,67 @@
+/**
+ * Where files are on a user's disk: iota's own data, Bittensor's wallets.
+ *
+ * Owns: the rules per system. Out of scope: the disk itself (callers create folders when they write). Linux follows the
+ * XDG base directory rules: a relative XDG_DATA_HOME is ignored, as they require.
+ */
+
+import { UserError } from "./errors.ts";
+
+export type System = "linux" | "darwin" | "windows";
+
+/** What the operating system tells this process; injected, so that the rules can be tested for any system. */
+export interface Environment {
+  readonly system: System;
+  get(name: string): string | undefined;
+}
+
+export function dataFolder(environment: Environment, explicit?: string): string {
+  if (explicit !== undefined) return explicit;
+  if (environment.system === "darwin") return `${homeFolder(environment)}/Library/Application Support/iota`;
+  if (environment.system === "windows") {
+    return `${environment.get("LOCALAPPDATA") ?? `${homeFolder(environment)}/AppData/Local`}/iota`;
+  }
+  const dataHome = environment.get("XDG_DATA_HOME");
+  return dataHome?.startsWith("/") ? `${dataHome}/iota` : `${homeFolder(environment)}/.local/share/iota`;
+}
+
+/**
+ * `explicit`: --wallet-path; `data`: --data when it was given. The first folder that holds the wallet is used; new
+ * wallets go into the first folder.
+ */
+export function walletFolders(
+  environment: Environment,
+  given: { explicit?: string | undefined; data?: string | undefined } = {},
+): string[] {
+  if (given.explicit !== undefined) return [given.explicit];
+  const own = given.data === undefined ? [] : [`${given.data}/wallets`];
+  const homeless = own.length > 0 && !hasHome(environment); // a service without HOME still has --data
+  return homeless ? own : [...own, `${homeFolder(environment)}/.bittensor/wallets`];
+}
+
+export function homeFolder(environment: Environment): string {
+  const name = homeVariable(environment);
+  const folder = environment.get(name);
+  if (folder) return folder;
+  throw new UserError(`Cannot find your home folder as ${name} must be set: it is empty`, {
+    next: "Pass the folders: --data DIR, and --wallet-path DIR if a wallet is used",
+  });
+}
+
+/** In a data folder: cli/device/tuning_file.ts. */
+export const tuningName = "tuning.json";
+
+/** The user's own data folder, where what was tuned on this machine is, whatever --data says; null: there is no home. */
+export const tuningFolder = (environment: Environment): string | null =>
+  hasHome(environment) ? dataFolder(environment) : null;
+
+const hasHome = (environment: Environment): boolean => Boolean(environment.get(homeVariable(environment)));
+
+function homeVariable(environment: Environment): string {
+  return environment.system === "windows" ? "USERPROFILE" : "HOME";
+}
+
+/** Where no shell has replaced `~`, as in a file or within quotes: `~/x` lies in the user's home folder. Another user's home, `~name/x`, stays as it is. */
+export function expandHome(path: string, environment: Environment): string {
+  return path === "~" || path.startsWith("~/") ? `${homeFolder(environment)}${path.slice(1)}` : path;
+}

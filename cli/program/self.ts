@@ -1,0 +1,119 @@
+/**
+ * Where this program is, and how it starts itself again in another role.
+ *
+ * It may run as a checkout, a bundle, the packed file (a bundle and its Deno, unpacked into a cache folder) or a
+ * compiled binary. A role always runs the same version as its parent, even if the started file has since been replaced
+ * by a newer one. So it starts the unpacked content again, not the packed file.
+ */
+
+import { fileURLToPath } from "node:url";
+import { hiddenHome } from "./own_home.ts";
+import type { Environment } from "./paths.ts";
+
+const isCheckout = import.meta.url.endsWith(".ts"); // the parts of a bundle are JavaScript, side by side
+
+/** A URL encodes a space as %20; a path does not. */
+const pathTo = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
+
+/** The folder of the source, with a slash at its end; null in a product, which has none. */
+export function checkoutFolder(): string | null {
+  return isCheckout ? pathTo("../../") : null;
+}
+
+export interface SelfCommand {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>; // besides those that it inherits
+}
+
+/**
+ * This program's own files and its executable. A confined thread must be able to read them to start workers, because
+ * Deno reads a worker's code with the rights of the thread that starts it.
+ */
+export function ownProgram(environment: Environment): { programFolders: string[]; executable: string } {
+  const folder = pathTo(isCheckout ? "../../" : "./");
+  const own = isCheckout ? ["cli", "core", "gpu", "net", "chain"].map((name) => `${folder}${name}`) : [folder];
+  const file = programFile(environment);
+  const files = file === null ? [] : [file];
+  return { programFolders: [...own, `${denoFolder(environment)}/npm`, ...files], executable: Deno.execPath() };
+}
+
+/**
+ * The one file that is the whole program, which an upgrade replaces; null in a checkout. A packed file, which unpacks itself, says
+ * where it is in IOTA_PROGRAM.
+ */
+export function programFile({ get }: Environment): string | null {
+  const packed = get("IOTA_PROGRAM");
+  if (packed) return packed;
+  if (Deno.build.standalone) return Deno.execPath();
+  return isCheckout ? null : pathTo("./main.js");
+}
+
+/** Where a packed file unpacks its versions, including the next one; null if nothing is unpacked. */
+export function unpackFolder({ get }: Environment): string | null {
+  return get("IOTA_PROGRAM") && !isCheckout ? pathTo("../..").replace(/\/$/, "") : null;
+}
+
+/** The command that starts this program; in a checkout, the launcher that `make setup` writes. */
+export function launchCommand(environment: Environment): SelfCommand {
+  const packed = environment.get("IOTA_PROGRAM");
+  if (packed) return { command: packed, args: [], env: {} };
+  const launcher = pathTo("../../iota");
+  return isCheckout && isThere(launcher) ? { command: launcher, args: [], env: {} } : selfCommand(environment);
+}
+
+/** The word that starts this program again in the person's shell; the launcher of a checkout says how it was called. */
+export const calledAs = ({ get }: Environment): string => get("IOTA_CALLED_AS") || "iota";
+
+function isThere(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}
+
+/** The cache of packages that Deno fetched; one of them is a training text. */
+function denoFolder({ system, get }: Environment): string {
+  const home = get("HOME") ?? "";
+  const cache = system === "darwin" ? `${home}/Library/Caches` : get("XDG_CACHE_HOME") ?? `${home}/.cache`;
+  return get("DENO_DIR") ?? `${cache}/deno`;
+}
+
+const rights = [
+  "--allow-read",
+  "--allow-write",
+  "--allow-net",
+  "--allow-env",
+  "--allow-sys",
+  "--allow-run",
+  "--deny-ffi",
+];
+
+/**
+ * A bundle contains everything: it reads no configuration and fetches nothing. These flags replace the unstable
+ * features that `deno.json` sets in a checkout. `.ci/packed_header` has the same flags.
+ */
+const bundleFlags = [
+  "--no-config",
+  "--no-lock",
+  "--no-remote",
+  "--no-npm",
+  "--cached-only",
+  "--unstable-worker-options",
+];
+
+/**
+ * A compiled binary is its own command; a checkout or a bundle runs with the same Deno and the same rights. `environment`: of a
+ * process that this one does not start itself.
+ */
+export function selfCommand(environment?: Environment): SelfCommand {
+  const command = Deno.execPath();
+  if (Deno.build.standalone) return { command, args: [], env: {} };
+  const env = hiddenHome(pathTo(isCheckout ? "../../.ci" : "."), environment?.get("HOME"));
+  const [flags, entry] = isCheckout
+    ? [["--config", pathTo("../../deno.json")], pathTo("../main.ts")]
+    : [bundleFlags, pathTo("./main.js")]; // not Deno.mainModule: in a confined thread that is the thread's own file
+  return { command, args: ["run", "--quiet", "--no-prompt", ...flags, ...rights, entry], env };
+}

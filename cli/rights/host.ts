@@ -1,0 +1,100 @@
+/**
+ * What a command line needs from its process, behind one interface so that tests can supply their own.
+ *
+ * Owns: writing to stdout and stderr, terminal properties, keys, interrupts, giving up rights. Invariant: a write either
+ * outputs all of the text or throws. Writes block, which keeps lines whole and in order, so a reader that stops reading
+ * stops this process.
+ */
+
+import { askKeyboard, type KeyboardListener, keyboardVariable, openKeyboard } from "../program/keyboard.ts";
+import type { Environment, System } from "../program/paths.ts";
+import { confine } from "./confinement.ts";
+import { nohupVariable } from "./nohup.ts";
+import { handedOver, type HeldRights, heldWith } from "./rights.ts";
+
+export type Stream = "stdout" | "stderr";
+export type Interrupt = "SIGINT" | "SIGTERM" | "SIGHUP";
+
+export interface Host {
+  readonly environment: Environment;
+  isTerminal(stream: Stream): boolean;
+  /** Null when stdout is not a terminal, or one of unknown size. */
+  terminalSize(): { readonly columns: number; readonly rows: number } | null;
+  write(stream: Stream, text: string): void;
+  now(): Date;
+  /**
+   * Calls back on each Ctrl-C, SIGTERM and end of the terminal; without a subscriber the system's default ends the
+   * process.
+   */
+  onInterrupt(callback: (signal: Interrupt) => void): void;
+  /** What a person types, until the returned function is called; null: nobody can type here. */
+  openKeys(listener: KeyboardListener): (() => void) | null;
+  /** Calls back for an uncaught error. */
+  onUncaught(callback: (error: unknown) => void): void;
+  exit(code: number): void;
+  /**
+   * Permanently gives up every right not listed. Null: the command continues here. Otherwise the words ran in a thread
+   * with only these rights, and this is the exit code.
+   */
+  confine(held: HeldRights, words: readonly string[]): Promise<number> | null;
+  /** The machine's sensor readings; null where they cannot be read. */
+  readonly readSensors: (() => Promise<string | null>) | null;
+}
+
+/** `taken`: variables that are in the environment no more. */
+export function denoHost(taken: Readonly<Record<string, string>> = {}): Host {
+  const encoder = new TextEncoder();
+  let hasKeyboard = false; // asked while programs may be started
+  const hasNohup = taken[nohupVariable] !== undefined;
+  const get = (name: string) => taken[name] ?? Deno.env.get(name);
+  return {
+    environment: { system: systemOf(Deno.build.os), get },
+    isTerminal: (stream) => Deno[stream].isTerminal(),
+    terminalSize: () => {
+      const size = Deno.stdout.isTerminal() ? Deno.consoleSize() : null;
+      return size === null || size.columns === 0 ? null : size; // 0: a terminal that was never told its size
+    },
+    write(stream, text) {
+      let rest = encoder.encode(text);
+      while (rest.length > 0) rest = rest.subarray(Deno[stream].writeSync(rest));
+    },
+    now: () => new Date(),
+    onInterrupt(callback) {
+      Deno.addSignalListener("SIGINT", () => callback("SIGINT"));
+      if (Deno.build.os === "windows") return;
+      Deno.addSignalListener("SIGTERM", () => callback("SIGTERM"));
+      Deno.addSignalListener("SIGHUP", () => {
+        if (!hasNohup) callback("SIGHUP"); // with any listener, Deno itself ends on a SIGHUP that nobody listens to
+      });
+    },
+    openKeys: (listener) => hasKeyboard ? openKeyboard(listener) : null,
+    onUncaught(callback) {
+      globalThis.addEventListener("error", (event) => {
+        event.preventDefault();
+        callback(event.error);
+      });
+      globalThis.addEventListener("unhandledrejection", (event) => {
+        event.preventDefault();
+        callback(event.reason);
+      });
+    },
+    exit: (code) => Deno.exit(code),
+    confine(held, words) {
+      const values = handedOver.flatMap((name) => {
+        const value = get(name);
+        return value === undefined ? [] : [[name, value] as const];
+      });
+      hasKeyboard = askKeyboard();
+      const asked = { [keyboardVariable]: hasKeyboard, [nohupVariable]: hasNohup };
+      const found = Object.entries(asked).filter(([, is]) => is).map(([name]) => [name, "yes"] as const);
+      const variables = Object.fromEntries([...values, ...found]);
+      return confine({ held: heldWith(Object.keys(Deno.env.toObject()), held), words, variables });
+    },
+    readSensors: null,
+  };
+}
+
+/** Every other Unix uses the same paths as Linux. */
+function systemOf(os: typeof Deno.build.os): System {
+  return os === "darwin" || os === "windows" ? os : "linux";
+}

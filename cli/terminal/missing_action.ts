@@ -1,0 +1,12 @@
+/**
+ * The error of a group, such as `wallet`, that was called without an action: it lists the actions and suggests a first
+ * one.
+ */
+
+import type { CommandTable } from "./command.ts";
+import { UsageError } from "../program/errors.ts";
+
+export function missingAction(group: string, { actions, next }: { actions: CommandTable; next: string }): UsageError {
+  const known = Object.keys(actions).join(", ");
+  return new UsageError(`Cannot run ${group} as its action must be one of ${known}: it is missing`, { next });
+}

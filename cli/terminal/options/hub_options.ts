@@ -1,0 +1,56 @@
+/**
+ * The options of `iota orchestrate` that concern its process rather than the run: where it listens, which key signs,
+ * where it logs.
+ *
+ * Owns: their declarations, and their names in the [hub] table of a run's file (`--tls-cert` is `tlsCert` there). Out
+ * of scope: the settings of the run itself (run_options.ts), which are sent to every node; these are not.
+ */
+
+import type { OptionSpec } from "../command.ts";
+import { listenOptions } from "./listen_options.ts";
+import { logOptions } from "./service_options.ts";
+import { walletOptions } from "./wallet_options.ts";
+
+const addressOptions: readonly OptionSpec[] = [
+  ...listenOptions({ port: 9009 }),
+  {
+    name: "public-address",
+    kind: "string",
+    placeholder: "ADDRESS",
+    defaultText: "this machine's own",
+    doc: "where others reach this orchestrator, for the join line: 203.0.113.7, run.example:443 or wss://run.example",
+  },
+  {
+    name: "tls-cert",
+    kind: "string",
+    placeholder: "FILE",
+    doc: "certificate chain in PEM; the port then speaks TLS, and nodes dial wss://",
+  },
+  { name: "tls-key", kind: "string", placeholder: "FILE", doc: "private key of that certificate in PEM" },
+  { name: "loopback", kind: "boolean", doc: "listen only on this machine and without TLS, whatever the file says" },
+];
+
+const signingOptions: readonly OptionSpec[] = walletOptions.map((option) =>
+  option.name === "wallet"
+    ? {
+      name: "wallet",
+      kind: "string",
+      placeholder: "NAME",
+      defaultText: "one created in the data folder",
+      doc: "the wallet whose hotkey signs for the orchestrator",
+    }
+    : option
+);
+
+export const hubOptions: readonly OptionSpec[] = [...addressOptions, ...logOptions, ...signingOptions];
+
+/** A swarm starts its orchestrator with this: its nodes are on this machine. */
+export const loopbackWord = "--loopback";
+
+/** The table of a run's file that sets these options. */
+export const hubTable = "hub";
+
+/** `tls-cert` as `tlsCert`. */
+export function settingName({ name }: Pick<OptionSpec, "name">): string {
+  return name.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,61 @@
+/**
+ * The log of one process: lines on stderr with a time and a level.
+ *
+ * Owns: the levels, the two line formats, and making any text safe to print (remote text must not control the terminal).
+ * Out of scope: where lines go (`write` is injected). As text, a line starts with the time of day on a terminal, in a file
+ * with date and time. As JSON it is `{"time", "level", "text"}`, with the time in UTC; these field names stay.
+ */
+
+import type { Paint } from "../text/paint.ts";
+import { printable } from "../text/format.ts";
+
+export const logLevels = ["error", "warn", "info", "debug"] as const;
+export type LogLevel = typeof logLevels[number];
+
+export const logFormats = ["text", "json"] as const;
+export type LogFormat = typeof logFormats[number];
+
+export interface Log {
+  debug(text: string): void;
+  info(text: string): void;
+  warn(text: string): void;
+  error(text: string): void;
+}
+
+export interface LogOptions {
+  readonly least: LogLevel;
+  /** @default "text" */
+  readonly format?: LogFormat;
+  readonly paint: Paint;
+  readonly withDate: boolean;
+  readonly now: () => Date;
+  readonly write: (line: string) => void; // line without its end
+}
+
+const rank: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
+
+export function createLog({ least, format = "text", paint, withDate, now, write }: LogOptions): Log {
+  const labels: Readonly<Record<LogLevel, string>> = {
+    debug: paint.dim("debug"),
+    info: paint.cyan("info "),
+    warn: paint.yellow("warn "),
+    error: paint.red("error"),
+  };
+  const entry = (level: LogLevel) => (text: string) => {
+    if (rank[level] < rank[least]) return;
+    if (format === "json") return write(jsonLine({ level, text }, now()));
+    write(`${paint.dim(stamp(now(), withDate))} ${labels[level]} ${printable(text)}`);
+  };
+  return { debug: entry("debug"), info: entry("info"), warn: entry("warn"), error: entry("error") };
+}
+
+export const jsonLine = ({ level, text }: { level: LogLevel; text: string }, at: Date): string =>
+  JSON.stringify({ time: at.toISOString(), level, text: printable(text) });
+
+/** Local time, `14:03:07` or `2026-11-21 14:03:07`. */
+export function stamp(date: Date, withDate: boolean): string {
+  const two = (value: number) => String(value).padStart(2, "0");
+  const time = `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+  if (!withDate) return time;
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${time}`;
+}

@@ -1,0 +1,104 @@
+/**
+ * The lower part of a terminal, redrawn repeatedly while other lines scroll above it.
+ *
+ * Owns: the cursor, from the first frame to `close`, which leaves the last frame standing and shows the cursor again. Draws
+ * only lines that changed, inside a synchronised update if the terminal supports it, so nothing flickers. Invariant: the cursor
+ * rests at the start of the line below the last frame. After a change of width the old frame may have been wrapped; the rows it
+ * now takes are counted and cleared.
+ */
+
+import { visibleWidth } from "../text/format.ts";
+
+const escape = "\x1b[";
+const hideCursor = `${escape}?25l`;
+const showCursor = `${escape}?25h`;
+const wrapOff = `${escape}?7l`;
+const wrapOn = `${escape}?7h`;
+const beginUpdate = `${escape}?2026h`;
+const endUpdate = `${escape}?2026l`;
+const clearToLineEnd = `${escape}K`;
+const narrowest = 39; // of a frame, for a window of 40 columns
+const clearBelow = `${escape}J`;
+
+export interface TerminalSize {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+export interface LiveTerminalOptions {
+  readonly write: (text: string) => void;
+  readonly size: () => TerminalSize;
+}
+
+export class LiveTerminal {
+  readonly #write: (text: string) => void;
+  readonly #size: () => TerminalSize;
+  #shown: readonly string[] = [];
+  #columns = 0; // when #shown was drawn
+  #open = true;
+
+  constructor({ write, size }: LiveTerminalOptions) {
+    this.#write = write;
+    this.#size = size;
+  }
+
+  /** Columns and lines a frame may take; a row and a column stay free for the cursor, which clears what it stands on. */
+  room(): { width: number; height: number } {
+    const { columns, rows } = this.#size();
+    return { width: Math.max(narrowest, columns - 1), height: Math.max(1, rows - 1) };
+  }
+
+  draw(lines: readonly string[]): void {
+    if (!this.#open) return;
+    const { columns } = this.#size();
+    const text = columns === this.#columns ? this.#changes(lines) : this.#rewind(columns) + whole(lines);
+    this.#shown = lines;
+    this.#columns = columns;
+    if (text !== "") this.#write(update(text));
+  }
+
+  /** Puts lines into the scrolling part and draws the frame again below them. */
+  insertAbove(lines: string): void {
+    if (!this.#open) return;
+    const { columns } = this.#size();
+    this.#write(update(`${this.#rewind(columns)}${wrapOn}${lines}\n${wrapOff}${whole(this.#shown)}`));
+    this.#columns = columns;
+  }
+
+  /** The next frame is drawn below what others have written. */
+  forget(): void {
+    this.#shown = [];
+  }
+
+  close(): void {
+    if (!this.#open) return;
+    this.#open = false;
+    this.#write(wrapOn + showCursor);
+  }
+
+  /** Moves from below the frame to its first line and clears everything from there. */
+  #rewind(columns: number): string {
+    const rows = this.#shown.reduce((sum, line) => sum + Math.max(1, Math.ceil(visibleWidth(line) / columns)), 0);
+    return `${up(rows)}\r${clearBelow}`;
+  }
+
+  #changes(lines: readonly string[]): string {
+    const unchanged = lines.length === this.#shown.length && lines.every((line, i) => line === this.#shown[i]);
+    if (unchanged) return "";
+    const drawn = lines.map((line, i) => line === this.#shown[i] ? "\n" : `${line}${clearToLineEnd}\n`);
+    const fewer = lines.length < this.#shown.length ? clearBelow : "";
+    return `${up(this.#shown.length)}\r${drawn.join("")}${fewer}`;
+  }
+}
+
+function whole(lines: readonly string[]): string {
+  return lines.map((line) => `${line}${clearToLineEnd}\n`).join("");
+}
+
+function up(rows: number): string {
+  return rows === 0 ? "" : `${escape}${rows}A`;
+}
+
+function update(text: string): string {
+  return `${beginUpdate}${hideCursor}${wrapOff}${text}${wrapOn}${endUpdate}`;
+}

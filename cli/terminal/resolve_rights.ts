@@ -1,0 +1,77 @@
+/**
+ * Resolves the rights that a command declares into the paths and programs of one command line. Pure except for the
+ * current folder.
+ */
+
+import { resolve } from "node:path";
+import type { OptionValues } from "./command.ts";
+import { type Environment, tuningFolder, tuningName, walletFolders } from "../program/paths.ts";
+import type { HeldRights, Place, Rights } from "../rights/rights.ts";
+
+const nothing: HeldRights = { read: [], write: [], net: [], run: [], env: [], sys: [], needsSensors: false };
+const loopback = ["127.0.0.1", "localhost", "[::1]"];
+
+export interface RightsQuestion {
+  readonly rights: Rights | undefined;
+  readonly options: OptionValues;
+  /** Whether the command has such an option. */
+  readonly declares: (name: string) => boolean;
+  readonly environment: Environment;
+  readonly dataFolder: () => string;
+  /** The training text file according to the merged settings; null: none. */
+  readonly corpus: string | null;
+  /** Where this machine's runs are, if they are asked for. */
+  readonly runs: readonly string[];
+  readonly programFolders: readonly string[];
+  readonly executable: string;
+}
+
+export function resolveRights(question: RightsQuestion): HeldRights {
+  const { rights, options, declares, executable } = question;
+  if (rights === undefined) return nothing;
+  const { read = [], write = [], net, run = [], env = [], sys = [], sensorsFor = [] } = rights;
+  const paths = (places: readonly Place[]) => [...new Set(places.flatMap((place) => pathsOf(place, question)))];
+  const isGiven = (name: string) => declares(name) && options.given(name);
+  return {
+    read: read === "any" ? "any" : paths([...read, "program", "--config"]),
+    write: write === "any" ? "any" : paths(write),
+    net: net === "any" ? "any" : net === "loopback" ? loopback : [],
+    run: run === "any" ? "any" : run.map((program) => program === "self" ? executable : program),
+    env,
+    sys,
+    needsSensors: sensorsFor.some(isGiven),
+  };
+}
+
+function pathsOf(place: Place, question: RightsQuestion): string[] {
+  const { options, declares, environment, dataFolder, programFolders, corpus } = question;
+  switch (place) {
+    case "data":
+      return [resolve(dataFolder())];
+    case "corpus":
+      return corpus === null ? [] : [resolve(corpus)];
+    case "tuning": {
+      const folder = tuningFolder(environment);
+      return folder === null ? [] : [resolve(folder, tuningName)];
+    }
+    case "runs":
+      return question.runs.map((folder) => resolve(folder));
+    case "program":
+      return [...programFolders];
+    case "hotkeys": {
+      const { wallet, "wallet-path": explicit } = textsOf(["wallet", "wallet-path"], question);
+      const folders = walletFolders(environment, { explicit, data: options.text("data") });
+      const paths = folders.map((folder) => resolve(folder, wallet ?? "default"));
+      return paths.flatMap((path) => [`${path}/hotkeys`, `${path}/coldkeypub.txt`]); // the second is public
+    }
+  }
+  const name = place === "log" ? "log-file" : place.slice(2);
+  const path = declares(name) ? options.text(name) : undefined;
+  if (path === undefined) return [];
+  const full = place === "log" ? Array.from({ length: options.number("log-keep") ?? 0 }, (_, i) => `.${i + 1}`) : [];
+  return ["", ...full].map((suffix) => `${resolve(path)}${suffix}`);
+}
+
+function textsOf(names: readonly string[], { options, declares }: RightsQuestion): Record<string, string | undefined> {
+  return Object.fromEntries(names.map((name) => [name, declares(name) ? options.text(name) : undefined]));
+}

@@ -1,0 +1,165 @@
+/**
+ * A live screen and its keys: draws frames, at most ten times a second and once a second for the clock, and shows help.
+ *
+ * Owns: when it draws, which keys mean what on every screen (help, details, stop), the line of hints. Out of scope: what a frame
+ * shows. Does nothing unless the output is live. Stopping is exactly what Ctrl-C does, asked for twice.
+ */
+
+import type { Output } from "../output/output.ts";
+import type { Paint } from "../text/paint.ts";
+import { cut, padEnd } from "../text/format.ts";
+import { LiveTerminal } from "../output/terminal.ts";
+import { Keys } from "./keys.ts";
+
+const frameMs = 100;
+const clockMs = 1_000;
+const saidMs = 8_000; // in place of the hints
+const readMs = 300; // nobody has read the question sooner; pasted text may hold any keys
+const leastWithHints = 8; // lines
+
+export interface FrameRoom {
+  readonly width: number; // columns
+  readonly height: number; // lines
+  readonly nowMs: number; // wall clock
+  readonly paint: Paint;
+  readonly isDetailed: boolean; // the person wants more than the most important
+}
+
+/** A key of one kind of screen. */
+export interface KeyAction {
+  readonly key: string;
+  readonly word: string; // in the line of hints: `pause`
+  readonly doc: string; // in the help: `pause until pressed again`
+  /** A sentence that says what happened, if it is worth one; a rejection is shown. */
+  act(): Promise<string | null>;
+}
+
+export interface LiveScreenOptions {
+  readonly output: Output;
+  readonly nowMs: () => number; // wall clock
+  readonly frame: (room: FrameRoom) => string[];
+  readonly actions?: readonly KeyAction[];
+  readonly hasDetails?: boolean; // @default false
+}
+
+export class LiveScreen {
+  readonly #options: LiveScreenOptions;
+  readonly #region: LiveTerminal | null;
+  readonly #keys = new Keys();
+  readonly #hasKeys: boolean;
+  readonly #ticking: ReturnType<typeof setInterval> | null;
+  #drawnAtMs = -Infinity;
+  #pending: ReturnType<typeof setTimeout> | null = null;
+  #isDetailed = false;
+  #showsHelp = false;
+  #askedAtMs: number | null = null; // whether to stop
+  #said: { readonly text: string; readonly atMs: number } | null = null; // by the last key
+
+  constructor(options: LiveScreenOptions) {
+    this.#options = options;
+    const { output } = options;
+    this.#region = output.openLive((terminal) => new LiveTerminal(terminal));
+    this.#hasKeys = this.#region !== null && output.openKeys({
+      onBytes: (bytes) => this.#keys.read(bytes).forEach((key) => this.#press(key)),
+      onResize: () => this.#draw(),
+      onContinue: () => {
+        this.#region?.forget();
+        this.#draw();
+      },
+    });
+    this.#ticking = this.#region === null ? null : setInterval(() => this.drawSoon(), clockMs);
+    if (this.#ticking !== null) Deno.unrefTimer(this.#ticking);
+    this.#draw();
+  }
+
+  get isOpen(): boolean {
+    return this.#region !== null;
+  }
+
+  drawSoon(): void {
+    if (this.#region === null || this.#pending !== null) return;
+    const waitMs = Math.min(frameMs, Math.max(0, this.#drawnAtMs + frameMs - this.#options.nowMs()));
+    const timer = setTimeout(() => {
+      this.#pending = null;
+      this.#draw();
+    }, waitMs);
+    Deno.unrefTimer(timer);
+    this.#pending = timer;
+  }
+
+  /** Leaves the last frame standing, without hints. */
+  close(): void {
+    if (this.#pending !== null) clearTimeout(this.#pending);
+    if (this.#ticking !== null) clearInterval(this.#ticking);
+    this.#showsHelp = false;
+    if (this.#region !== null) this.#region.draw(this.#frame({ hints: [] }));
+    this.#options.output.closeLive();
+  }
+
+  #draw(): void {
+    if (this.#region === null) return;
+    this.#drawnAtMs = this.#options.nowMs();
+    this.#region.draw(this.#frame({ hints: this.#hints() }));
+  }
+
+  #frame({ hints }: { hints: readonly string[] }): string[] {
+    const { width, height } = this.#region!.room();
+    const { output: { paint }, nowMs, frame } = this.#options;
+    if (this.#showsHelp) return this.#help(width).slice(0, height);
+    const shown = height < leastWithHints && this.#askedAtMs === null ? [] : hints;
+    const room = { width, height: height - shown.length, nowMs: nowMs(), paint, isDetailed: this.#isDetailed };
+    return [...frame(room), ...shown.map((line) => paint.dim(cut(line, width)))];
+  }
+
+  #hints(): string[] {
+    if (!this.#hasKeys) return [];
+    if (this.#askedAtMs !== null) return ["Press q once more to stop, any other key to go on"];
+    if (this.#said !== null && this.#options.nowMs() - this.#said.atMs < saidMs) return [this.#said.text];
+    const { actions = [], hasDetails = false } = this.#options;
+    const words = [
+      "? help",
+      ...(hasDetails ? [`d ${this.#isDetailed ? "fewer" : "more"} details`] : []),
+      ...actions.map(({ key, word }) => `${key} ${word}`),
+      "q stop",
+    ];
+    return [words.join(" · ")];
+  }
+
+  #help(width: number): string[] {
+    const { actions = [], hasDetails = false, output: { paint } } = this.#options;
+    const rows = [
+      ["?", "this help; any key closes it"],
+      ...(hasDetails ? [["d", "more details, or fewer"]] : []),
+      ...actions.map(({ key, doc }) => [key, doc]),
+      ["q", "stop, after asking; the same as Ctrl-C"],
+      ["Ctrl-C", "stop in order; once more: at once"],
+    ];
+    return ["", paint.bold("Keys"), ...rows.map(([key = "", doc = ""]) => cut(`  ${padEnd(key, 8)}${doc}`, width)), ""];
+  }
+
+  #press(key: string): void {
+    const { actions = [], hasDetails = false, output } = this.#options;
+    const nowMs = this.#options.nowMs();
+    const askedAtMs = this.#askedAtMs;
+    const hadHelp = this.#showsHelp;
+    this.#askedAtMs = null;
+    this.#showsHelp = false;
+    this.#said = null;
+    const action = actions.find((each) => each.key === key);
+    if (key === "q") {
+      if (askedAtMs !== null && nowMs - askedAtMs >= readMs) output.askToStop();
+      else this.#askedAtMs = askedAtMs ?? nowMs;
+    } else if (key === "?" || key === "h") this.#showsHelp = !hadHelp;
+    else if (key === "d" && hasDetails) this.#isDetailed = !this.#isDetailed;
+    else if (action !== undefined) this.#act(action);
+    this.#draw();
+  }
+
+  #act(action: KeyAction): void {
+    const say = (text: string | null) => {
+      this.#said = text === null ? null : { text, atMs: this.#options.nowMs() };
+      this.drawSoon();
+    };
+    action.act().then(say, (error) => say(error instanceof Error ? error.message : String(error)));
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * Small messages from the hub to a node and back, at full rate: `runTask` without segments, answered by `taskDone`.
+ *
+ * In memory both ends share this process, so a turn is the whole cost of our own code, four times over: encode and decode on
+ * each side. Over sockets it is `measureRelay`'s world with nothing to carry.
+ */
+
+import { randomBytes } from "node:crypto";
+import { hotkeyOfMiniSecret, verifySignature } from "../../../chain/wallet/hotkey.ts";
+import { assert } from "../../../core/assert.ts";
+import type { NodeId } from "../../../core/ids.ts";
+import type { HubMessage, NodeMessage } from "../../../core/protocol/message.ts";
+import { Hub } from "../../../net/links/hub.ts";
+import { defaultNetLimits } from "../../../net/limits.ts";
+import { createLoopback } from "../../../net/links/loopback.ts";
+import { Node } from "../../../net/links/node.ts";
+import { readHubMessage } from "../../../net/messages/schema_hub.ts";
+import { readNodeMessage } from "../../../net/messages/schema_node.ts";
+import { systemRandom, systemTimers } from "../../../net/timers.ts";
+import { nextTurn } from "../../../net/turns.ts";
+import { hubTickets } from "../../orchestrator/hub/hub_tickets.ts";
+import { type Measured, Meter } from "./meter.ts";
+import { aborted } from "./peer_processes.ts";
+import { sampleTask } from "./relay.ts";
+
+const turnsAtOnce = 64;
+const noticeMs = 100; // between looks for Ctrl-C, which does not get through while messages follow one another
+
+export async function measureMessages(seconds: number, signal: AbortSignal): Promise<Measured> {
+  const meter = new Meter(seconds);
+  let isOver = false;
+  let isPaused = false;
+  let waiting = 0; // turns that begin after the pause
+  let noticedMs = performance.now();
+  const begin = (peer: NodeId) => {
+    for (; waiting > 0 && !isOver; waiting--) hub.send(peer, sampleTask);
+  };
+  const pause = async (peer: NodeId) => {
+    isPaused = true;
+    await nextTurn();
+    isPaused = false;
+    noticedMs = performance.now();
+    begin(peer);
+  };
+  const shared = { verify: verifySignature, limits: defaultNetLimits, timers: systemTimers, random: systemRandom };
+  const signer = newHotkey();
+  const hub = new Hub<NodeMessage, HubMessage>({
+    ...shared,
+    run: "bench",
+    signer,
+    admit: () => null,
+    tickets: hubTickets(signer, "bench"),
+    read: readNodeMessage,
+    onEvent: (event) => {
+      if (event.type !== "peerConnected" && event.type !== "message") return;
+      if (event.type === "message") meter.count(event.bytes);
+      waiting += event.type === "message" ? 1 : turnsAtOnce;
+      if (isPaused) return;
+      if (performance.now() < noticedMs + noticeMs) begin(event.peer);
+      else void pause(event.peer);
+    },
+  });
+  const node = new Node<HubMessage, NodeMessage>({
+    ...shared,
+    url: "memory",
+    identity: { signer: newHotkey(), role: "miner", run: null, hub: null },
+    read: readHubMessage,
+    onEvent: (event) => {
+      if (event.type !== "message") return;
+      assert(event.message.type === "runTask", "The hub sends tasks only");
+      node.send({ type: "taskDone", task: event.message.task, losses: null, computeMs: 12 });
+    },
+  }, createLoopback((wire) => hub.accept(wire)));
+  node.connect();
+  try {
+    return await Promise.race([meter.done, aborted(signal)]);
+  } finally {
+    isOver = true;
+    node.close("benchmark over");
+    hub.shutDown("benchmark over");
+  }
+}
+
+function newHotkey() {
+  return hotkeyOfMiniSecret(new Uint8Array(randomBytes(32)));
+}

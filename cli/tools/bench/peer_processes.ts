@@ -1,0 +1,52 @@
+/**
+ * The two processes at the ends of a relay, for as long as a measurement takes.
+ *
+ * Owns: starting and ending them, and the error when one ends too early. Invariant: none outlives the measurement.
+ */
+
+import { type Child, lastLines, startChild } from "../../swarm/role_process.ts";
+import type { PeerSpec } from "./peer.ts";
+
+const patienceMs = 30_000; // on top of what is measured: two processes start, connect and warm up
+
+/** Runs `measure` between a source and a sink. */
+export async function betweenPeers<T>(
+  spec: Omit<PeerSpec, "part">,
+  by: { measure: Promise<T>; seconds: number; signal: AbortSignal },
+): Promise<T> {
+  const logFolder = await Deno.makeTempDir({ prefix: "iota-bench-" });
+  const children = (["source", "sink"] as const).map((part) =>
+    startChild({
+      name: part,
+      words: ["bench", "peer", JSON.stringify({ ...spec, part })],
+      logFolder,
+      keepsLog: false,
+      onLine: () => {},
+    })
+  );
+  try {
+    const tooLate = AbortSignal.timeout(1000 * by.seconds * 2 + patienceMs);
+    return await Promise.race([
+      by.measure,
+      ...children.map(endedEarly),
+      aborted(AbortSignal.any([by.signal, tooLate])),
+    ]);
+  } finally {
+    for (const child of children) child.kill("SIGKILL");
+    await Promise.all(children.map((child) => child.ended));
+    await Deno.remove(logFolder, { recursive: true });
+  }
+}
+
+async function endedEarly({ name, ended, logPath }: Child): Promise<never> {
+  const code = await ended;
+  throw new Error(`The ${name} of a benchmark ended with code ${code}: ${await lastLines(logPath)}`);
+}
+
+/** Rejects when the measurement is asked to stop. */
+export function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}

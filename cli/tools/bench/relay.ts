@@ -1,0 +1,176 @@
+/**
+ * Segments from one node through the hub to another, as the orchestrator relays wires: a message with a segment in, a message
+ * with the same segment attached out. Each turn is hub → source → hub → sink → hub, and counts when the sink's answer is back.
+ *
+ * Owns: the hub's side, with our session layer (`session`, which hashes every segment for its MAC; "hashed" also holds them by
+ * hash as the orchestrator does, "journaled" makes each one's event durable before it goes on) and with the bare WebSocket
+ * library (`ws`): the limit on this machine. The ends are processes of their own.
+ */
+
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { randomBytes } from "node:crypto";
+import { WebSocketServer } from "ws";
+import { hotkeyOfMiniSecret, verifySignature } from "../../../chain/wallet/hotkey.ts";
+import { microbatchId, type NodeId, stageIndex, taskId } from "../../../core/ids.ts";
+import type { HubMessage, NodeMessage, RunTask } from "../../../core/protocol/message.ts";
+import { Hub } from "../../../net/links/hub.ts";
+import { defaultNetLimits } from "../../../net/limits.ts";
+import { readNodeMessage } from "../../../net/messages/schema_node.ts";
+import { listen } from "../../../net/server.ts";
+import { type Socket, socketOptions } from "../../../net/links/socket_wire.ts";
+import { systemRandom, systemTimers } from "../../../net/timers.ts";
+import type { HubEvent, Received } from "../../../net/links/transport.ts";
+import { byteSegments } from "../../roles/segments.ts";
+import { hubTickets } from "../../orchestrator/hub/hub_tickets.ts";
+import { type Measured, Meter } from "./meter.ts";
+import { openRelayJournal, type RelayJournal } from "./relay_journal.ts";
+import { frameOverheadBytes, roleOfPart } from "./peer.ts";
+import { betweenPeers } from "./peer_processes.ts";
+
+export type RelayWay = "session" | "session, hashed" | "session, journaled" | "ws";
+
+export interface RelayOptions {
+  readonly way: RelayWay;
+  readonly segmentBytes: number;
+  readonly seconds: number;
+  readonly signal: AbortSignal;
+}
+
+const inFlightBytes = 16 * 1024 * 1024;
+
+/** Turns in flight: enough to fill the pipes, bounded as credits bound a miner. */
+const turnsAtOnce = (segmentBytes: number) => Math.min(64, Math.max(4, Math.round(inFlightBytes / segmentBytes)));
+
+export interface MeasuredRelay extends Measured {
+  readonly eventsPerCommit?: number; // of the journaled way
+}
+
+export async function measureRelay(options: RelayOptions): Promise<MeasuredRelay> {
+  return options.way === "ws" ? await relayBare(options) : await relayBySessions(options);
+}
+
+export const sampleTask: RunTask = {
+  type: "runTask",
+  task: taskId({ microbatch: microbatchId(12), stage: stageIndex(1), direction: "forward", attempt: 0 }),
+  microbatch: microbatchId(12),
+  stage: stageIndex(1),
+  direction: "forward",
+  step: 3,
+};
+
+async function relayBySessions({ way, segmentBytes, seconds, signal }: RelayOptions): Promise<MeasuredRelay> {
+  const isHolding = way !== "session";
+  const journal = way === "session, journaled" ? await openRelayJournal() : null;
+  const relay = new SessionRelay({ segmentBytes, isHolding, journal, meter: new Meter(seconds) });
+  const listener = await listen({
+    host: "127.0.0.1",
+    port: 0,
+    limits: defaultNetLimits,
+    accept: (wire) => relay.hub.accept(wire),
+    fetch: () => new Response(),
+  });
+  try {
+    const url = listener.url.replace("http", "ws");
+    const spec = { url, over: "session", segmentBytes } as const;
+    const measured = await betweenPeers(spec, { measure: relay.meter.done, seconds, signal });
+    return journal === null ? measured : { ...measured, eventsPerCommit: journal.eventsPerCommit };
+  } finally {
+    relay.hub.shutDown("benchmark over");
+    await listener.close();
+    await journal?.close();
+  }
+}
+
+interface SessionRelayOptions {
+  readonly segmentBytes: number;
+  readonly isHolding: boolean;
+  readonly journal: RelayJournal | null;
+  readonly meter: Meter;
+}
+
+class SessionRelay {
+  readonly hub: Hub<NodeMessage, HubMessage>;
+  readonly meter: Meter;
+  readonly #options: SessionRelayOptions;
+  readonly #segments = byteSegments();
+  readonly #nodes = new Map<string, NodeId>();
+
+  constructor(options: SessionRelayOptions) {
+    this.#options = options;
+    this.meter = options.meter;
+    const signer = hotkeyOfMiniSecret(new Uint8Array(randomBytes(32)));
+    this.hub = new Hub<NodeMessage, HubMessage>({
+      run: "bench",
+      signer,
+      verify: verifySignature,
+      admit: () => null,
+      tickets: hubTickets(signer, "bench"),
+      read: readNodeMessage,
+      limits: defaultNetLimits,
+      timers: systemTimers,
+      random: systemRandom,
+      onEvent: (event) => this.#onEvent(event),
+    });
+  }
+
+  #onEvent(event: HubEvent<NodeMessage>): void {
+    if (event.type === "peerConnected") {
+      this.#nodes.set(event.role, event.peer);
+      if (this.#nodes.size < 2) return;
+      for (let turns = turnsAtOnce(this.#options.segmentBytes); turns > 0; turns--) this.#begin();
+    } else if (event.type === "message" && event.peer === this.#nodes.get(roleOfPart.source)) {
+      this.#relay(event);
+    } else if (event.type === "message") {
+      this.meter.count(this.#options.segmentBytes);
+      this.#begin();
+    }
+  }
+
+  #begin(): void {
+    this.hub.send(this.#nodes.get(roleOfPart.source)!, sampleTask);
+  }
+
+  #relay({ segments, names }: Received<NodeMessage>): void {
+    const sink = this.#nodes.get(roleOfPart.sink)!;
+    if (!this.#options.isHolding) {
+      const named = segments.map((bytes, index) => ({ bytes, hash: names[index]! }));
+      return void this.hub.send(sink, sampleTask, named);
+    }
+    const refs = this.#segments.take({ segments, names });
+    const goOn = () => {
+      this.hub.send(sink, sampleTask, refs.map((ref) => this.#segments.named(ref)));
+      this.#segments.release(refs);
+    };
+    const { journal } = this.#options;
+    if (journal === null) goOn();
+    else journal.book(goOn);
+  }
+}
+
+async function relayBare({ segmentBytes, seconds, signal }: RelayOptions): Promise<Measured> {
+  const meter = new Meter(seconds);
+  const server = createServer();
+  const sockets = new WebSocketServer({ ...socketOptions, server, maxPayload: defaultNetLimits.frameBytes });
+  const ends = new Map<string, Socket>();
+  const begin = () => ends.get("/source")!.send(new Uint8Array(frameOverheadBytes));
+  sockets.on("connection", (socket: Socket, request: { url: string }) => {
+    ends.set(request.url, socket);
+    const isSource = request.url === "/source";
+    socket.on("message", (data) => {
+      if (isSource) return ends.get("/sink")!.send(data as Uint8Array);
+      meter.count(segmentBytes);
+      begin();
+    });
+    if (ends.size === 2) { for (let turns = turnsAtOnce(segmentBytes); turns > 0; turns--) begin(); }
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  try {
+    const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    return await betweenPeers({ url, over: "ws", segmentBytes }, { measure: meter.done, seconds, signal });
+  } finally {
+    for (const socket of sockets.clients) socket.terminate();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * The compute device: the adapter, the sizes whose stages it can hold, whether it computes what it should, and how fast it
+ * multiplies in the worker, as in training.
+ *
+ * Owns: the compute worker that the four checks share, and their messages. Out of scope: a GPU's memory, which WebGPU does
+ * not report; the checks show what a stage needs instead, and on a software adapter compare it with the machine's memory.
+ */
+
+import { resolveConfig } from "../../../core/settings/parse.ts";
+import { type SizeName, sizeNames } from "../../../core/config/size.ts";
+import type { DeviceFacts } from "../../../gpu/webgpu/device.ts";
+import { ComputeError, type ComputeWorker, openComputeWorker } from "../../../gpu/worker_client.ts";
+import type { DeviceChoice } from "../../../gpu/worker_protocol.ts";
+import { withoutAdapter } from "../../device/open_device.ts";
+import { fitAdapterOf, fitModel } from "../../device/model_fit.ts";
+import { byteSize, decimal } from "../../terminal/text/format.ts";
+import { checkNumbers } from "./numbers_check.ts";
+import { good, skipped, type Verdict, warning, wrong } from "./verdict.ts";
+
+const gemmBudgetMs = 600;
+
+export interface OpenedDevice {
+  readonly worker: ComputeWorker;
+  readonly facts: DeviceFacts | null; // null: the processor
+}
+
+export class DeviceChecks {
+  readonly #device: DeviceChoice;
+  #opening: Promise<OpenedDevice | ComputeError> | null = null;
+  #worker: ComputeWorker | null = null;
+
+  constructor(device: DeviceChoice) {
+    this.#device = device;
+  }
+
+  /** As far as is known before it is opened. */
+  get isProcessor(): boolean {
+    return this.#device === "cpu";
+  }
+
+  get #opened(): Promise<OpenedDevice | ComputeError> {
+    return this.#opening ??= this.#open();
+  }
+
+  async adapter(): Promise<Verdict> {
+    const opened = await this.#opened;
+    if (opened instanceof ComputeError) return wrong(opened.message, withoutAdapter(this.#device));
+    const { worker: { adapter, reason }, facts } = opened;
+    return judgeAdapter({ name: adapter.name, isSoftware: adapter.isSoftware, reason, facts });
+  }
+
+  async size(): Promise<Verdict> {
+    const opened = await this.#opened;
+    if (opened instanceof ComputeError) return skipped("there is no adapter");
+    const adapter = await fitAdapterOf(opened.worker);
+    const { isSoftware } = opened.worker.adapter;
+    const memoryBytes = isSoftware ? Deno.systemMemoryInfo().available : Infinity;
+    const fits: SizeFit[] = [];
+    for (const size of sizeNames) {
+      const resolved = resolveConfig({ size });
+      if (!resolved.ok) throw new Error(`size ${size} does not resolve`);
+      const fit = { size, ...await fitModel(resolved.config, adapter) };
+      fits.push(fit.problem === null && fit.stageBytes > memoryBytes ? tooMuchMemory(fit, memoryBytes) : fit);
+    }
+    return judgeSizes(fits);
+  }
+
+  async speed(): Promise<Verdict> {
+    const opened = await this.#opened;
+    if (opened instanceof ComputeError) return skipped("there is no adapter");
+    const speed = await opened.worker.measureGemm({ budgetMs: gemmBudgetMs });
+    const { flopsPerSecond, width } = speed;
+    return good(`${flops(flopsPerSecond)} in matrix products of ${width} x ${width}, float32`, { ...speed });
+  }
+
+  async numbers(size: SizeName | null): Promise<Verdict> {
+    const opened = await this.#opened;
+    if (opened instanceof ComputeError) return skipped("there is no adapter");
+    return await checkNumbers(opened.worker, size);
+  }
+
+  /** Closes the worker, so that the process can exit. Does not wait for one that never opened. */
+  async finish(): Promise<void> {
+    await this.#worker?.finish();
+  }
+
+  async #open(): Promise<OpenedDevice | ComputeError> {
+    try {
+      this.#worker = await openComputeWorker({ device: this.#device });
+      return { worker: this.#worker, facts: await this.#worker.inspect() };
+    } catch (error) {
+      if (error instanceof ComputeError) return error;
+      throw error;
+    }
+  }
+}
+
+export interface AdapterFacts {
+  readonly name: string;
+  readonly isSoftware: boolean;
+  readonly reason?: string | null; // why it was chosen
+  readonly facts: DeviceFacts | null;
+}
+
+export function judgeAdapter({ name, isSoftware, reason = null, facts }: AdapterFacts): Verdict {
+  const shown = { adapter: name, isSoftware, ...facts?.limits, features: facts?.features ?? [] };
+  const limits = facts?.limits;
+  const details = limits === undefined ? "" : [
+    `; buffers to ${byteSize(limits.maxBufferSize)}, bindings to ${byteSize(limits.maxStorageBufferBindingSize)}`,
+    `workgroups of ${limits.maxComputeInvocationsPerWorkgroup} with ${byteSize(limits.maxComputeWorkgroupStorageSize)}`,
+    extras(facts?.features ?? []),
+  ].join(", ");
+  if (!isSoftware) return good(`${name}${details}`, shown);
+  const why = reason === null ? "" : `: ${reason}`;
+  return warning(
+    facts === null ? `${name}${why}` : `${name}, software on the CPU${details}${why}`,
+    "Fine for trials; to earn, use a GPU with its Vulkan driver",
+    shown,
+  );
+}
+
+function extras(features: readonly string[]): string {
+  const has = (name: string) => features.includes(name) ? "" : "no ";
+  return `${has("shader-f16")}f16, ${has("subgroups")}subgroups`;
+}
+
+export interface SizeFit {
+  readonly size: SizeName;
+  readonly stageBytes: number; // the largest stage's
+  readonly problem: string | null;
+}
+
+function tooMuchMemory(fit: SizeFit, memoryBytes: number): SizeFit {
+  const problem = `a stage takes ${byteSize(fit.stageBytes)}, more than the ${byteSize(memoryBytes)} available`;
+  return { ...fit, problem };
+}
+
+/** `fits`: for all sizes in ascending order. A larger size may fit where a smaller does not, if it has more stages. */
+export function judgeSizes(fits: readonly SizeFit[]): Verdict {
+  const largest = fits.filter(({ problem }) => problem === null).at(-1);
+  const refused = fits.slice(largest === undefined ? 0 : fits.indexOf(largest) + 1)[0];
+  const facts = {
+    largestSize: largest?.size ?? null,
+    stageBytes: largest?.stageBytes ?? null,
+    ...(refused === undefined ? {} : { tooLarge: refused.size, why: refused.problem }),
+  };
+  const why = refused === undefined ? "" : `; not ${refused.size}: ${refused.problem}`;
+  if (largest === undefined) return wrong(`none fits${why}`, "Use another adapter", facts);
+  const text = `up to ${largest.size}, whose stages take ${byteSize(largest.stageBytes)}${why}`;
+  const isEnough = largest.size !== "toy";
+  return isEnough ? good(text, facts) : warning(text, "Cut the model into more stages: --stages K", facts);
+}
+
+export function flops(perSecond: number): string {
+  return perSecond >= 1e12 ? `${decimal(perSecond / 1e12)} TFLOP/s` : `${decimal(perSecond / 1e9)} GFLOP/s`;
+}

@@ -1,0 +1,141 @@
+/**
+ * `iota doctor`: the list of checks, their order, and the overall verdict.
+ *
+ * All run in parallel, each within --timeout, so the slowest decides the total time. The clock check waits for the
+ * network checks' answers. Exit code 1 if anything is wrong.
+ */
+
+import { sizeNames } from "../../../core/config/size.ts";
+import { openProgress } from "../../terminal/output/progress.ts";
+import { withDeadline } from "../../../chain/subtensor/connection/timers.ts";
+import { systemTimers } from "../../../net/timers.ts";
+import { closest } from "../../terminal/options/args.ts";
+import type { CommandContext, OptionSpec } from "../../terminal/command.ts";
+import { UsageError } from "../../program/errors.ts";
+import { hubTrust } from "../../node/find/hub_trust.ts";
+import { bareWord } from "../../roles/addresses.ts";
+import { noChain, probeChain } from "./chain_check.ts";
+import { type ClockSample, judgeClock } from "./clock_check.ts";
+import { DeviceChecks } from "./device_checks.ts";
+import { deviceChoice } from "../../device/open_device.ts";
+import { checkDisk } from "./disk_check.ts";
+import { probeHub, usualHub } from "./hub_check.ts";
+import { checkMemory, checkOpenFiles, checkProgram } from "./machine_checks.ts";
+import { closingLine, findingLines } from "./show_findings.ts";
+import { type Subjects, subjectsOf } from "./subjects.ts";
+import { type Check, type Finding, runChecks, worstOf } from "./verdict.ts";
+import { probeWallet } from "./wallet_check.ts";
+
+export async function runDoctor(given: CommandContext, options: readonly OptionSpec[]): Promise<number> {
+  const startMs = performance.now();
+  const { output } = given;
+  const subjects = await subjectsOf(given, options);
+  const device = new DeviceChecks(deviceChoice(subjects.context.options.text("device")));
+  const checks = chosen(checksOf(subjects, device), given.options.text("skip"));
+  const nameWidth = Math.max(...checks.map(({ name }) => name.length));
+  const page = { paint: output.paint, columns: output.columns, nameWidth };
+  const findings: Finding[] = [];
+  const progress = openProgress(output, "checking", "checks");
+  for (const [done, pending] of runChecks(checks).entries()) {
+    progress.at(done, checks.length, checks[done]!.name);
+    const finding = await pending;
+    findings.push(finding);
+    const { facts, ...words } = finding;
+    output.event({ type: "finding", ...words, ...facts });
+    for (const line of findingLines(finding, page)) output.line(line);
+  }
+  progress.close();
+  await device.finish();
+  const level = worstOf(findings);
+  const count = (wanted: Finding["level"]) => findings.filter((finding) => finding.level === wanted).length;
+  const isLoud = ({ level }: Finding) => level === "warning" || level === "wrong";
+  const kept = output.quiet ? findings.filter(isLoud).flatMap((finding) => findingLines(finding, page)) : [];
+  output.line("");
+  output.answer({
+    level,
+    ...{ good: count("good"), warnings: count("warning"), wrong: count("wrong"), skipped: count("skipped") },
+    wallMs: Math.round(performance.now() - startMs),
+  }, [...kept, closingLine(findings, output.paint)].join("\n"));
+  return level === "wrong" ? 1 : 0;
+}
+
+const names = ["program", "config", "adapter", "size", "speed", "numbers", "memory", "disk", "open files", "wallet"];
+const remoteNames = ["orchestrator", "chain", "clock"];
+
+const compilingMs = 5000; // all kernels of a stage, by a software driver
+const comparingMs = 120_000; // three stages of a large size on one thread of the processor
+
+function checksOf({ context, chain, file }: Subjects, device: DeviceChecks): Check[] {
+  const { options, environment } = context;
+  const deadlineMs = 1000 * (options.number("timeout") ?? 5);
+  const size = sizeNames.find((name) => name === options.text("size")) ?? null;
+  const isWalletNamed = options.given("wallet") || options.given("hotkey");
+  const wallet = once(() => probeWallet(context, { isNamed: isWalletNamed }));
+  const hub = once(() =>
+    probeHub({
+      url: bareWord(options.text("orchestrator") ?? usualHub),
+      isNamed: options.given("orchestrator"),
+      trust: hubTrust(options.text("tls-ca")),
+      deadlineMs,
+    })
+  );
+  const hotkey = () => wallet().then(({ address }) => address, () => null); // its own check reports the reason
+  const chainProbe = once(async () =>
+    chain === null ? noChain : await probeChain({ ...chain, hotkey: hotkey(), deadlineMs })
+  );
+  const clock = async () => {
+    const samples = await Promise.all([hub, chainProbe].map((probe) => heardOf(probe(), deadlineMs)));
+    return judgeClock(samples.filter((sample) => sample !== null), environment.system);
+  };
+  const busy = "Wait longer, if the machine is busy: --timeout 20";
+  const late = device.isProcessor ? busy : `${busy}; or look for driver messages: dmesg`;
+  const net = "Check the address and the network, or wait longer: --timeout 20";
+  const disk = "Pass a folder on another disk with --data DIR";
+  const check = (name: string, run: Check["run"], lateFix = disk): Check => ({ name, run, lateFix, deadlineMs });
+  return [
+    check("program", checkProgram),
+    ...(file === null ? [] : [check("config", () => Promise.resolve(file))]),
+    check("adapter", () => device.adapter(), late),
+    check("size", () => device.size(), late),
+    check("speed", () => device.speed(), late),
+    { // after speed, on one thread
+      ...check("numbers", () => device.numbers(size), late),
+      deadlineMs: deadlineMs + (size === null ? compilingMs : comparingMs),
+    },
+    check("memory", checkMemory),
+    check("disk", () => checkDisk(context.dataFolder())),
+    check("open files", checkOpenFiles),
+    check("wallet", async () => (await wallet()).verdict),
+    check("orchestrator", async () => (await hub()).verdict, net),
+    check("chain", async () => (await chainProbe()).verdict, net),
+    { ...check("clock", clock, net), deadlineMs: deadlineMs + 1000 }, // it waits for the two above
+  ];
+}
+
+/** A probe's time sample; null if it fails or is late, which its own check reports. */
+async function heardOf(probe: Promise<{ clock: ClockSample | null }>, deadlineMs: number): Promise<ClockSample | null> {
+  const bounded = withDeadline(probe, { timers: systemTimers, deadlineMs, late: () => new Error("late") });
+  return await bounded.then(({ clock }) => clock, () => null);
+}
+
+function once<T>(begin: () => Promise<T>): () => Promise<T> {
+  let begun: Promise<T> | null = null;
+  return () => begun ??= begin();
+}
+
+/** Without those of --skip. */
+function chosen(checks: readonly Check[], skip: string | undefined): Check[] {
+  const left = skip?.split(",").map((name) => name.trim().replace("-", " ")) ?? [];
+  const known = [...names, ...remoteNames];
+  for (const name of left) {
+    if (known.includes(name)) continue;
+    const guess = closest(name, known);
+    const meant = guess === undefined ? "" : `. Did you mean ${guess}?`;
+    throw new UsageError(`Cannot skip '${name}' as there is no such check${meant}`, {
+      next: `The checks are ${known.join(", ")}`,
+    });
+  }
+  const rest = checks.filter(({ name }) => !left.includes(name));
+  if (rest.length > 0) return rest;
+  throw new UsageError("Cannot skip every check as nothing would be left to check", { next: "Leave --skip out" });
+}

@@ -1,0 +1,166 @@
+/**
+ * `iota plan`: every stage of a run's model on paper, as lines and as a summary, and what to change where one does not fit.
+ *
+ * Out of scope: the figures themselves (gpu/stage_plan.ts), and the search for a change that fits (cli/device/model_fit.ts).
+ */
+
+import { present } from "../../../core/assert.ts";
+import type { RunConfig } from "../../../core/config/config.ts";
+import { longestRound, mergeShareOf } from "../../../core/config/round_length.ts";
+import type { FitAdapter } from "../../../gpu/stage_fit.ts";
+import type { StagePlan } from "../../../gpu/stage_plan.ts";
+import type { CommandContext } from "../../terminal/command.ts";
+import { byteOption } from "../../terminal/text/byte_text.ts";
+import { resolveRun } from "../../terminal/options/run_options.ts";
+import { describeRun, describeSettings } from "../../orchestrator/run/describe_run.ts";
+import { fitAdapterOf, type Memory, planModel, problemText, remediesFor } from "../../device/model_fit.ts";
+import { openDevice } from "../../device/open_device.ts";
+import { byteSize, decimal, plural, short } from "../../terminal/text/format.ts";
+import { needsText, type PlannedStage } from "./needs_text.ts";
+import { linksFor, roundBytes, taskBytes } from "./round_bytes.ts";
+
+const gibibyte = 2 ** 30;
+const usualMemoryBytes = 16 * gibibyte;
+
+/** What drivers of real GPUs allow at least, as wgpu reports it. */
+const usualGpu: FitAdapter = {
+  isSoftware: false,
+  limits: {
+    ...{ maxBufferSize: 2 * gibibyte - 4, maxStorageBufferBindingSize: 2 * gibibyte - 4 },
+    ...{ maxComputeWorkgroupsPerDimension: 65_535, maxComputeInvocationsPerWorkgroup: 256 },
+    maxComputeWorkgroupStorageSize: 16_384,
+  },
+};
+
+export async function runPlan(context: CommandContext): Promise<number> {
+  const { options, output } = context;
+  const { config } = await resolveRun(context);
+  const given = byteOption("memory", options.text("memory"));
+  const { adapter, name } = await plannedDevice(options.text("device"));
+  const memory: Memory = { memoryBytes: given ?? (options.text("device") === undefined ? usualMemoryBytes : Infinity) };
+  for (const line of describeRun(config).split(": ")) output.line(line);
+  for (const line of describeSettings(config)) output.detail(line);
+  output.detail(`for    ${name}${memory.memoryBytes === Infinity ? "" : `, ${byteSize(memory.memoryBytes)} a stage`}`);
+  output.line("");
+  const stages = await planModel(config, { adapter, memory });
+  const rounds = roundBytes(config, stages.map(({ spec }) => spec));
+  const planned = stages.map((stage, i): PlannedStage => {
+    const round = present(rounds[i], "every stage has a round");
+    return { ...stage, round, links: linksFor(round, config) };
+  });
+  for (const line of needsText(config, { stages: planned, memory })) output.line(line);
+  output.line("");
+  for (const line of table([shortHeading, ...planned.map(shortCellsOf)])) output.line(line);
+  for (const line of ["", ...table([heading, ...planned.map(cellsOf)]), ...legend(config)]) output.detail(line);
+  for (const stage of planned) output.event({ type: "stage", ...factsOf(stage) });
+  const fits = stages.every(({ plan }) => plan.fits);
+  output.line("");
+  output.answer({
+    fits,
+    size: config.size,
+    memoryBytes: memory.memoryBytes === Infinity ? null : memory.memoryBytes,
+    stages: stages.map(({ spec: { index }, plan: { parameters, bytes, fits } }) => ({
+      index,
+      parameters,
+      bytes,
+      fits,
+    })),
+  }, await closingText(config, { stages, adapter, memory }));
+  return fits ? 0 : 1;
+}
+
+function table(rows: readonly (readonly string[])[]): string[] {
+  const widths = present(rows[0], "a table has a heading").map((_, column) =>
+    Math.max(...rows.map((row) => row[column]!.length))
+  );
+  return rows.map((row) => row.map((cell, column) => cell.padStart(widths[column]!)).join("  ").trimEnd());
+}
+
+const legend = ({ train }: RunConfig): string[] => [
+  "wires: one way, of one task forward and back; link: Mbit/s that carry them and what audits ask for,",
+  `for each TFLOP/s a miner computes; merge: sent once in ${
+    plural(longestRound(train), "step")
+  }; in time: Mbit/s for each`,
+  `TFLOP/s with which merges take ${decimal(100 * mergeShareOf(train))} % of the time`,
+];
+
+async function plannedDevice(choice: string | undefined): Promise<{ adapter: FitAdapter; name: string }> {
+  if (choice === undefined) return { adapter: usualGpu, name: "a GPU whose buffers reach 2 GiB" };
+  const worker = await openDevice(choice);
+  try {
+    return { adapter: await fitAdapterOf(worker) ?? "cpu", name: worker.adapter.name };
+  } finally {
+    await worker.finish();
+  }
+}
+
+const shortHeading = ["stage", "layers", "parameters", "GPU memory", ""];
+
+const shortCellsOf = ({ spec, plan }: PlannedStage): string[] => [
+  ...[`${spec.index}`, `${spec.layerCount}`, short(plan.parameters)],
+  ...[plan.problem === null ? byteSize(plan.bytes) : "-", notesOf(plan)],
+];
+
+const notesOf = ({ recomputes, fits }: StagePlan): string =>
+  [recomputes ? "blocks computed again" : "", fits ? "" : "does not fit"].filter((note) => note !== "").join(", ");
+
+const heading = [
+  "stage",
+  "layers",
+  "values",
+  "parameters",
+  "gradients",
+  "optimizer",
+  "work",
+  "total",
+  "wires",
+  "link",
+  "merge",
+  "in time",
+  "",
+];
+
+function cellsOf({ spec, plan, round, links }: PlannedStage): string[] {
+  const { parts, parameters, bytes, problem } = plan;
+  const total = problem === null ? byteSize(bytes) : "-";
+  return [
+    ...[`${spec.index}`, `${spec.layerCount}`, `${decimal(parameters / 1e6)} M`],
+    ...[parts.parameters, parts.gradients, parts.optimizer, parts.work].map(byteSize),
+    ...[total, byteSize(Math.max(...Object.values(taskBytes(spec)))), decimal(links.training)],
+    ...[byteSize(round.merge.sent), decimal(links.merging)],
+    notesOf(plan),
+  ];
+}
+
+/** `wireBytes`: of one task; `roundBytes`: of a round; `linkMbitPerTflops`: of wires alone. */
+function factsOf({ spec, plan: { parameters, bytes, parts, recomputes, fits, problem }, round, links }: PlannedStage) {
+  const { flops: _, ...bytesOfRound } = round;
+  return {
+    ...{ index: spec.index, layers: spec.layerCount, parameters, bytes, parts, recomputes, fits },
+    ...{ wireBytes: taskBytes(spec), roundBytes: bytesOfRound, linkMbitPerTflops: links.wires },
+    ...{ trainingMbitPerTflops: links.training, mergingMbitPerTflops: links.merging },
+    problem: problem === null ? null : problemText(problem),
+  };
+}
+
+async function closingText(
+  config: RunConfig,
+  { stages, adapter, memory }: {
+    stages: readonly Pick<PlannedStage, "spec" | "plan">[];
+    adapter: FitAdapter;
+    memory: Memory;
+  },
+): Promise<string> {
+  const largest = Math.max(...stages.map(({ plan }) => plan.bytes));
+  const misfits = stages.filter(({ plan }) => !plan.fits);
+  if (misfits.length === 0) return `Every stage fits; the largest takes ${byteSize(largest)}`;
+  const problem = misfits.find(({ plan }) => plan.problem !== null)?.plan.problem ?? null;
+  const why = problem === null
+    ? `the largest takes ${byteSize(largest)}, more than ${byteSize(memory.memoryBytes)}`
+    : problemText(problem);
+  const remedies = await remediesFor(config, { adapter, memory });
+  const advice = remedies.length === 0 ? "use a device with more memory" : `try ${remedies.join(", or ")}`;
+  return `${misfits.length} of ${plural(stages.length, "stage")} ${
+    misfits.length === 1 ? "does" : "do"
+  } not fit: ${why}; ${advice}`;
+}

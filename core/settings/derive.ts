@@ -1,0 +1,155 @@
+/**
+ * From a size and the given values to a whole configuration.
+ *
+ * Order: constant defaults, the size's preset, given values, then the derivations below for values not given. A derivation
+ * reads values of the same configuration, so `--steps 5` shortens warm-up and round with it. Invariant: a derived value obeys
+ * its knob's limits. Out of scope: checks; given values are checked one by one before (parse.ts) and together afterwards
+ * (rules.ts).
+ */
+
+import { assert } from "../assert.ts";
+import { defaultGradientBits } from "../codec/codec_names.ts";
+import { wireBytes } from "../codec/wire.ts";
+import { wiresOfRun } from "../model/boundaries.ts";
+import { payloadCodecOf } from "../update/payload/payload_codecs.ts";
+import { modelParameters } from "../model/shape.ts";
+import { wiresOfDirection } from "../model/stage_wires.ts";
+import type { RunConfig } from "../config/config.ts";
+import { derived, type KnobPath, type KnobValue } from "../config/knob.ts";
+import { knobAt, knobPaths } from "../config/knobs.ts";
+import { isMeasured, longestRound } from "../config/round_length.ts";
+import { isSizedPath, presets, type SizeName } from "../config/size.ts";
+
+export interface DeriveInput {
+  readonly size: SizeName;
+  readonly given: ReadonlyMap<KnobPath, KnobValue>;
+}
+
+export function deriveConfig(input: DeriveInput): RunConfig {
+  const { size, given } = input;
+  const values = new Map<KnobPath, KnobValue>();
+  for (const path of knobPaths) {
+    const initial = knobAt(path).default;
+    const preset = isSizedPath(path) ? presets[size][path] : initial === derived ? 0 : initial;
+    values.set(path, given.get(path) ?? preset);
+  }
+  values.set("size", size);
+  const config = assembleConfig(values);
+  for (const [path, derive] of derivations) {
+    if (!given.has(path)) setValue(config, path, withinLimits(path, derive(config, input)));
+  }
+  return config;
+}
+
+type Derivation = (config: RunConfig, input: DeriveInput) => number;
+
+/** In order: a later one may read an earlier one's result. */
+const derivations: readonly (readonly [KnobPath, Derivation])[] = [
+  ["model.layers", ({ model, pipeline }) => Math.max(model.layers, pipeline.stages)], // every stage needs one
+  ["train.stepsPerRound", ({ train, deterministic }) => {
+    const steps = deterministic && isMeasured(train) ? repeatableRound : train.stepsPerRound;
+    return Math.min(steps, train.steps);
+  }],
+  ["train.warmupSteps", ({ train }) => Math.min(train.warmupSteps, Math.ceil(train.steps / 4))],
+  ["train.joinWarmupSteps", ({ train }) => Math.ceil(15 * longestRound(train) / 100)], // 10-20 % of a round
+  [
+    "outer.learningRate",
+    (config, { size }) => keepsResidual(config) ? residualRate(config, size) : config.outer.learningRate,
+  ],
+  ["outer.momentum", (config) => keepsResidual(config) ? 0 : config.outer.momentum],
+  ["pipeline.bottleneckWidth", ({ pipeline, model }) => Math.min(pipeline.bottleneckWidth, model.width)],
+  ["pipeline.sideWidth", (config, { given }) => {
+    const { model, pipeline } = config;
+    return hasUsualWires(config, given) ? Math.min(pipeline.sideWidth ?? 0, model.width) : 0;
+  }],
+  ["pipeline.gradientBits", (config, { given }) => {
+    const { gradientBits = defaultGradientBits } = config.pipeline;
+    return hasUsualWires(config, given) ? gradientBits : defaultGradientBits;
+  }],
+  [
+    "validate.heldOutSequences",
+    ({ train, validate }) =>
+      Math.min(
+        validate.heldOutSequences,
+        stepsPerEvaluation * train.sequencesPerMicrobatch * train.microbatchesPerStep,
+      ),
+  ],
+  ["limits.mergeGraceMs", ({ limits }) => Math.ceil(limits.mergePhaseMs / 4)],
+  ["limits.frameBytes", (config) => Math.max(4 * mebi, roundUp(neededFrameBytes(config)))],
+  ["limits.outboxBytes", ({ limits }) => Math.max(64 * mebi, 4 * limits.frameBytes)],
+  ["limits.blobBytes", ({ model }) => Math.max(64 * mebi, roundUp(8 * modelParameters(model)))], // f32, and room
+];
+
+/**
+ * Sides and bits of gradients go with the size's wires. So there are no sides where whole streams cross, or no wire does, and none
+ * where only the wire's width is given: in files of versions that knew neither it always is, and the wire was to do alone.
+ */
+function hasUsualWires(config: RunConfig, given: DeriveInput["given"]): boolean {
+  const isNarrow = wiresOfRun(config).some(({ width }) => width < config.model.width);
+  return isNarrow && !given.has("pipeline.bottleneckWidth");
+}
+
+/** A residual holds back most of what a round learned and is a momentum of its own, so an outer momentum would count twice. */
+const keepsResidual = (config: RunConfig): boolean => payloadCodecOf(config).keepsResidual;
+
+/** Runs of sizes with few rounds, which average plainly, take twice the step (tests/lab/LOG.md); others SparseLoCo's. */
+const residualRate = ({ outer }: RunConfig, size: SizeName): number =>
+  presets[size]["outer.momentum"] === 0 && outer.momentum === 0 ? 2 : 1;
+
+const stepsPerEvaluation = 4; // a run of short steps must not wait for the size's usual evaluation
+const repeatableRound = 10; // steps: a measured round would depend on the machine's load
+const mebi = 2 ** 20;
+const roundUp = (bytes: number) => Math.ceil(bytes / mebi) * mebi;
+
+function withinLimits(path: KnobPath, value: number): number {
+  const knob = knobAt(path);
+  assert(knob.kind === "int" || knob.kind === "float", `Cannot derive ${path} as only numbers are derived`);
+  return Math.min(Math.max(value, knob.min), knob.max);
+}
+
+/** The largest frame of a run: a replay carries a backward's input, its gradient and the result, or tokens instead. */
+export function neededFrameBytes(config: RunConfig): number {
+  const tokenBytes = 4;
+  const { contextLength } = config.model;
+  const tokens = config.train.sequencesPerMicrobatch * contextLength * tokenBytes;
+  const wires = [...wiresOfDirection(config, "forward"), ...wiresOfDirection(config, "gradient")].map(wireBytes);
+  const task = 3 * Math.max(tokens, ...wires);
+  const evaluation = 2 * config.validate.heldOutSequences * contextLength * tokenBytes;
+  return config.limits.headerBytes + Math.max(task, evaluation);
+}
+
+/** The value of a setting that a configuration leaves out; null if it must have it. */
+export function omittedValue(path: KnobPath): KnobValue | null {
+  const knob = knobAt(path);
+  return knob.omitsDefault === true && knob.default !== derived ? knob.default : null;
+}
+
+/**
+ * Converts flat values to nested ones. `values` has every knob path that cannot be left out, each of its knob's type, so the
+ * result is a `RunConfig`.
+ */
+export function assembleConfig(values: ReadonlyMap<KnobPath, KnobValue>): RunConfig {
+  const config: Record<string, KnobValue | Record<string, KnobValue>> = {};
+  for (const path of knobPaths) {
+    const value = values.get(path) ?? omittedValue(path);
+    assert(value !== null, `Cannot assemble a configuration as ${path} has no value`);
+    setValue(config, path, value);
+  }
+  return config as unknown as RunConfig;
+}
+
+/** Leaves it out where that means the same. */
+function setValue(config: object, path: KnobPath, value: KnobValue): void {
+  const target = config as Record<string, KnobValue | Record<string, KnobValue>>;
+  const [group = "", key] = path.split(".");
+  const isOmitted = value === omittedValue(path);
+  if (key === undefined) target[path] = value;
+  else if (!isOmitted) Object.assign(target[group] ??= {}, { [key]: value });
+  else delete (target[group] as Record<string, KnobValue> | undefined)?.[key];
+}
+
+export function valueAt(config: RunConfig, path: KnobPath): KnobValue {
+  let node: unknown = config;
+  for (const key of path.split(".")) node = (node as Record<string, unknown> | undefined)?.[key];
+  return (node ?? omittedValue(path)) as KnobValue;
+}

@@ -1,0 +1,186 @@
+/**
+ * Parses untrusted objects into a configuration: a TOML file with flags on top, or the configuration in `welcome`.
+ *
+ * Owns the order of precedence (flag over file over size over default) and the sentence of every problem. All problems are
+ * collected, one per wrong field; nothing here throws, whatever the object is. Unknown keys are refused: a typo must not train
+ * a model with a default.
+ */
+
+import { type Parsed, parsed, refused } from "../fault.ts";
+import type { RunConfig } from "../config/config.ts";
+import { assembleConfig, deriveConfig, omittedValue } from "./derive.ts";
+import { brokenRule, derived, type KnobPath, type KnobValue, showValue } from "../config/knob.ts";
+import { isKnobPath, knobAt, knobGroups, knobPaths } from "../config/knobs.ts";
+import { type BrokenRule, brokenRules } from "./rules.ts";
+import { defaultSize, isSizedPath, isSizeName, type SizeName } from "../config/size.ts";
+import { didYouMean } from "./suggest.ts";
+
+export type Origin = "default" | "size" | "file" | "flag";
+export type Origins = Readonly<Record<KnobPath, Origin>>;
+
+export interface Problem {
+  readonly path: string;
+  readonly text: string;
+  readonly origin: Origin; // a file has lines to point at, flags have none
+}
+
+export interface ResolveInput {
+  readonly size?: string; // of the flag `--size`
+  readonly file?: unknown; // a parsed TOML file
+  readonly overrides?: Readonly<Record<string, unknown>>; // from flags, by path
+}
+
+export type ResolvedConfig =
+  | { readonly ok: true; readonly config: RunConfig; readonly origins: Origins }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/** The settings given, each valid by itself; a flag takes precedence over the file. */
+export interface GivenSettings {
+  readonly values: ReadonlyMap<KnobPath, KnobValue>;
+  readonly origins: Origins;
+  readonly problems: readonly Problem[];
+}
+
+export function readGiven({ size, file = {}, overrides = {} }: ResolveInput): GivenSettings {
+  const flags = Object.entries(size === undefined ? overrides : { size, ...overrides });
+  const sources = [["file", readTable(file)], ["flag", readSettings(flags)]] as const; // later ones win
+  const problems: Problem[] = [];
+  const values = new Map<KnobPath, KnobValue>();
+  const origins = Object.fromEntries(knobPaths.map((path) => [path, originOf(path)])) as Record<KnobPath, Origin>;
+  for (const [origin, { settings, complaints }] of sources) {
+    problems.push(...complaints.map((complaint) => ({ ...complaint, origin })));
+    for (const [path, value] of settings) {
+      values.set(path, value);
+      origins[path] = origin;
+    }
+  }
+  return { values, origins, problems };
+}
+
+export function resolveConfig(input: ResolveInput): ResolvedConfig {
+  const { values: given, origins, problems } = readGiven(input);
+  const config = deriveConfig({ size: sizeOf(given.get("size")), given });
+  return problems.length === 0 ? checkRules({ config, origins }) : { ok: false, problems };
+}
+
+/** Rules between knobs; each knob is checked first, since these rules would only repeat its problem. */
+export function checkRules({ config, origins }: { config: RunConfig; origins: Origins }): ResolvedConfig {
+  const problems = brokenRules(config).map((broken) => blame(broken, origins));
+  return problems.length === 0 ? { ok: true, config, origins } : { ok: false, problems };
+}
+
+function sizeOf(value: KnobValue | undefined): SizeName {
+  return isSizeName(value) ? value : defaultSize;
+}
+
+function originOf(path: KnobPath): Origin {
+  return isSizedPath(path) || knobAt(path).default === derived ? "size" : "default";
+}
+
+/** Names the field that a person set, if it takes part in the broken rule. */
+function blame({ fields, text }: BrokenRule, origins: Origins): Problem {
+  const path = fields.find((field) => origins[field] === "flag" || origins[field] === "file") ?? fields[0];
+  return { path, text: `Cannot use ${path} as ${text}`, origin: origins[path] };
+}
+
+/** A configuration from another node: every field must be present, unless it may be omitted, and valid and known. */
+export function parseRunConfig(foreign: unknown): Parsed<RunConfig> {
+  const { settings, complaints } = readTable(foreign);
+  const missing = knobPaths.filter((path) => !settings.has(path) && omittedValue(path) === null)
+    .map((path) => checkSetting(path, undefined));
+  const wrong = complaints[0] ?? missing[0];
+  if (wrong !== undefined && wrong !== null) return refused("malformedMessage", wrong.text);
+  const config = assembleConfig(settings);
+  const broken = brokenRules(config)[0];
+  return broken === undefined
+    ? parsed(config)
+    : refused("malformedMessage", `Cannot use ${broken.fields[0]} as ${broken.text}`);
+}
+
+interface Complaint {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** The valid settings of an object, and a complaint for everything else in it. */
+interface Reading {
+  readonly settings: Map<KnobPath, KnobValue>;
+  readonly complaints: readonly Complaint[];
+}
+
+const maxComplaints = 20; // about one object; more mistakes do not make the answer longer
+
+function readTable(foreign: unknown): Reading {
+  if (!isTable(foreign)) {
+    const text = `Cannot use the configuration as it must be a table: current value is ${showValue(foreign)}`;
+    return { settings: new Map(), complaints: [{ path: "", text }] };
+  }
+  const entries: [string, unknown][] = [];
+  for (const [key, value] of Object.entries(foreign)) {
+    if (knobGroups.includes(key) && isTable(value)) {
+      for (const [inner, leaf] of Object.entries(value)) entries.push([`${key}.${inner}`, leaf]);
+    } else {
+      entries.push([key.includes(".") ? JSON.stringify(key) : key, value]); // "train.steps" in quotes is not a table and a key
+    }
+  }
+  return readSettings(entries);
+}
+
+function readSettings(entries: readonly (readonly [path: string, value: unknown])[]): Reading {
+  const settings = new Map<KnobPath, KnobValue>();
+  const complaints: Complaint[] = [];
+  for (const [path, value] of entries) {
+    const complaint = isKnobPath(path) ? checkSetting(path, value) : unknownSetting(path, value);
+    if (complaint !== null) complaints.push(complaint);
+    else settings.set(path as KnobPath, value as KnobValue);
+    if (complaints.length === maxComplaints) break;
+  }
+  return { settings, complaints };
+}
+
+function checkSetting(path: KnobPath, value: unknown): Complaint | null {
+  const rule = brokenRule(knobAt(path), value);
+  if (rule === null) return null;
+  return { path, text: `Cannot use ${path} as it must be ${rule}: current value is ${showValue(value)}` };
+}
+
+function unknownSetting(path: string, value: unknown): Complaint {
+  if (knobGroups.includes(path)) {
+    return { path, text: `Cannot use ${path} as it must be a table, [${path}]: current value is ${showValue(value)}` };
+  }
+  const shown = path.length > 60 ? `${path.slice(0, 60)}…` : path;
+  return { path: shown, text: `Cannot use ${shown} as there is no such setting: ${hintFor(path)}` };
+}
+
+function hintFor(path: string): string {
+  const near = didYouMean(path, knobPaths);
+  if (near !== null) return `did you mean ${near}?`;
+  const group = knobGroups.find((known) => path.startsWith(`${known}.`));
+  if (group === undefined) return hintForTable(path);
+  const prefix = `${group}.`;
+  const siblings = knobPaths.filter((known) => known.startsWith(prefix)).map((known) => known.slice(prefix.length));
+  return `[${group}] has ${siblings.join(", ")}`;
+}
+
+const fileTables = [...knobGroups, "hub"]; // how the orchestrator is started: read by the command line, not here
+
+function hintForTable(name: string): string {
+  const near = name.includes(".") ? null : didYouMean(name, fileTables);
+  return near === null ? `the tables are ${fileTables.join(", ")}` : `did you mean the table [${near}]?`;
+}
+
+function isTable(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === null || prototype === Object.prototype;
+}
+
+/** A flag's text converted to its knob's type; text that cannot be converted stays text, for `resolveConfig` to refuse. */
+export function valueFromText({ path, text }: { path: string; text: string }): KnobValue {
+  if (!isKnobPath(path)) return text;
+  const { kind } = knobAt(path);
+  if (kind === "boolean") return text === "true" ? true : text === "false" ? false : text;
+  if (kind === "string" || kind === "choice") return text;
+  const value = Number(text);
+  return text.trim() === "" || Number.isNaN(value) ? text : value;
+}

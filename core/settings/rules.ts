@@ -1,0 +1,145 @@
+/**
+ * Rules between knobs, which no knob can check alone. Run after every value is known and obeys its own limits.
+ *
+ * Invariant: a configuration without broken rules can be split, laid out and framed without an assertion failing.
+ */
+
+import type { RunConfig } from "../config/config.ts";
+import { boundariesProblem } from "../model/boundaries.ts";
+import { stageParameterLengths } from "../model/stages.ts";
+import { vectorBytes } from "../model/vector_bytes.ts";
+import { gradientTolerance } from "../score/gradient_verdict.ts";
+import { longestAdamStep } from "../train/adam_bound.ts";
+import { optimizerOf, optimizers } from "../train/optimizers.ts";
+import { neededFrameBytes, valueAt } from "./derive.ts";
+import { type KnobPath, showValue } from "../config/knob.ts";
+import { knobs } from "../config/knobs.ts";
+import { isMeasured } from "../config/round_length.ts";
+
+export interface BrokenRule {
+  readonly fields: readonly [KnobPath, ...KnobPath[]]; // any of them may be the one to change
+  readonly text: string; // phrased to follow "Cannot use <field> as"
+}
+
+interface Rule {
+  readonly fields: readonly [KnobPath, ...KnobPath[]];
+  readonly text: string | ((config: RunConfig) => string);
+  holds(config: RunConfig): boolean;
+}
+
+const mostAdamStep = 24; // 0.9 and 0.9999 give 23; payloads are judged by what the optimizer can do
+
+const shapeRules: readonly Rule[] = [
+  {
+    fields: ["model.heads", "model.width"],
+    text: "model.width must be divisible by model.heads",
+    holds: ({ model }) => model.width % model.heads === 0,
+  },
+  {
+    fields: ["model.heads", "model.width"],
+    text: "the width of a head, model.width / model.heads, must be a multiple of 4",
+    holds: ({ model }) => model.width % model.heads !== 0 || (model.width / model.heads) % 4 === 0,
+  },
+  {
+    fields: ["model.kvHeads", "model.heads"],
+    text: "model.heads must be divisible by model.kvHeads",
+    holds: ({ model }) => model.heads % model.kvHeads === 0,
+  },
+  {
+    fields: ["pipeline.bottleneckWidth", "model.width"],
+    text: "pipeline.bottleneckWidth must not be larger than model.width",
+    holds: ({ pipeline, model }) => pipeline.bottleneckWidth <= model.width,
+  },
+  {
+    fields: ["pipeline.sideWidth", "model.width"],
+    text: "pipeline.sideWidth must not be larger than model.width",
+    holds: ({ pipeline, model }) => (pipeline.sideWidth ?? 0) <= model.width,
+  },
+  {
+    fields: ["pipeline.boundaries", "pipeline.stages"],
+    text: (config) => boundariesProblem(config) ?? "",
+    holds: (config) => boundariesProblem(config) === null,
+  },
+  {
+    fields: ["pipeline.stages", "model.layers"],
+    text: "every stage needs a layer: pipeline.stages must not be larger than model.layers",
+    holds: ({ pipeline, model }) => pipeline.stages <= model.layers,
+  },
+  {
+    fields: ["train.stepsPerRound", "train.steps"],
+    text: "train.stepsPerRound must not be larger than train.steps",
+    holds: ({ train }) => train.stepsPerRound <= train.steps,
+  },
+  {
+    fields: ["deterministic", "train.stepsPerRound"],
+    text: "rounds of measured length depend on the machine's load: train.stepsPerRound must be 1 or more",
+    holds: ({ deterministic, train }) => !deterministic || !isMeasured(train),
+  },
+  {
+    fields: ["train.warmupSteps", "train.steps"],
+    text: "train.warmupSteps must not be larger than train.steps",
+    holds: ({ train }) => train.warmupSteps <= train.steps,
+  },
+  {
+    fields: ["train.beta2", "train.beta1"],
+    text:
+      `train.beta2 must exceed the square of train.beta1 by enough that no step is longer than ${mostAdamStep} learning rates`,
+    holds: ({ train }) => longestAdamStep(train) <= mostAdamStep,
+  },
+  {
+    fields: ["train.learningRate", "train.optimizer"],
+    text: rateProblem,
+    holds: (config) => config.train.learningRate <= optimizers[optimizerOf(config)].largestRate.rate,
+  },
+  {
+    fields: ["swarm.replicas", "limits.minersPerStage"],
+    text: "swarm.replicas must not be larger than limits.minersPerStage",
+    holds: ({ swarm, limits }) => swarm.replicas <= limits.minersPerStage,
+  },
+];
+
+function rateProblem(config: RunConfig): string {
+  const optimizer = optimizerOf(config);
+  const { rate, beyond } = optimizers[optimizer].largestRate;
+  const percent = (share: number) => `${Number((100 * share).toPrecision(2))} %`;
+  return `train.learningRate must be at most ${rate} with ${optimizer}: at ${beyond.rate}, audits of honest gradients were ` +
+    `off by up to ${percent(beyond.error)}, which is too near the ${percent(gradientTolerance)} that proves a lie`;
+}
+
+/** These compute with the model's shape, so they wait until it holds. */
+const limitRules: readonly Rule[] = [
+  {
+    fields: ["limits.frameBytes", "train.sequencesPerMicrobatch", "model.contextLength", "validate.heldOutSequences"],
+    text: (config) => {
+      const needed = neededFrameBytes(config);
+      const { max } = knobs["limits.frameBytes"];
+      const smaller = "make microbatches or evaluations smaller, or take a codec of fewer values";
+      return `limits.frameBytes must be at least ${needed} to hold a task: ` +
+        (needed > max ? `as ${max} is the most, ${smaller}` : `raise it, or ${smaller}`);
+    },
+    holds: (config) => config.limits.frameBytes >= neededFrameBytes(config),
+  },
+  {
+    fields: ["limits.outboxBytes", "limits.frameBytes"],
+    text: "limits.outboxBytes must not be smaller than limits.frameBytes",
+    holds: ({ limits }) => limits.outboxBytes >= limits.frameBytes,
+  },
+  {
+    fields: ["limits.blobBytes", "pipeline.stages"],
+    text: (config) => `limits.blobBytes must be at least ${largestStageBytes(config)} to hold a stage's parameters`,
+    holds: (config) => config.limits.blobBytes >= largestStageBytes(config),
+  },
+];
+
+function largestStageBytes(config: RunConfig): number {
+  return vectorBytes(Math.max(...stageParameterLengths(config)));
+}
+
+export function brokenRules(config: RunConfig): BrokenRule[] {
+  const broken = shapeRules.filter((rule) => !rule.holds(config));
+  if (broken.length === 0) broken.push(...limitRules.filter((rule) => !rule.holds(config)));
+  return broken.map(({ fields, text }) => {
+    const shown = fields.map((path) => `${path} = ${showValue(valueAt(config, path))}`).join(", ");
+    return { fields, text: `${typeof text === "string" ? text : text(config)}: current values are ${shown}` };
+  });
+}

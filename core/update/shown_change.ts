@@ -1,0 +1,69 @@
+/**
+ * How a miner shows the parameters of a drawn step: as their difference from the round's start, which everybody has who is to
+ * repeat its tasks, in half the bytes that the parameters take.
+ *
+ * The difference (start minus parameters, as in a payload) is cut into blocks of 64 values, each with a scale (payload/level.ts)
+ * and a code of 16 bits for every value: off by at most 1/65,000 of the block's largest change. Codes of 8 bits would halve it
+ * again, but tasks repeated with them are off by up to half of what audits tolerate (tests/lab/LOG.md). All functions are
+ * pure and give the same bytes on every machine.
+ */
+
+import { inUnits, type LongWork } from "../long_work.ts";
+import { levelAbove, valueOfLevel } from "./level.ts";
+
+const blockValues = 64; // a stage has a multiple of it
+const scaleBytes = 2;
+const blockBytes = scaleBytes + 2 * blockValues;
+const largestCode = 32_767;
+const blocksInUnit = 2 ** 12; // a few milliseconds
+
+/** Of a stage with this many floats. */
+export const changeBytes = (floats: number): number => blockBytes * Math.ceil(floats / blockValues);
+
+/** Both of one stage, finite. */
+export function* encodeChange(start: Float32Array, current: Float32Array): LongWork<Uint8Array> {
+  const bytes = new Uint8Array(changeBytes(start.length));
+  const view = new DataView(bytes.buffer);
+  const blocks = bytes.length / blockBytes;
+  yield* inUnits({ total: blocks, unit: blocksInUnit }, (from, to) => {
+    for (let block = from; block < to; block++) {
+      const first = block * blockValues;
+      const end = Math.min(start.length, first + blockValues);
+      let largest = 0;
+      for (let i = first; i < end; i++) largest = Math.max(largest, Math.abs(start[i]! - current[i]!));
+      const level = levelAbove(largest / largestCode);
+      const step = valueOfLevel(level);
+      const at = block * blockBytes;
+      view.setUint16(at, level, true);
+      for (let i = first; i < end && step > 0; i++) {
+        view.setInt16(at + scaleBytes + 2 * (i - first), Math.round((start[i]! - current[i]!) / step), true);
+      }
+    }
+  });
+  return bytes;
+}
+
+/** The difference, (floats); non-finite where a scale is. Null: not the bytes of so many floats. */
+export function* decodeChange(bytes: Uint8Array, floats: number): LongWork<Float32Array | null> {
+  if (bytes.length !== changeBytes(floats)) return null;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const change = new Float32Array(floats);
+  yield* inUnits({ total: bytes.length / blockBytes, unit: blocksInUnit }, (from, to) => {
+    for (let block = from; block < to; block++) {
+      const at = block * blockBytes;
+      const step = valueOfLevel(view.getUint16(at, true));
+      const first = block * blockValues;
+      const end = Math.min(floats, first + blockValues);
+      for (let i = first; i < end; i++) change[i] = view.getInt16(at + scaleBytes + 2 * (i - first), true) * step;
+    }
+  });
+  return change;
+}
+
+/** Changes the round's start into the parameters that were shown. False: the bytes are none of so many floats. */
+export function* moveBy(parameters: Float32Array, bytes: Uint8Array): LongWork<boolean> {
+  const change = yield* decodeChange(bytes, parameters.length);
+  if (change === null) return false;
+  for (let i = 0; i < change.length; i++) parameters[i]! -= change[i]!;
+  return true;
+}

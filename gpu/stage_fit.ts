@@ -1,0 +1,31 @@
+/**
+ * Whether a stage fits a device, and what it takes there: built by the production code on paper, where nothing is computed.
+ */
+
+import type { StageSpec } from "../core/model/spec.ts";
+import type { StageOptions } from "./compute.ts";
+import { bytesOfCpuStage } from "./cpu/cpu_stage.ts";
+import { OutOfMemoryError } from "./cpu/layout/memory.ts";
+import { fitGpuStage, type GpuLimits } from "./webgpu/stage/gpu_fit.ts";
+
+/** The adapter of a GPU, or the processor. */
+export type FitAdapter = GpuLimits | "cpu";
+
+export interface StageFit {
+  readonly bytes: number; // of all memory, as far as it got
+  readonly problem: Error | null; // TooLargeError, OutOfMemoryError, or a dispatch that is too wide; null: it fits
+}
+
+export async function fitStage(
+  spec: StageSpec,
+  adapter: FitAdapter,
+  options: StageOptions = {},
+): Promise<StageFit> {
+  if (adapter !== "cpu") return await fitGpuStage(spec, adapter, options);
+  try {
+    return { bytes: await bytesOfCpuStage(spec, options), problem: null };
+  } catch (error) {
+    if (!(error instanceof OutOfMemoryError)) throw error;
+    return { bytes: error.usedBytes, problem: error };
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * What a stage takes on a device, and how it is built to fit: with all activations held, or else with its blocks computed again
+ * in the backward.
+ *
+ * Both are built on paper by the production code (stage_fit.ts). Out of scope: what a GPU has free, which WebGPU does not say.
+ */
+
+import { parameterTable, type StageSpec } from "../core/model/spec.ts";
+import type { StageOptions } from "./compute.ts";
+import { type FitAdapter, fitStage } from "./stage_fit.ts";
+import { VectorTable } from "./vector_table.ts";
+
+export interface StageParts {
+  readonly parameters: number;
+  readonly gradients: number;
+  readonly optimizer: number; // its state
+  readonly work: number; // activations, their gradients, wires, logits, scratch
+}
+
+export interface StagePlan {
+  readonly parameters: number; // values, with padding
+  readonly bytes: number; // of all memory; as far as it got if there is a problem
+  readonly parts: StageParts; // bytes
+  readonly recomputes: boolean;
+  readonly problem: Error | null; // it cannot be built on this device
+  readonly fits: boolean; // it can be built, within `memoryBytes`
+}
+
+export async function planStage(spec: StageSpec, adapter: FitAdapter, options: StageOptions = {}): Promise<StagePlan> {
+  if (options.recomputes !== undefined) return await planOf(spec, adapter, options);
+  const held = await planOf(spec, adapter, { ...options, recomputes: false });
+  if (held.fits) return held;
+  const again = await planOf(spec, adapter, { ...options, recomputes: true });
+  return again.problem === null ? again : held;
+}
+
+async function planOf(spec: StageSpec, adapter: FitAdapter, options: StageOptions): Promise<StagePlan> {
+  const { optimizer, recomputes = false, memoryBytes = Infinity } = options;
+  const { bytes, problem } = await fitStage(spec, adapter, options);
+  const table = parameterTable(spec);
+  const vectors = new VectorTable(table, optimizer);
+  const stateFloats = vectors.state.reduce((sum, { name }) => sum + vectors.lengthOf(name), 0);
+  const [values, state] = [4 * table.length, 4 * stateFloats];
+  return {
+    parameters: table.length,
+    bytes,
+    parts: { parameters: values, gradients: values, optimizer: state, work: Math.max(0, bytes - 2 * values - state) },
+    recomputes,
+    problem,
+    fits: problem === null && bytes <= memoryBytes,
+  };
+}

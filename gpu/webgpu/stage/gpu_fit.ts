@@ -1,0 +1,82 @@
+/**
+ * Whether a stage fits an adapter, determined by building it with the production code on a paper device, which has the
+ * adapter's limits, counts the requested bytes, and computes nothing.
+ *
+ * Owns: the paper device. Out of scope: the memory of a real one (WebGPU does not reveal it). A stage that does not fit gives
+ * the same error that a miner would get.
+ */
+
+import type { StageSpec } from "../../../core/model/spec.ts";
+import type { StageOptions } from "../../compute.ts";
+import { type DeviceLimits, GpuDevice } from "../device.ts";
+import { createWebGpuStage } from "./webgpu_stage.ts";
+
+export interface GpuFit {
+  readonly bytes: number; // of all buffers, as far as it got
+  readonly problem: Error | null; // a TooLargeError, or a dispatch that is too wide; null: it fits
+}
+
+export interface GpuLimits {
+  readonly limits: DeviceLimits;
+  readonly isSoftware: boolean; // decides which kernels are used
+}
+
+export async function fitGpuStage(
+  spec: StageSpec,
+  { limits, isSoftware }: GpuLimits,
+  options: StageOptions = {},
+): Promise<GpuFit> {
+  const paper = new PaperDevice(limits);
+  const gpu = new GpuDevice(paper as unknown as GPUDevice, { // nothing else of it is used before the first task
+    adapter: { device: "webgpu", name: "paper", isSoftware },
+    features: [],
+  });
+  try {
+    const stage = await createWebGpuStage(gpu, spec, options);
+    stage.close();
+    return { bytes: paper.bytes, problem: null };
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    return { bytes: paper.bytes, problem: error };
+  }
+}
+
+/** The part of GPUDevice used in building a stage and warming it up. */
+class PaperDevice {
+  bytes = 0;
+  readonly limits: DeviceLimits;
+  readonly lost = new Promise<never>(() => {}); // it never is
+  readonly queue = {
+    writeBuffer() {},
+    submit() {},
+    onSubmittedWorkDone: () => Promise.resolve(),
+  };
+
+  constructor(limits: DeviceLimits) {
+    this.limits = limits;
+  }
+
+  createBuffer({ label, size }: { label: string; size: number }) {
+    this.bytes += size;
+    return { label, size, destroy() {} };
+  }
+
+  createComputePipeline() {
+    return { getBindGroupLayout: () => ({}) };
+  }
+
+  createCommandEncoder() {
+    const pass = { setPipeline() {}, setBindGroup() {}, dispatchWorkgroups() {}, end() {} };
+    return { beginComputePass: () => pass, clearBuffer() {}, finish: () => ({}) };
+  }
+
+  popErrorScope() {
+    return Promise.resolve(null);
+  }
+
+  createShaderModule() {}
+  createBindGroup() {}
+  pushErrorScope() {}
+  addEventListener() {}
+  destroy() {}
+}

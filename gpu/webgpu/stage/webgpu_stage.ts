@@ -1,0 +1,132 @@
+/** A stage on WebGPU: its own memory and operations on a device that stages may share. */
+
+import type { StageSpec } from "../../../core/model/spec.ts";
+import type { OptimizerName } from "../../../core/config/optimizer_names.ts";
+import { gpuBuffer, StageBuffers } from "../buffers.ts";
+import { BuildScope } from "../build_scope.ts";
+import type { AdapterDescription, StageCompute, StageOptions } from "../../compute.ts";
+import { type GpuDevice, GpuFailure } from "../device.ts";
+import { TooLittleMemoryError } from "../../fit/too_large.ts";
+import { encodeProgram, Kernels } from "../kernel.ts";
+import { type KernelSettings, kernelsFor, Ops } from "../ops.ts";
+import { buildGradientNorm } from "../optimizers/gradient_norm.ts";
+import type { GradientNorm, Update, VectorParts } from "../../stage_vectors.ts";
+import { updates } from "../optimizers/updates.ts";
+import { createDeviceStage } from "../../stage.ts";
+import type { StageDevice } from "../../stage_device.ts";
+import type { BufferRange, Dispatch } from "../../stage_ops.ts";
+
+export interface WebGpuStageOptions extends StageOptions {
+  /** Shared by the stages of one device, so that each shader is compiled once. @default a new one */
+  readonly kernels?: Kernels;
+  /** @default by adapter (kernelsFor) */
+  readonly settings?: KernelSettings;
+}
+
+/** A stage with all parameters zero, its shaders compiled. Load parameters before use. */
+export function createWebGpuStage(
+  gpu: GpuDevice,
+  spec: StageSpec,
+  options: WebGpuStageOptions = {},
+): Promise<StageCompute> {
+  return createDeviceStage(new WebGpuStageDevice(gpu, options), spec, options);
+}
+
+const readChunkBytes = 4 << 20; // least staging, so that reading parameters does not take one 11 ms wait per small task size
+
+/** Computes for one stage. */
+export class WebGpuStageDevice implements StageDevice {
+  readonly adapter: AdapterDescription;
+  readonly buffers: StageBuffers;
+  readonly ops: Ops;
+  readonly #gpu: GpuDevice;
+  readonly #building: BuildScope;
+
+  constructor(gpu: GpuDevice, options: WebGpuStageOptions) {
+    const settings = options.settings ?? kernelsFor(gpu);
+    this.adapter = gpu.adapter;
+    this.buffers = new StageBuffers(gpu, { partBytes: options.partBytes });
+    this.ops = new Ops(options.kernels ?? new Kernels(gpu), settings);
+    this.#gpu = gpu;
+    this.#building = new BuildScope(gpu.device);
+  }
+
+  reserveReads(bytes: number): void {
+    this.buffers.reserveStaging(Math.max(bytes, readChunkBytes));
+  }
+
+  async warmUp(): Promise<void> {
+    const error = await this.#gpu.whileWorking(this.#building.end());
+    if (error !== null) throw this.#refusal(error);
+    await this.ops.kernels.warmUp();
+  }
+
+  buildUpdate(optimizer: OptimizerName, parts: VectorParts): Update {
+    return updates[optimizer]({ ...parts, ...this.#place() });
+  }
+
+  buildGradientNorm(parts: VectorParts): GradientNorm {
+    return buildGradientNorm({ ...parts, ...this.#place() });
+  }
+
+  check(): void {
+    this.#gpu.throwIfFailed();
+  }
+
+  run(program: readonly Dispatch[]): void {
+    this.ops.kernels.run(program);
+  }
+
+  /** One encoder, one pass, one submit, one read-back. */
+  async read(programs: readonly (readonly Dispatch[])[], ranges: readonly BufferRange[]): Promise<ArrayBuffer[]> {
+    const encoder = this.#gpu.device.createCommandEncoder();
+    encodeProgram(encoder, programs.flat());
+    return await this.buffers.submitAndRead(encoder, ranges);
+  }
+
+  readFloats(range: BufferRange, count: number): Promise<Float32Array> {
+    return this.buffers.readFloats(range, count);
+  }
+
+  copy(from: BufferRange, to: BufferRange): void {
+    const encoder = this.#gpu.device.createCommandEncoder();
+    encoder.copyBufferToBuffer(gpuBuffer(from), from.offset, gpuBuffer(to), to.offset, from.size);
+    this.#gpu.device.queue.submit([encoder.finish()]);
+  }
+
+  clear(ranges: readonly BufferRange[]): void {
+    const encoder = this.#gpu.device.createCommandEncoder();
+    for (const range of ranges) encoder.clearBuffer(gpuBuffer(range), range.offset, range.size);
+    this.#gpu.device.queue.submit([encoder.finish()]);
+  }
+
+  finish(): Promise<void> {
+    return this.buffers.finish();
+  }
+
+  settle(): Promise<void> {
+    return this.buffers.settle();
+  }
+
+  destroy(): void {
+    this.#building.end().catch(() => {
+      // Only a lost device rejects, and GpuDevice reports that itself.
+    });
+    this.ops.kernels.forgetCold();
+    this.buffers.destroy();
+  }
+
+  #refusal(error: GPUError): Error {
+    const { message: reason } = error;
+    if (!(error instanceof GPUOutOfMemoryError)) {
+      return new GpuFailure(`Cannot build this stage as the GPU rejected a command: ${reason}`);
+    }
+    const limitBytes = this.#gpu.device.limits.maxBufferSize;
+    return TooLittleMemoryError.given({ adapter: this.adapter.name, bytes: this.buffers.bytes, limitBytes, reason });
+  }
+
+  #place() {
+    const bindingBytes = this.#gpu.device.limits.maxStorageBufferBindingSize;
+    return { ops: this.ops, buffers: this.buffers, bindingBytes };
+  }
+}
