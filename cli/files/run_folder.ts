@@ -8,7 +8,7 @@
  *   journal.db  what happened since the last snapshot of the orchestrator's state; journal.db.mark: how far it had come;
  *   journal.db.epoch: how often it was opened
  *   records.jsonl  the run's history, one JSON line per record; records.jsonl.1 and so on: older records
- *   ledger.jsonl  the signed log (cli/ledger); ledger.jsonl.1 and so on: older lines; ledger.jsonl.head: its newest signed head
+ *   ledger.jsonl  the signed log (cli/observe/ledger); ledger.jsonl.1 and so on: older lines; ledger.jsonl.head: its newest signed head
  *   put-aside-1-journal.db, checkpoints/put-aside-1-round-000012/  what a run could not go on from, or was newer than its start
  *   put-aside-1-run/  an earlier run, whole: a folder of the same kind
  *   run.lock  held by the process that writes here (folder_lock.ts)

@@ -3,7 +3,7 @@
  * uses error feedback, what its payloads left out.
  *
  * Owns: the list of these vectors, and when a residual takes effect. Out of scope: their values (`gpu/webgpu/optimizers`,
- * `core/merge/payload`) and the file (`own_state_folder.ts`).
+ * `core/update/payload`) and the file (`own_state_folder.ts`).
  */
 
 import type { RunConfig } from "../../core/config/config.ts";

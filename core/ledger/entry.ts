@@ -2,7 +2,7 @@
  * The entries of a run's signed log: what the hub handed out, what came back, what it was found to be, and what it earned.
  *
  * Owns the closed union. Field names once published stay. Entries have no time of their own, so that a replayed journal makes
- * the same ones. Out of scope: what follows from them (ledger.ts), lines, hashes and signatures (cli/ledger).
+ * the same ones. Out of scope: what follows from them (ledger.ts), lines, hashes and signatures (cli/observe/ledger).
  */
 
 import type { MicrobatchId, NodeId, StageIndex } from "../ids.ts";

@@ -3,7 +3,7 @@
  *
  * Owns the rules. The process that writes a log and everyone who verifies one run this same code over core/score, so a score that
  * the log states is one that its entries give. Out of scope: lines, hashes,
- * signatures (cli/ledger); the state that later entries depend on (ledger_state.ts).
+ * signatures (cli/observe/ledger); the state that later entries depend on (ledger_state.ts).
  *
  * A miner's units in a step are those of its tasks, by the stage and direction of each, and of work that was dropped. Its units
  * in a report are the sum of its paid units over the last steps of the round, all of them unless it lost what it had earned

@@ -1,6 +1,6 @@
 /**
  * Whether what an entry states follows from what members signed for it: the loss of a trial from the validators' answers, a failed
- * verdict from the work that its miner signed. Out of scope: whether the signatures are theirs (cli/ledger).
+ * verdict from the work that its miner signed. Out of scope: whether the signatures are theirs (cli/observe/ledger).
  */
 
 import { mostSquareSum } from "../score/gradient_verdict.ts";

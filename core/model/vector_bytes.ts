@@ -2,7 +2,7 @@
  * A stage's vector as the bytes of a blob: parameters and outer momentum are little-endian float32, whatever the codec of
  * payloads.
  *
- * Owns the size of a stored float. Out of scope: the bytes of a payload (`core/merge/payload`) and of a wire.
+ * Owns the size of a stored float. Out of scope: the bytes of a payload (`core/update/payload`) and of a wire.
  */
 
 const floatBytes = 4;

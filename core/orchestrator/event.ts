@@ -1,5 +1,5 @@
 /**
- * The orchestrator machine's inputs (events) and outputs (effects). Two closed unions; cli/hub performs the effects and brings
+ * The orchestrator machine's inputs (events) and outputs (effects). Two closed unions; cli/orchestrator performs the effects and brings
  * every result back as an event. Tensors stay outside: events name received segments by BlobRef, in order.
  *
  * Ownership: the shell holds each segment of a `message` event once for this machine, until a `release` effect names it.

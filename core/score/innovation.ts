@@ -11,7 +11,7 @@
  * which whoever makes the input can bring about; an error that it explains proves nothing. Without the second bound, codes of
  * four bits would explain any lie of less than a code in every value. One row is left out as a row's scale moves all of its
  * values, and as opened parameters, off by 1e-5, moved the gradient of one token in 300,000 by a tenth of itself. A lie in a single
- * row is one in a single token.
+ * row is one in a single token; more than the stage changes in it is not left out.
  *
  * A residual stream is mostly its input, so cosine similarity accepts a stage that does nothing; this measure does not. Same
  * kernels on the same kind of adapter give 0.
@@ -46,7 +46,7 @@ export function innovation({ claimed, repeated, lazy, width, rounding }: Innovat
   let difference = 0, beyond = 0, movable = 0, change = 0, equal = 0; // sums of squares, and a count
   const worst = { difference: 0, beyond: 0 }; // of a row
   for (let row = 0; row < length; row += width) {
-    let largest = 0, ofRow = 0, beyondOfRow = 0;
+    let largest = 0, ofRow = 0, beyondOfRow = 0, changeOfRow = 0;
     for (let i = row; i < row + width; i++) largest = Math.max(largest, Math.abs(repeated[i]!));
     for (let i = row; i < row + width; i++) {
       const value = repeated[i]!;
@@ -55,13 +55,14 @@ export function innovation({ claimed, repeated, lazy, width, rounding }: Innovat
       ofRow += moved ** 2;
       beyondOfRow += Math.max(0, moved - allowed) ** 2;
       movable += allowed ** 2;
-      change += (value - (lazy?.[i] ?? 0)) ** 2;
+      changeOfRow += (value - (lazy?.[i] ?? 0)) ** 2;
       if (Object.is(claimed[i], value)) equal += 1;
     }
     difference += ofRow;
     beyond += beyondOfRow;
-    worst.difference = Math.max(worst.difference, ofRow);
-    worst.beyond = Math.max(worst.beyond, beyondOfRow);
+    change += changeOfRow;
+    worst.difference = Math.max(worst.difference, Math.min(ofRow, changeOfRow));
+    worst.beyond = Math.max(worst.beyond, Math.min(beyondOfRow, changeOfRow));
   }
   const usual = rounding.valuesHit * movable;
   return {

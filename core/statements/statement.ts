@@ -4,7 +4,7 @@
  * Owns the closed union and its text, which binds the run. A signature says nothing about any other run, round or task. The text
  * is JSON of a fixed list of values, so equal statements have equal bytes on every machine. A published form never changes:
  * signed logs outlive the protocol's version. Out of scope: keys and signatures, which the shell adds (cli/node) and checks
- * (cli/hub, cli/ledger).
+ * (cli/orchestrator, cli/observe/ledger).
  */
 
 import type { BlobRef, Direction, NodeId, StageIndex, TaskId } from "../ids.ts";

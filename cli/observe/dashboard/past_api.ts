@@ -3,7 +3,7 @@
  * after one record; `/api/v1/pathway?microbatch=NUMBER`, one microbatch's way; `/api/v1/member?node=ADDRESS`, what the signed log says
  * of one member; `/api/v1/earnings`, what it credits each miner; and of a second run that is shown beside it, `/api/v1/beside?step=NUMBER`, the run as it was at that step.
  *
- * Owns: the questions and their checks. Out of scope: how much may be asked (rations.ts), reading the logs (cli/history).
+ * Owns: the questions and their checks. Out of scope: how much may be asked (rations.ts), reading the logs (cli/observe/history).
  */
 
 import type { HubPage } from "../../../net/hub_http.ts";

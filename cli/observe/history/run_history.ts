@@ -3,7 +3,7 @@
  *
  * Owns: the index, which holds views at regular distances, so that a moment costs at most the fold of the records since the last
  * of them. Invariants: the index takes at most `indexBytes`, and becomes coarser instead; calls run one after another; damage
- * costs what was damaged, and `gaps` says what that is. Out of scope: which part of a view is public (cli/dashboard).
+ * costs what was damaged, and `gaps` says what that is. Out of scope: which part of a view is public (cli/observe/public).
  */
 
 import { emptyView, type RunView } from "../../../core/view/view.ts";

@@ -1,7 +1,7 @@
 /**
  * Validators' answers count once their signatures are checked: what they find is logged with their own word for it.
  *
- * Owns the answers in between. The check takes a millisecond of another thread (cli/hub), so an answer waits in its request,
+ * Owns the answers in between. The check takes a millisecond of another thread (cli/roles/signatures), so an answer waits in its request,
  * which stays with its validator. A validator that is gone by then is asked no more, and another repeats the work. A wrong
  * signature is a proven fault: the session that it came on is the validator's.
  */

@@ -105,7 +105,7 @@ Deno.test("Config check: a node's file is recognised by its options, or by --for
     assertStringIncludes(stdout, `${path}:2: Cannot use netuid as it must be a whole number from 1 to 4095`);
     assertStringIncludes(
       stdout,
-      `${path}:3: Cannot use device as it must be one of auto, gpu, cpu, software, webgpu, reference`,
+      `${path}:3: Cannot use device as it must be one of auto, gpu, cpu, software, webgpu`,
     );
     assertStringIncludes(
       stdout,

@@ -58,7 +58,7 @@ Deno.test("Lab: a run that was interrupted before it began opens nothing", async
   assertEquals(opened, []);
 });
 
-for (const name of ["merge", "zoo", "replays", "audits"]) {
+for (const name of ["merge", "clasp", "audits"]) {
   Deno.test(`Experiment: ${name}, interrupted at once, trains no row, says so and leaves no folder`, async () => {
     const { code, stdout, left } = await experiment(`${name} --size toy --steps 8 --seeds 1 --threads 1 --json`);
     const lines = stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
@@ -69,7 +69,7 @@ for (const name of ["merge", "zoo", "replays", "audits"]) {
   });
 }
 
-for (const name of ["merge", "zoo"]) {
+for (const name of ["merge", "clasp"]) {
   Deno.test(`Experiment: ${name} leaves no folder where its device is not there`, async () => {
     const { code, left } = await experiment(`${name} --size toy --steps 8 --seeds 1 --device gpu`); // stopped at once where there is one
     assertEquals([code, left], [1, 0]);

@@ -1,5 +1,6 @@
 /** `iota service`: the files it writes, what it runs, and what it prints where there is no service manager. */
 
+import { commandTable } from "../../../cli/command_table.ts";
 import { withCommands } from "../../support/with_commands.ts";
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { Command } from "../../../cli/terminal/command.ts";
@@ -123,6 +124,7 @@ async function run(words: readonly string[], machine: actions.Machine, { isMac =
   const host = new FakeHost({ env: { HOME: "/ann", USER: "ann", IOTA_PROGRAM: "/ann/bin/iota" } });
   const system = isMac ? "darwin" as const : "linux" as const;
   const table = {
+    ...commandTable,
     service: async () => ({
       ...service,
       actions: Object.fromEntries(

@@ -107,4 +107,7 @@ Deno.test("Innovation: one token that is off is no proof, and two are", () => {
   assertGreater(off(1).error, 0.05);
   assertLess(off(1).beyondRounding, 1e-6);
   assertGreater(off(2).beyondRounding, 0.05);
+  const wild = repeated.map((value, i) => i < width ? 30 * value : value);
+  const { beyondRounding } = innovation({ claimed: wild, repeated, lazy: null, width, rounding: plain });
+  assertGreater(beyondRounding, 1, "nor is a token more off than the stage changes it");
 });

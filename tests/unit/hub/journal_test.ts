@@ -121,7 +121,7 @@ Deno.test("Journal: a large state waits for as many bytes, and for 32,768 entrie
 const nothing = () => ({ nowMs: 1, event: new Uint8Array(1) });
 
 const writer = `
-  import { Journal } from "./cli/journal/journal.ts";
+  import { Journal } from "./cli/orchestrator/journal/journal.ts";
   const { journal } = Journal.open({ path: Deno.args[0], identity: ${
   JSON.stringify(identity)
 }, maxBytes: ${maxBytes} });

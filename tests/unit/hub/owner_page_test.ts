@@ -52,7 +52,7 @@ Deno.test("Owner's page: the program is this process's own, and has what the own
   const { status, text } = await ask("/");
   assertEquals(status, 200);
   assertMatch(text, /id="owner-pause"/);
-  assertEquals((await ask("/program/cli/dashboard/page/owner.ts")).status, 200);
+  assertEquals((await ask("/program/cli/observe/dashboard/page/owner.ts")).status, 200);
 });
 
 Deno.test("Owner's page: only the orchestrator's public data is passed on", async () => {
