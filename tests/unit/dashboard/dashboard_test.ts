@@ -42,12 +42,12 @@ Deno.test("Dashboard: its program is JavaScript that imports only what is served
     const response = await run.get(path);
     const text = await response.text();
     assertEquals(response.headers.get("content-type"), "text/javascript; charset=utf-8");
-    for (const [, specifier] of text.matchAll(/^(?:import|export) .*from "(.*)";$/gm)) {
+    for (const [, specifier] of text.matchAll(/^(?:import|export) [^;]*?from "(.*)";$/gm)) {
       const target = new URL(specifier!, `http://hub${path}`).pathname;
       assert(programPaths.includes(target), `${path} imports ${specifier}`);
     }
     assert(!/^import type|\bas [A-Z]\w+\)|: readonly /m.test(text), `types are left in ${path}`);
-    new AsyncFunction(text.replace(/^import .*$/gm, "").replace(/^export /gm, "")); // parses
+    new AsyncFunction(text.replace(/^import [^;]*;$/gm, "").replace(/^export /gm, "")); // parses
   }
 });
 

@@ -1,7 +1,7 @@
 /** What a node without a run reads while it waits. */
 
 import { assertEquals } from "@std/assert";
-import { waitingText } from "../../../cli/find/find_hub.ts";
+import { waitingText } from "../../../cli/node/find/find_hub.ts";
 
 Deno.test("Waiting for a run: an invite is named to a node that was started without an orchestrator, and to no other", () => {
   const why = "this validator has no permit";
