@@ -98,7 +98,7 @@ class PaidRun {
   }
 
   node(role: "miner" | "validate", hotkey: string): IotaProcess {
-    const who = ["--wallet", "alice", "--hotkey", hotkey, "--data", this.folder];
+    const who = ["--wallet", "bob", "--hotkey", hotkey, "--data", this.folder];
     return new IotaProcess([role, "--orchestrator", this.url, ...who, "--device", "cpu", "--json"]);
   }
 }
@@ -124,19 +124,19 @@ async function withPaidRun(body: (run: PaidRun) => Promise<void>): Promise<void>
 
 Deno.test("A run on a chain admits registered hotkeys, pays them, and reports their standing", async () => {
   await withPaidRun(async (run) => {
-    await run.wallet("import --uri //Alice --name alice --coldkey --no-password");
-    for (const hotkey of ["miner", "validator"]) await run.wallet(`new --name alice --hotkey ${hotkey}`);
+    await run.wallet("import --uri //Bob --name bob --coldkey --no-password");
+    for (const hotkey of ["miner", "validator"]) await run.wallet(`new --name bob --hotkey ${hotkey}`);
     const stranger = run.node("miner", "miner");
     const refused = await stranger.ended;
     assertEquals(refused.code, 1);
     assertMatch(refused.stdout + refused.stderr, /must be registered on subnet 9.*iota chain register/s);
 
-    for (const hotkey of ["miner", "validator"]) await run.onChain(`register --wallet alice --hotkey ${hotkey}`);
+    for (const hotkey of ["miner", "validator"]) await run.onChain(`register --wallet bob --hotkey ${hotkey}`);
     const miner = run.node("miner", "miner");
     const health = await miner.lines.next("chainHealth") as Line & { uid: number; level: string };
     assertEquals([health.level, typeof health.uid], ["waiting", "number"], "no weights yet, so nothing earned");
 
-    await run.onChain("stake --wallet alice --hotkey validator --amount 1000");
+    await run.onChain("stake --wallet bob --hotkey validator --amount 1000");
     const validator = await untilAdmitted(run);
     await validator.lines.next("weightsLanded");
     await validator.lines.next("weightsRowChecked");
