@@ -100,7 +100,7 @@ export async function mustFit(
       `Cannot train size ${config.size} here as each stage must fit the adapter (${name}): ${problem}`,
       {
         next: remedies.length === 0
-          ? "Use another adapter, or the processor: --device cpu"
+          ? "Choose a smaller model with --size, or a device with more memory"
           : `Start it again with ${remedies.join(", or with ")}`,
       },
     );

@@ -59,7 +59,7 @@ testWhere(noGpuReason, "Preflight: a size beyond the adapter is refused before t
     const { code, stderr } = await iota(["swarm", "--size", "15b", "--stages", "1", "--data", `${folder}/run`]);
     assertEquals(code, 1);
     assertMatch(stderr, /Cannot train size 15b here as .* must fit/);
-    assertStringIncludes(stderr, "Start it again with");
+    assertStringIncludes(stderr, "Choose a smaller model with --size");
     assertEquals(await Deno.stat(`${folder}/run`).catch(() => null), null);
   });
 });
