@@ -31,9 +31,10 @@ export class StandstillNews {
 
   set(reason: Standstill, holds: boolean): void {
     if (holds === this.#since.has(reason)) return;
+    const before = this.current?.why;
     if (holds) this.#since.set(reason, Math.floor(this.#nowMs()));
     else this.#since.delete(reason);
-    this.#tell();
+    if (this.current?.why !== before) this.#tell();
   }
 
   onRecord(record: RunRecord): void {
@@ -47,7 +48,7 @@ export class StandstillNews {
     const isOther = this.#stages.join() !== record.stages.join();
     this.#stages = record.stages;
     const holds = record.stages.length > 0;
-    if (holds && this.#since.has("stages") && isOther) this.#tell();
+    if (holds && this.current?.why === "stages" && isOther) this.#tell();
     this.set("stages", holds);
   }
 
