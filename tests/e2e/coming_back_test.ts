@@ -251,7 +251,10 @@ Deno.test("Coming back: an orchestrator whose journal and checkpoints are gone s
     }
     const second = terminals.hub();
     const { text } = await second.lines.next("warning") as Line & { text: string };
-    assertMatch(text, /^The run had reached step \d+, but '.*journal\.db' is gone: it begins again at step 0; /);
+    assertMatch(
+      text,
+      /^The run had reached step \d+, but '.*run' has neither its journal nor a checkpoint: it begins again at step 0; /,
+    );
     await second.lines.next("stepClosed");
     for (const each of [second, miner]) {
       each.kill("SIGINT");

@@ -1,8 +1,9 @@
 /** Which parameters a stage adopts: two equal results are believed, a single one of several never while the hub can check. */
 
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type BlobRef, type NodeId, stageIndex } from "../../core/ids.ts";
-import type { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
+import { trainRound, trainStep } from "../support/swarm/scripted_rounds.ts";
+import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 import {
   applying,
   commit,
@@ -250,4 +251,21 @@ Deno.test("Merge: in a stage too large for the hub to reduce beside the replicas
   hub.step({ type: "sliceRefereed", round, edition, stage, slice, result });
   assertEquals(liars.filter((node) => hub.state.expelled.has(node)), liars);
   assertEquals(hub.state.expelled.has(nodes[2]!), false);
+});
+
+Deno.test("Merge: of parameters that a run went back to and the store lost, nobody is said to have reported others", () => {
+  const hub = new ScriptedOrchestrator({
+    ...{ model: { layers: 1 }, pipeline: { stages: 1, codec: "none" }, swarm: { replicas: 1, validators: 0 } },
+    train: { microbatchesPerStep: 2, steps: 8, stepsPerRound: 1 },
+  });
+  const nodes = [hub.ready("miner-0")];
+  trainRound(hub, nodes);
+  trainStep(hub, nodes);
+  hub.wait(600_000); // no payload comes, and the run goes back
+  const { round, upload } = hub.state;
+  assertEquals([round, upload?.stages[0]?.slices, hub.state.step], [2, [], 1]);
+  hub.step({ type: "checkpointFailed", round, detail: "", missing: stage });
+  hubMerges(hub, hub.blob(64));
+  const texts = hub.records.flatMap((record) => record.type === "warning" ? [record.text] : []);
+  assertMatch(texts.at(-1)!, /Stage 0 of round 2 begins with other parameters than those that the run went back to/);
 });

@@ -155,6 +155,11 @@ export class LedgerLog {
     return pastRounds(this.#reader.ledger);
   }
 
+  /** How many steps it says the run has made; null: it is empty. */
+  get step(): number | null {
+    return this.#reader.lines === 0 ? null : this.#reader.ledger.nextStep;
+  }
+
   /** An entry that the journal makes again; the log may have it. */
   replay(entry: MachineEntry): void {
     this.#replayed.push(entry);

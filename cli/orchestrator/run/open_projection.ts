@@ -19,6 +19,15 @@ import { Projection } from "../../observe/projection/projection.ts";
 import type { PreparedRun } from "./prepare_run.ts";
 import { runFacts } from "./run_facts.ts";
 
+/** What a journal does again when it is opened. Its own lock comes first, so the logs that hear it are opened only then. */
+export class ReplayedEffects {
+  readonly effects: OrchestratorEffect[] = []; // only those that a log may keep
+
+  take(effects: readonly OrchestratorEffect[]): void {
+    for (const effect of effects) if (effect.type === "log" || effect.type === "record") this.effects.push(effect);
+  }
+}
+
 /** The view starts from the record log, or without one from the records that the journal replays. */
 export async function openProjection(
   { output }: CommandContext,
@@ -28,21 +37,22 @@ export async function openProjection(
     startedMs: number;
     refused: () => RefusalCounts;
     owner: () => Pick<RunOwner, "act">;
+    replayed: ReplayedEffects;
   },
 ): Promise<{
   projection: Projection;
-  recordedStep: number; // by earlier processes, of a run that has not ended
+  recordedStep: number | null; // by earlier processes; null: no log has a line of theirs
   ledger: RunLedger;
-  onReplayed: (effects: readonly OrchestratorEffect[]) => void;
   onRecord: (record: RunRecord) => void;
   /** `isOurs`: no other process has taken the run's folder over. */
   close: (options: { isOurs: boolean }) => void;
 }> {
-  const { prepared: { config, folder, found, runId, key }, layersOfStages, startedMs: startedAtMs, refused, owner } =
-    options;
+  const { prepared: { config, folder, found, runId, key }, layersOfStages, startedMs: startedAtMs } = options;
+  const { refused, owner, replayed: { effects } } = options;
   const warn = (text: string) => output.log.warn(text);
   const records = await openRecordLog({ folder: folder.path, timers: systemTimers, warn });
-  const recordedStep = records.view.phase === "finished" ? 0 : records.view.step;
+  const isNew = records.sequence === 0;
+  const shownStep = records.view.step;
   const facts = runFacts({ command: "orchestrate", device: "", config, layersOfStages });
   const act = async (request: OwnerRequest) => {
     const answer = await owner().act(request);
@@ -52,7 +62,7 @@ export async function openProjection(
   const projection: Projection = new Projection({
     output,
     keys: [pauseKey({ isPaused: () => projection.view.isPausedByOwner, act })],
-    opened: { facts, startedAtMs, step: found?.manifest.step ?? 0 }, // until the journal is read
+    opened: { facts, startedAtMs, step: found?.manifest.step ?? 0 },
     nowMs: () => systemTimers.nowMs(),
     records,
     refused,
@@ -63,11 +73,10 @@ export async function openProjection(
   const ledger = await RunLedger.open({
     ...{ folder: folder.path, run: runId, signer, verify: verifySignature, timers: systemTimers, warn },
   });
-  const onReplayed = (effects: readonly OrchestratorEffect[]) => {
-    ledger.onReplayed(effects);
-    if (records.sequence > 0) return;
-    for (const effect of effects) if (effect.type === "record") projection.keep(effect.record);
-  };
+  const { step: signedStep } = ledger.log;
+  const recordedStep = isNew && signedStep === null ? null : Math.max(shownStep, signedStep ?? 0);
+  ledger.onReplayed(effects);
+  if (isNew) { for (const effect of effects) if (effect.type === "record") projection.keep(effect.record); }
   const onRecord = (record: RunRecord) => {
     projection.tell(record);
     ledger.onRecord(record);
@@ -76,5 +85,5 @@ export async function openProjection(
     projection.close();
     ledger.log.close({ writes: isOurs });
   };
-  return { projection, ledger, recordedStep, onReplayed, onRecord, close };
+  return { projection, ledger, recordedStep, onRecord, close };
 }

@@ -7,18 +7,28 @@
  */
 
 import { type BlobHash, blobHash, type BlobRef } from "../../../core/ids.ts";
-import type { StageSpec } from "../../../core/model/spec.ts";
+import { parameterTable, type StageSpec } from "../../../core/model/spec.ts";
+import type { PastRounds } from "../../../core/ledger/ledger_state.ts";
 import type { OrchestratorEffect } from "../../../core/orchestrator/event.ts";
+import { nextRound } from "../../../core/orchestrator/past_rounds.ts";
 import type { OrchestratorState, RoundSources } from "../../../core/orchestrator/state.ts";
 import { blobsOf, usedBlobs } from "../../../core/orchestrator/stored_blobs.ts";
+import { mostStates } from "../../../core/update/payload/allowance.ts";
+import { payloadCodecOf } from "../../../core/update/payload/payload_codecs.ts";
 import type { LocalBlobStore, LostBlob } from "../../../net/blobs/blobs.ts";
+import type { NetLimits } from "../../../net/limits.ts";
+import { systemTimers } from "../../../net/timers.ts";
 import { type FoundCheckpoint, putAsideNewer } from "../../model/checkpoint/checkpoint.ts";
 import { hubBlobs } from "../../roles/blob_access.ts";
 import { openRunStore } from "../../roles/stores.ts";
 import { sourcesFrom } from "../hub/checkpoint_writer.ts";
-import type { OpenedJournal, RecoveredRun } from "../hub/journal/hub_journal.ts";
+import { HubStore } from "../hub/hub_store.ts";
+import type { OpenedJournal, OpenHubJournal, RecoveredRun } from "../hub/journal/hub_journal.ts";
+import { ThreadedHubJournal } from "../hub/journal/threaded_hub_journal.ts";
+import type { OrchestratorRoleOptions } from "../hub/running_orchestrator.ts";
 import type { PreparedRun } from "./prepare_run.ts";
-import { type OpenJournal, openRunJournal } from "./recover_run.ts";
+import { hasJournal, markedStep, type OpenJournal, openRunJournal } from "./recover_run.ts";
+import { type BegunAt, savedSummary } from "../../observe/run_summary.ts";
 
 const storedBlobs = 256; // of the largest size, at the same time
 const ownBlobs = 64; // of these, reserved for the hub: members cannot use up what it needs to end a round
@@ -106,3 +116,53 @@ async function putBack(
     warn(`Blob ${hash} of round ${round} must be in the store: it is gone; a miner that has it will be asked for it`);
   }
 }
+
+// ----------------------------------------------------------------------------------------- as the command opens it
+
+export interface OpenStorage extends OpenRunState {
+  readonly members: HubStore;
+  /** Steps that the run had made as its journal's mark or its last summary says; null: there is neither, or there is a journal. */
+  readonly toldStep: number | null;
+  readonly hadJournal: boolean;
+}
+
+/** The journal first: its own lock refuses a second process before anything else is written to the folder. */
+export async function openStorage(
+  { limits, ...options }: OpenRunOptions & { limits: NetLimits },
+): Promise<OpenStorage> {
+  const { config, folder: { path: folder } } = options.prepared;
+  const hadJournal = await hasJournal(folder);
+  const toldStep = await stepTold(folder);
+  let members: HubStore | null = null;
+  const openJournal = (request: OpenHubJournal) => ThreadedHubJournal.open({ ...request, warn: options.warn });
+  const opened = await openRunState({ ...options, openJournal, onLost: (hash) => members?.lost(hash) });
+  const { store, memberBytes: capacityBytes } = opened;
+  const stageFloats = options.stages.map((spec) => parameterTable(spec).length);
+  const stored = { codec: payloadCodecOf(config), states: mostStates(config.validate) };
+  members = await HubStore.open({
+    ...{ folder, store, stageFloats, ...stored },
+    ...{ capacityBytes, limits, timers: systemTimers },
+  });
+  return { ...opened, members, hadJournal, toldStep };
+}
+
+async function stepTold(folder: string): Promise<number | null> {
+  const { steps } = await savedSummary(folder);
+  const marked = markedStep(folder);
+  return typeof steps === "number" && Number.isFinite(steps) ? Math.max(steps, marked) : marked > 0 ? marked : null;
+}
+
+type Opened = Pick<OpenRunState, "recovered" | "from">;
+
+export function begunAt({ recovered, from }: Opened, past: PastRounds): BegunAt {
+  return {
+    step: recovered?.state.step ?? from?.step ?? 0,
+    round: recovered?.state.round ?? nextRound(past, from ?? undefined),
+    merges: recovered === null ? from?.sources.round ?? 0 : 0,
+    isJournaled: recovered !== null,
+  };
+}
+
+/** The run's initial state, for its role. */
+export const startOf = ({ from }: Opened, past: PastRounds): Pick<OrchestratorRoleOptions, "from" | "past"> =>
+  from === null ? { past } : { from, past };

@@ -3,6 +3,7 @@
 import type { RunConfig } from "../../../core/config/config.ts";
 import { modelParameters } from "../../../core/model/shape.ts";
 import type { OrchestratorState } from "../../../core/orchestrator/state.ts";
+import type { RunFolder } from "../../files/run_folder.ts";
 import type { RecordOf, RunFacts } from "../../../core/view/view_record.ts";
 
 export function runFacts(
@@ -34,12 +35,30 @@ export function takenUp(
   return { type: "takenUp", step, round, phase: phase === "closing" ? "training" : phase, nodes };
 }
 
-/** For a run without a journal that had come further than where it begins now; null if nothing is lost. */
+/**
+ * For a run without a journal that had come further than where it begins now, as its records, its signed log, its summary or
+ * its journal's mark say; null if nothing is lost. Where all of them are gone too, nothing tells whether it had trained.
+ */
 export function lostText(
-  { recordedStep, step, folder }: { recordedStep: number; step: number; folder: string },
+  { hadJournal, recordedStep, toldStep, begun: { step }, folder: { path, isResumed } }: {
+    readonly hadJournal: boolean; // then its recovery reports what is lost
+    readonly recordedStep: number | null;
+    readonly toldStep: number | null;
+    readonly begun: { readonly step: number };
+    readonly folder: RunFolder;
+  },
 ): string | null {
-  if (recordedStep <= step) return null;
-  const from = step === 0 ? "it begins again at step 0" : `it goes on from its newest checkpoint, at step ${step}`;
-  return `The run had reached step ${recordedStep}, but '${folder}/journal.db' is gone: ${from}; to go on from where it was, ` +
-    "stop, put the journal and the checkpoints back from a copy, and start again";
+  if (hadJournal || !isResumed) return null;
+  const next = "stop, put the journal and the checkpoints back from a copy, and start again";
+  const isUntold = recordedStep === null && toldStep === null;
+  if (isUntold && step === 0) {
+    return `'${path}' has a run's settings, but no journal, no checkpoint and no record of it: it begins at step 0; ` +
+      `if it had trained before, ${next}`;
+  }
+  const reached = Math.max(recordedStep ?? 0, toldStep ?? 0);
+  if (reached <= step) return null;
+  const why = step === 0
+    ? `but '${path}' has neither its journal nor a checkpoint: it begins again at step 0`
+    : `but '${path}/journal.db' is gone: it goes on from its newest checkpoint, at step ${step}`;
+  return `The run had reached step ${reached}, ${why}; to go on from where it was, ${next}`;
 }

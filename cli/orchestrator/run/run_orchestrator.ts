@@ -3,12 +3,8 @@
  */
 
 import { setImmediate } from "node:timers";
-import { mostStates } from "../../../core/update/payload/allowance.ts";
-import { payloadCodecOf } from "../../../core/update/payload/payload_codecs.ts";
 import { splitLayers } from "../../../core/model/stages.ts";
-import { parameterTable, stageSpecs } from "../../../core/model/spec.ts";
-import type { PastRounds } from "../../../core/ledger/ledger_state.ts";
-import { nextRound } from "../../../core/orchestrator/past_rounds.ts";
+import { stageSpecs } from "../../../core/model/spec.ts";
 import type { OrchestratorState } from "../../../core/orchestrator/state.ts";
 import { verifySignature } from "../../../chain/wallet/hotkey.ts";
 import { BlobError } from "../../../net/blobs/blobs.ts";
@@ -34,13 +30,11 @@ import { probeRoom } from "../../files/disk_room.ts";
 import { openDevice } from "../../device/open_device.ts";
 import { openPlaces } from "../hub/members/places.ts";
 import { type HubPlace, hubPlace } from "./hub_place.ts";
-import type { OpenHubJournal } from "../hub/journal/hub_journal.ts";
-import { ThreadedHubJournal } from "../hub/journal/threaded_hub_journal.ts";
-import { HubStore } from "../hub/hub_store.ts";
+import type { HubStore } from "../hub/hub_store.ts";
 import { type HubPort, openHubPort } from "../hub/hub_port.ts";
 import { hubTickets } from "../hub/hub_tickets.ts";
-import { type OpenRunOptions, type OpenRunState, openRunState } from "./open_run_state.ts";
-import { openProjection } from "./open_projection.ts";
+import { openProjection, ReplayedEffects } from "./open_projection.ts";
+import { begunAt, openStorage, startOf } from "./open_run_state.ts";
 import { planRun, sayOver } from "./plan_run.ts";
 import { refuseHeldFolder } from "../../files/folder_lock.ts";
 import { handedToken } from "../../program/lock_token.ts";
@@ -50,7 +44,7 @@ import { ArithmeticThreads } from "../hub/arithmetic/arithmetic_thread.ts";
 import { SignatureThread } from "../../roles/signatures/signature_thread.ts";
 import { startOrchestrator } from "../hub/orchestrator_role.ts";
 import type { OrchestratorRoleOptions, RunningOrchestrator } from "../hub/running_orchestrator.ts";
-import { hasJournal, refuseWhileHeld, removeJournal, userError as journalError } from "./recover_run.ts";
+import { refuseWhileHeld, removeJournal, userError as journalError } from "./recover_run.ts";
 import { lostText, takenUp } from "./run_facts.ts";
 import { type BegunAt, hasLostRound, runSummary, saveSummary, sessionFields } from "../../observe/run_summary.ts";
 import { type Measures, openMeasures } from "../../observe/projection/measures.ts";
@@ -182,15 +176,17 @@ async function startRun(
   const layersOfStages = splitLayers(config);
   const stages = stageSpecs(config, layersOfStages);
   const warn = (text: string) => output.log.warn(text);
-  const refused = () => role.refusals;
+  const replayed = new ReplayedEffects();
+  const opened = await openStorage({ prepared, stages, limits, onReplayed: (effects) => replayed.take(effects), warn });
+  const { members, journal, recovered } = opened;
   const { projection, ledger, recordedStep, ...seen } = await openProjection(context, {
-    ...{ prepared, layersOfStages, startedMs, refused, owner: () => owner },
+    ...{ prepared, layersOfStages, startedMs, refused: () => role.refusals, owner: () => owner, replayed },
   });
-  const opening = { prepared, stages, limits, recordedStep, past: ledger.log.past, onReplayed: seen.onReplayed, warn };
-  const { members, journal, recovered, start, begun, lost } = await openStorage(opening);
+  const { past } = ledger.log;
+  const begun = begunAt(opened, past);
+  const lost = lostText({ ...opened, recordedStep, begun, folder });
   ledger.log.begin(begun);
   await saveResumedRun(context, prepared, { at: port.at, step: begun.step });
-  const checkpoints = checkpointPlace(prepared, { stages, warn });
   const tickets = hubTickets(signer, runId);
   const { promise: chainFailed, reject } = Promise.withResolvers<never>();
   const owner = await openOwner(context, { prepared, at: port.at, role: () => role, tell: seen.onRecord });
@@ -206,7 +202,7 @@ async function startRun(
   const role = startOrchestrator({
     ...{ runId, config, stages, layersOfStages },
     ...(traces === null ? {} : { traces }),
-    ...start,
+    ...startOf(opened, past),
     ...{ journal, recovered, savedWires: await takeWires(folder.path) },
     gather: (callback) => setImmediate(callback), // after all readable sockets have been read
     ...{ signer, verify: verifySignature },
@@ -214,7 +210,7 @@ async function startRun(
     ...{ checker: new SignatureThread({ run: runId, verify: verifySignature, warn }), tickets },
     ...{ arithmetic: new ArithmeticThreads({ config, stages, warn }), batches: batchesOf(prepared) },
     ...{ limits, timers: systemTimers, random: systemRandom, blobs: members.blobs },
-    ...roundsOnDisk(checkpoints, members),
+    ...roundsOnDisk(checkpointPlace(prepared, { stages, warn }), members),
     openReferee: () => openDevice("cpu", { threads: 1 }),
     probeRoom: (bytes) => probeRoom(folder.path, bytes),
     probeUpload: (bytes) => probeUpload(probe, bytes),
@@ -264,44 +260,6 @@ const roundsOnDisk = (
 function batchesOf({ config, dataset }: PreparedRun): BatchSource {
   const { seed, train: { sequencesPerMicrobatch: sequences }, model: { contextLength } } = config;
   return dataset.batches({ seed, sequences, contextLength });
-}
-
-function begunAt({ recovered, from }: Pick<OpenRunState, "recovered" | "from">, past: PastRounds): BegunAt {
-  return {
-    step: recovered?.state.step ?? from?.step ?? 0,
-    round: recovered?.state.round ?? nextRound(past, from ?? undefined),
-    merges: recovered === null ? from?.sources.round ?? 0 : 0,
-    isJournaled: recovered !== null,
-  };
-}
-
-type RunStart = Pick<OrchestratorRoleOptions, "from" | "past">;
-
-/** The run's initial state, and the store its members use; `lost`: in words, what of it is gone. */
-async function openStorage(
-  { limits, recordedStep, past, ...options }: OpenRunOptions & {
-    prepared: PreparedRun;
-    limits: NetLimits;
-    recordedStep: number;
-    past: PastRounds;
-  },
-): Promise<OpenRunState & { start: RunStart; members: HubStore; begun: BegunAt; lost: string | null }> {
-  const hadJournal = await hasJournal(options.prepared.folder.path);
-  let members: HubStore | null = null;
-  const openJournal = (request: OpenHubJournal) => ThreadedHubJournal.open({ ...request, warn: options.warn });
-  const opened = await openRunState({ ...options, openJournal, onLost: (hash) => members?.lost(hash) });
-  const { store, memberBytes: capacityBytes } = opened;
-  const stageFloats = options.stages.map((spec) => parameterTable(spec).length);
-  const { config, folder: { path: folder } } = options.prepared;
-  const stored = { codec: payloadCodecOf(config), states: mostStates(config.validate) };
-  members = await HubStore.open({
-    ...{ folder, store, stageFloats, ...stored },
-    ...{ capacityBytes, limits, timers: systemTimers },
-  });
-  const begun = begunAt(opened, past);
-  const lost = hadJournal ? null : lostText({ recordedStep, step: begun.step, folder });
-  const { from } = opened;
-  return { ...opened, start: from === null ? { past } : { from, past }, members, begun, lost };
 }
 
 function checkpointPlace(

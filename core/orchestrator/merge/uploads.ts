@@ -89,8 +89,10 @@ export function onMergeRepeated(
   const { round } = state;
   state.replaced.add(stage.stage);
   dropReplays(state, { round, stage: stage.stage });
-  const text =
-    `Stage ${stage.stage} of round ${round} did not match what its replicas reported; the hub merged it itself`;
+  const what = `Stage ${stage.stage} of round ${round}`;
+  const text = stage.slices.length > 0
+    ? `${what} did not match what its replicas reported; the orchestrator merged it itself`
+    : `${what} begins with other parameters than those that the run went back to, which the store has lost`;
   return [record({ type: "warning", text })];
 }
 
