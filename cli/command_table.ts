@@ -33,4 +33,10 @@ export const iota: Program = {
     ["iota --version", "the version"],
   ],
   commands: commandTable,
+  topics: {
+    metrics: {
+      summary: "every metric that the orchestrator serves to Prometheus, with its unit and meaning",
+      load: async () => (await import("./observe/telemetry/metrics_topic.ts")).topic,
+    },
+  },
 };

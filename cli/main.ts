@@ -20,7 +20,7 @@ import type { ConfigFile } from "./terminal/options/config_file.ts";
 import { interrupted, Stopped, Terminated, UsageError, UserError } from "./program/errors.ts";
 import { exitFailed, exitInterrupted } from "./program/exit_codes.ts";
 import { takeProxyVariables } from "./program/proxy_variables.ts";
-import { commandText, overviewText, type Page } from "./terminal/help_text.ts";
+import { commandText, overviewText, type Page, topicText } from "./terminal/help_text.ts";
 import { readOptions } from "./files/given_options.ts";
 import { denoHost, type Host, type Interrupt } from "./rights/host.ts";
 import { logLevels } from "./terminal/output/log.ts";
@@ -99,9 +99,9 @@ async function dispatch({ words, output, program }: Invocation): Promise<number>
       maxPositionals: 2,
       helpCommand: `${own} help`,
     });
-    return asked === undefined
-      ? await printOverview({ output, program })
-      : await printHelp([asked, ...behind], { output, program });
+    if (asked === undefined) return await printOverview({ output, program });
+    if (Object.hasOwn(program.topics ?? {}, asked)) return await printTopic(asked, { output, program });
+    return await printHelp([asked, ...behind], { output, program });
   }
   if (isAsked("--help") || isAsked("-h")) return await printHelp([name, ...rest], { output, program });
   const { command, words: ownWords } = await chooseCommand([name, ...rest], program);
@@ -170,7 +170,18 @@ async function optionsBefore([first = ""]: readonly string[], table: CommandTabl
 
 async function printOverview({ output, program }: Omit<Invocation, "words">): Promise<number> {
   const commands = await Promise.all(Object.values(program.commands).map((load) => load()));
-  output.answer({ commands: commands.map(nameAndSummary) }, overviewText(commands, pageOf({ output, program })));
+  const topics = Object.entries(program.topics ?? {}).map(([name, { summary }]) => ({ name, summary }));
+  output.answer(
+    { commands: commands.map(nameAndSummary), topics },
+    overviewText(commands, pageOf({ output, program })),
+  );
+  return 0;
+}
+
+async function printTopic(name: string, { output, program }: Omit<Invocation, "words">): Promise<number> {
+  const { summary, load } = program.topics![name]!;
+  const topic = await load();
+  output.answer({ topic: name, summary, ...topic.fields }, topicText(topic, pageOf({ output, program })));
   return 0;
 }
 
@@ -201,24 +212,27 @@ interface ChosenCommand {
 
 /** The first word names the command; for a group, the first word after it that is not an option names the action. */
 async function chooseCommand([name, ...words]: readonly string[], program: Program): Promise<ChosenCommand> {
-  const of = (commands: CommandTable) => ({ program: program.name, commands });
-  const command = await loadCommand([name!], of(program.commands));
+  const topics = Object.keys(program.topics ?? {});
+  const command = await loadCommand([name!], { program: program.name, commands: program.commands, topics });
   if (command.actions === undefined) return { command, words };
   const { name: action, rest } = splitCommand(words, [...command.options, ...commonOptions]);
   if (action === undefined) return { command, words };
-  return { command: await loadCommand([name!, action], of(command.actions)), words: rest };
+  return {
+    command: await loadCommand([name!, action], { program: program.name, commands: command.actions }),
+    words: rest,
+  };
 }
 
 /** Looks up the last part of the name; the parts before it name the group in the message. */
 async function loadCommand(
   path: readonly string[],
-  { program, commands: table }: { program: string; commands: CommandTable },
+  { program, commands: table, topics = [] }: { program: string; commands: CommandTable; topics?: readonly string[] },
 ): Promise<Command> {
   const name = path.at(-1)!;
   const load = Object.hasOwn(table, name) ? table[name] : undefined;
   if (load !== undefined) return await load();
   const group = path.slice(0, -1).map((part) => `${part} `).join("");
-  const guess = closest(name, Object.keys(table)) ?? await closestAction(name, table);
+  const guess = closest(name, [...Object.keys(table), ...topics]) ?? await closestAction(name, table);
   const meant = guess === undefined ? "" : `. Did you mean ${guess}?`;
   const list = `${program} help ${group}`.trimEnd();
   throw new UsageError(`Cannot run '${printable(path.join(" "))}' as there is no such command${meant}`, {

@@ -116,7 +116,21 @@ export interface Program {
   readonly about: string; // one sentence
   readonly firstSteps: readonly (readonly [command: string, what: string])[];
   readonly commands: CommandTable;
+  readonly topics?: TopicTable;
 }
+
+/** A page of help about something that is not a command, made from the code that defines it. */
+export interface HelpTopic {
+  readonly about: string; // a paragraph
+  readonly heading: string;
+  readonly rows: readonly (readonly [name: string, text: string])[];
+  readonly fields: Readonly<Record<string, unknown>>; // the rows for --json
+}
+
+/** Topics by the word after `help`. The overview prints the summaries, so only the page itself is loaded when needed. */
+export type TopicTable = Readonly<
+  Record<string, { readonly summary: string; readonly load: () => Promise<HelpTopic> }>
+>;
 
 /** Steps besides the command itself; each line is typed or written to a file as it is. */
 export interface Recipe {

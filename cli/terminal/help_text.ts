@@ -3,7 +3,7 @@
  * are wrapped to the given width.
  */
 
-import { type Command, commonOptions, type OptionSpec, type Program } from "./command.ts";
+import { type Command, commonOptions, type HelpTopic, type OptionSpec, type Program } from "./command.ts";
 import type { Paint } from "./text/paint.ts";
 import { wrapped } from "./text/format.ts";
 
@@ -16,8 +16,9 @@ export interface Page {
 const indent = "  ";
 
 export function overviewText(commands: readonly Command[], page: Page): string {
-  const { paint, program: { name, about, firstSteps } } = page;
+  const { paint, program: { name, about, firstSteps, topics = {} } } = page;
   const rows = commands.map(({ name, summary }): [string, string] => [name, summary]);
+  const pages = Object.entries(topics).map(([topic, { summary }]): [string, string] => [`help ${topic}`, summary]);
   return [
     about.replace(name, paint.bold(name)),
     "",
@@ -26,10 +27,15 @@ export function overviewText(commands: readonly Command[], page: Page): string {
     "",
     paint.bold("Commands"),
     ...columns(rows, page),
+    ...(pages.length === 0 ? [] : ["", paint.bold("More help"), ...columns(pages, page)]),
     "",
     paint.bold("Start here"),
     ...columns(firstSteps, page),
   ].join("\n");
+}
+
+export function topicText({ about, heading, rows }: HelpTopic, page: Page): string {
+  return [...wrapped(about, page.width), "", page.paint.bold(heading), ...columns(rows, page)].join("\n");
 }
 
 export interface HelpSubject {

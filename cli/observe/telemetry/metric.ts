@@ -15,6 +15,7 @@ export interface Sample {
 export interface Metric<Source> {
   readonly name: string; // ends in its unit; a counter's in `_total`
   readonly type: "counter" | "gauge" | "summary";
+  readonly unit: string | null; // "bytes per token"; null for a flag or a bare number
   readonly help: string; // one sentence, for people
   /** None while nothing has been measured. */
   readonly samples: (source: Source) => readonly Sample[];

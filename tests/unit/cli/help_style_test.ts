@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { parseOptions } from "../../../cli/terminal/options/args.ts";
 import { type Command, commonOptions, type OptionSpec } from "../../../cli/terminal/command.ts";
-import { commandTable } from "../../../cli/command_table.ts";
+import { commandTable, iota } from "../../../cli/command_table.ts";
 import { main } from "../../../cli/main.ts";
 import { allOptions, everyCommand, loadTree } from "../../../cli/terminal/completions/command_tree.ts";
 import { flagPaths, runOptions } from "../../../cli/terminal/options/run_options.ts";
@@ -138,6 +138,24 @@ function parse(of: string, options: readonly OptionSpec[], words: readonly strin
 function shellWords(line: string): string[] {
   return [...line.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, double, single, bare]) => double ?? single ?? bare!);
 }
+
+Deno.test("Help style: the overview names every topic, whose page fits 80 columns and whose name is no command's", async () => {
+  const overview = await helpOf([], 80);
+  for (const [name, { summary }] of Object.entries(iota.topics ?? {})) {
+    assertMatch(overview, new RegExp(`^  help ${name} +\\S`, "m"));
+    assertMatch(summary, /^[a-z].*[^.]$/, name);
+    assert(!Object.hasOwn(commandTable, name), name);
+    for (const line of (await helpOf([name], 80)).split("\n")) assert([...line].length <= 80, line);
+  }
+});
+
+Deno.test("Help style: a misspelt topic is answered with the nearest", async () => {
+  for (const words of [["help", "metric"], ["metrics"]]) {
+    const host = new FakeHost();
+    assertEquals(await main(words, host), 2);
+    assertStringIncludes(host.written.stderr, "See iota help metrics");
+  }
+});
 
 Deno.test("Help style: the default of a run's option is the setting's own", () => {
   for (const [option, path] of Object.entries(flagPaths)) {

@@ -1,10 +1,12 @@
 /** `/metrics`: what Prometheus reads is what the run's records say, whatever they hold, in a bounded number of series. */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { main } from "../../../cli/main.ts";
 import { exposition } from "../../../cli/observe/telemetry/metric.ts";
 import { runMetrics } from "../../../cli/observe/telemetry/metric_table.ts";
 import { nodeId, stageIndex } from "../../../core/ids.ts";
 import { anyRecord } from "../../support/any_record.ts";
+import { FakeHost } from "../../support/fake_host.ts";
 import { sampleMiners, sampleRun } from "../../support/sample_run.ts";
 import { servedRun } from "../../support/served_run.ts";
 import { prngOf } from "../../support/small_prng.ts";
@@ -93,7 +95,10 @@ Deno.test("Metrics: many who ask at once share one text", async () => {
 
 Deno.test("Metrics: numbers that are none are written as the format asks", () => {
   const samples = [NaN, Infinity, -Infinity, 1e21, 0.1].map((value, i) => ({ value, labels: { i: String(i) } }));
-  const text = exposition([{ name: "x", type: "gauge", help: "A \\ and\na line.", samples: () => samples }], null);
+  const text = exposition(
+    [{ name: "x", type: "gauge", unit: null, help: "A \\ and\na line.", samples: () => samples }],
+    null,
+  );
   assertEquals(text.split("\n"), [
     "# HELP x A \\\\ and\\na line.",
     "# TYPE x gauge",
@@ -106,11 +111,25 @@ Deno.test("Metrics: numbers that are none are written as the format asks", () =>
   ]);
 });
 
-Deno.test("Metrics: ARCHITECTURE.md lists every metric, and no other", async () => {
-  const map = await Deno.readTextFile(new URL("../../../ARCHITECTURE.md", import.meta.url));
-  const section = map.slice(map.indexOf("## Metrics"));
-  const listed = [...section.slice(0, section.indexOf("\n## ")).matchAll(/^\| `([a-z0-9_]+)`/gm)].map(([, name]) =>
-    name
-  );
-  assertEquals(listed, runMetrics.map(({ name }) => name));
+Deno.test("Metrics: iota help metrics lists exactly what /metrics serves, for people and for programs", async () => {
+  const run = servedRun();
+  for (const { record } of sampleRun(40)) run.tell(record);
+  const { types } = parseExposition(await (await run.get("/metrics")).text());
+  const programs = new FakeHost();
+  assertEquals(await main(["help", "metrics", "--json"], programs), 0);
+  const { metrics } = JSON.parse(programs.written.stdout) as { metrics: { name: string; type: string }[] };
+  assertEquals(metrics.map(({ name, type }) => [name, type]), [...types]);
+
+  const people = new FakeHost({ terminal: { columns: 100, rows: 24 } });
+  assertEquals(await main(["help", "metrics", "--no-color"], people), 0);
+  const listed = [...people.written.stdout.matchAll(/^ {2}([a-z0-9_]+)$|^ {2}([a-z0-9_]+) {2}/gm)];
+  assertEquals(listed.map(([, alone, before]) => alone ?? before), [...types.keys()]);
+});
+
+Deno.test("Metrics: a unit in a metric's name is the unit that the help states", () => {
+  const named = [["_seconds", "seconds"], ["_nats", "nats per token"], ["_bytes_total", "bytes"]] as const;
+  for (const { name, unit } of runMetrics) {
+    for (const [ending, stated] of named) if (name.endsWith(ending)) assertEquals(unit, stated, name);
+    if (/_per_/.test(name)) assert(unit !== null, name);
+  }
 });
