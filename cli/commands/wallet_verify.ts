@@ -1,6 +1,6 @@
 /**
- * `iota wallet verify`: checks whether the holder of an address signed a text or a request. Exit code 1 if not; needs
- * no secret.
+ * `iota wallet verify`: checks whether the holder of an address signed a text. Exit code 1 if not; needs no
+ * secret.
  */
 
 import type { Command, CommandContext } from "../terminal/command.ts";
@@ -12,27 +12,17 @@ import {
   hotkeyOption,
   walletPathOption,
 } from "../terminal/options/wallet_options.ts";
-import {
-  headerOptions,
-  readHeaders,
-  readRequest,
-  requestOptions,
-  type RequestToSign,
-  verifiedRequest,
-} from "./wallet_request.ts";
 import { coldkeyFlag, nameOption } from "./wallet_store.ts";
 
 export const command: Command = {
   name: "wallet verify",
-  summary: "check the signature of a text or an HTTP request",
-  usage: "wallet verify (--message TEXT --signature HEX [--address SS58] | --request KIND --headers FILE) [options]",
+  summary: "check the signature of a text",
+  usage: "wallet verify --message TEXT --signature HEX [--address SS58] [options]",
   about:
-    "The signer is --address, or the named wallet's hotkey or coldkey; for a request, the one its headers name. Exit code 0: the " +
-    "signature is theirs; 1: it is not. Only a request's server knows whether it was sent before.",
+    "The signer is --address, or the named wallet's hotkey or coldkey. Exit code 0: the signature is theirs; 1: it is not.",
   examples: [
     "iota wallet verify --address SS58 --message hello --signature 0x…",
     "iota wallet verify --name miner --message hello --signature 0x… --json",
-    "iota wallet verify --request epistula --headers FILE --body FILE --receiver SS58",
   ],
   options: [
     { name: "message", kind: "string", placeholder: "TEXT", doc: "what was signed" },
@@ -44,8 +34,6 @@ export const command: Command = {
       defaultText: "the wallet's",
       doc: "the claimed signer",
     },
-    ...requestOptions,
-    ...headerOptions,
     nameOption,
     hotkeyOption,
     coldkeyFlag,
@@ -53,8 +41,6 @@ export const command: Command = {
   ],
   rights: { read: "any", env: "any" },
   async run(context) {
-    const request = await readRequest(context);
-    if (request !== null) return await checkRequest(context, request);
     const message = required(context, "message");
     const hex = required(context, "signature").replace(/^0x/, "");
     if (!/^[0-9a-f]{128}$/i.test(hex)) {
@@ -73,23 +59,6 @@ export const command: Command = {
     return isValid ? 0 : 1;
   },
 };
-
-async function checkRequest(context: CommandContext, request: RequestToSign): Promise<number> {
-  const { receiver } = request;
-  if (receiver === null) {
-    throw new UsageError("Cannot verify a request as --receiver must be given: it is missing", {
-      next: "Name the hotkey of the node that was asked",
-    });
-  }
-  const headers = await readHeaders(required(context, "headers"));
-  const found = await verifiedRequest({ ...request, receiver }, {
-    headers,
-    maxAgeMs: 1000 * (context.options.number("max-age") ?? 10),
-  });
-  const isValid = found.ok;
-  context.output.summary(isValid ? { isValid, ...found.value } : { isValid, problem: found.fault.detail });
-  return isValid ? 0 : 1;
-}
 
 function required(context: CommandContext, name: string): string {
   const value = context.options.text(name);

@@ -4,7 +4,7 @@
  * Eight lines are signed: protocol, scheme, method, target, SHA-256 of the body, nonce (unix time in nanoseconds), sender,
  * receiver. Owns: the text, the headers, the nonces, both sides of a signed request. Out of scope: keys (injected) and
  * replays (request_auth.ts): a request that passes here may have passed before. Stricter than the protocol requires: sr25519
- * only, and a receiver is required unless the verifier says otherwise. Invariant: fault texts contain no part of a signature.
+ * only, and a receiver is required. Invariant: fault texts contain no part of a signature.
  */
 
 import * as v from "valibot";
@@ -112,13 +112,12 @@ export function readSignature(headers: HeaderSource): Parsed<Uint8Array> {
 /** Null: it was signed for this verifier within the time window. */
 export function checkClaim(
   claim: BtauthClaim,
-  at: { self: NodeId; nowMs: number; window: TimeWindow; isReceiverRequired?: boolean },
+  at: { self: NodeId; nowMs: number; window: TimeWindow },
 ): Fault | null {
-  const { self, isReceiverRequired = true } = at;
   const { receiver, nonceNs } = claim;
-  if (receiver !== self && (receiver !== null || isReceiverRequired)) {
+  if (receiver !== at.self) {
     return unproven(
-      `its receiver must be ${self}: current value is ${receiver ?? "none"}; ask that one, or sign again`,
+      `its receiver must be ${at.self}: current value is ${receiver ?? "none"}; ask that one, or sign again`,
     );
   }
   return untimely(nonceNs, at);
@@ -132,25 +131,6 @@ export function checkSignature(
   const message = bytesOf(btauthText(request, { claim, scheme }));
   if (verify({ address: claim.sender, message, signature })) return null;
   return unproven(`its signature must be by ${claim.sender} over method, path and body`);
-}
-
-export interface BtauthCheck {
-  readonly self: NodeId;
-  readonly isReceiverRequired?: boolean; // default true
-  readonly nowMs: number; // by the wall clock
-  readonly window: TimeWindow;
-  readonly verify: Verify;
-}
-
-/** A request's sender, or the fault. */
-export function verifyBtauth(request: SignedRequest, headers: HeaderSource, check: BtauthCheck): Parsed<BtauthClaim> {
-  const claim = readClaim(headers);
-  if (!claim.ok) return claim;
-  const signature = readSignature(headers);
-  if (!signature.ok) return signature;
-  const fault = checkClaim(claim.value, check) ??
-    checkSignature(request, { claim: claim.value, signature: signature.value, verify: check.verify });
-  return fault === null ? claim : { ok: false, fault };
 }
 
 const malformed = (rule: string): Parsed<never> => refused("unauthenticated", `Cannot accept a request as ${rule}`);

@@ -1,7 +1,7 @@
 /**
- * Shared by both schemes for signing HTTP requests: hex in headers, the hash of a body, the age limit of a request.
+ * What signed HTTP requests are made of: hex in headers, the hash of a body, the age limit of a request.
  *
- * Owns: these small rules. Out of scope: keys (injected), signed texts (btauth.ts, epistula.ts), and replays: servers
+ * Owns: these small rules. Out of scope: keys (injected), the signed text (btauth.ts), and replays: servers
  * must remember accepted requests for the whole window (request_auth.ts does).
  */
 
@@ -20,9 +20,6 @@ export interface TimeWindow {
   readonly pastMs: number;
   readonly futureMs: number;
 }
-
-/** The default of both protocols; home machines' clocks may need more. */
-export const defaultTimeWindow: TimeWindow = { pastMs: 10_000, futureMs: 2_000 };
 
 const nsPerMs = 1_000_000n;
 const signatureText = /^(?:0x)?([0-9a-f]{128})$/i;

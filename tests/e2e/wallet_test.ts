@@ -1,6 +1,6 @@
 /** `iota wallet` as scripts use it: every action as a real process, its exit codes, files and JSON. */
 
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { iota } from "../support/process/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 
@@ -109,43 +109,6 @@ Deno.test("iota wallet: an encrypted coldkey signs with its password, and anybod
   });
 });
 
-Deno.test("iota wallet: a request is signed and checked as subnets do it, with headers as curl takes them", async () => {
-  await withScratchFolder(async (folder) => {
-    const { last } = await wallet(folder, "new --name t");
-    const [body, other, headers] = [`${folder}/body`, `${folder}/other`, `${folder}/headers`];
-    await Deno.writeTextFile(body, '{"prompt": "hello"}');
-    await Deno.writeTextFile(other, '{"prompt": "hallo"}');
-    for (const kind of ["btauth", "epistula", "epistula-v2"]) {
-      const requestOf = ({ receiver = alice, method = "POST" }) => {
-        const covered = kind === "btauth" ? `--method ${method} --target /generate?top=1` : "";
-        return `--request ${kind} ${covered} --receiver ${receiver}`.split(/ +/);
-      };
-      const request = requestOf({});
-      const verify = async (more: readonly string[], changed: { receiver?: string; method?: string } = {}) => {
-        const words = [...requestOf(changed), "--headers", headers, ...more];
-        const { code, last, printed } = await wallet(folder, "verify", words);
-        assertEquals(code, last["isValid"] === true ? 0 : 1, printed);
-        return last;
-      };
-      const signed = await wallet(folder, "sign --name t", [...request, "--body", body]);
-      assertEquals(signed.code, 0, signed.printed);
-      await Deno.writeTextFile(headers, JSON.stringify(signed.last));
-      assertEquals((await verify(["--body", body]))["address"], last["address"]);
-      assertStringIncludes(String((await verify(["--body", other]))["problem"]), "signature must be by");
-      assertStringIncludes(String((await verify(["--body", body, "--max-age", "0"]))["problem"]), "at most 0 ms");
-      const elsewhere = await verify(["--body", body], { receiver: developmentAddress });
-      assertStringIncludes(String(elsewhere["problem"]), "receiver must be");
-      if (kind === "btauth") assertEquals((await verify(["--body", body], { method: "PUT" }))["isValid"], false);
-
-      const words = ["wallet", "sign", "--name", "t", ...request, "--body", body, "--data", folder, "--quiet"];
-      const { stdout } = await iota(words, { HOME: folder });
-      for (const line of stdout.trimEnd().split("\n")) assertMatch(line, /^-H "[A-Z][\w-]+: [\w.-]+"$/);
-      await Deno.writeTextFile(headers, stdout);
-      assertEquals((await verify(["--body", body]))["isValid"], true);
-    }
-  });
-});
-
 Deno.test("iota wallet: a wrong command line exits with 2 and says why", async () => {
   await withScratchFolder(async (folder) => {
     const check = async (words: string, says: string) => {
@@ -160,12 +123,6 @@ Deno.test("iota wallet: a wrong command line exits with 2 and says why", async (
     await check("new --coldkey", "must be a terminal");
     await check("import", "either a file or --uri");
     await check("sign", "--message TEXT");
-    await check("sign --message hello --request btauth --target /x", "either a text");
-    await check("sign --message hello --body x", "without --request");
-    await check("sign --request btauth", "--target must be a path");
-    await check("sign --request btauth --target /x --coldkey", "known by their hotkeys");
-    await check("sign --request btauth --target /x --receiver nobody", "must be an ss58 address");
-    await check("verify --request epistula --headers x", "--receiver must be given");
     await check("verify --message hello", "--signature must be given");
     await check("verify --message hello --signature 0x12 --name t", "128 hex digits");
     await check("regen --coldkey --address nobody", "must be an ss58 address");
