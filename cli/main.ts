@@ -107,7 +107,6 @@ async function dispatch({ words, output, program }: Invocation): Promise<number>
   const { command, words: ownWords } = await chooseCommand([name, ...rest], program);
   const { environment, readSensors } = output.host;
   (await import("./program/outbound.ts")).openOutbound(environment); // help needs none
-  await command.checkWords?.(ownWords, table);
   const { options, positionals, runFile } = await readOptions(command, { words: ownWords, environment });
   const { host } = output;
   const context: CommandContext = {

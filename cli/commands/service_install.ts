@@ -1,12 +1,7 @@
-/** `iota service install`: installs a role as a service. The work is in cli/service. */
+/** `iota service install`: installs a role as a service. The work is in cli/tools/service. */
 
-import type { Command, OptionSpec } from "../terminal/command.ts";
+import type { Command } from "../terminal/command.ts";
 import { serviceNameOption, servicePrograms } from "../terminal/options/service_options.ts";
-
-const options: readonly OptionSpec[] = [
-  serviceNameOption,
-  { name: "dry-run", kind: "boolean", doc: "print the service's file and write nothing" },
-];
 
 export const command: Command = {
   name: "service install",
@@ -21,16 +16,14 @@ export const command: Command = {
     "iota service install --dry-run -- miner --wallet hot",
     'iota service install --name night-miner -- miner --wallet hot --schedule "22:00-07:00"',
   ],
-  options,
+  options: [
+    serviceNameOption,
+    { name: "dry-run", kind: "boolean", doc: "print the service's file and write nothing" },
+  ],
   positionals: { max: 200, placeholder: "ROLE" },
   rights: { read: "any", write: "any", run: servicePrograms, env: [], sys: ["networkInterfaces"] },
-  async checkWords(words, commands) {
-    const { mustSeparate } = await import("../tools/service/service_roles.ts");
-    await mustSeparate(words, { options, commands });
-  },
   async run(context) {
-    const { installService } = await import("../tools/service/service_actions.ts");
-    const { realMachine } = await import("../tools/service/real_machine.ts");
+    const { installService, realMachine } = await import("../tools/service/service_actions.ts");
     return await installService(context, realMachine);
   },
 };

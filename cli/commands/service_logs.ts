@@ -1,4 +1,4 @@
-/** `iota service logs`: shows what a service has printed. The work is in cli/service. */
+/** `iota service logs`: shows what a service has printed. The work is in cli/tools/service. */
 
 import type { Command } from "../terminal/command.ts";
 import { serviceNameOption, servicePrograms } from "../terminal/options/service_options.ts";
@@ -19,12 +19,11 @@ export const command: Command = {
       default: 50,
       doc: "how many of the last lines to show",
     },
-    { name: "follow", kind: "boolean", doc: "follow new lines; a role's own log file is shown once" },
+    { name: "follow", kind: "boolean", doc: "follow new lines" },
   ],
   rights: { read: "any", run: servicePrograms },
   async run(context) {
-    const { showServiceLogs } = await import("../tools/service/service_actions.ts");
-    const { realMachine } = await import("../tools/service/real_machine.ts");
+    const { realMachine, showServiceLogs } = await import("../tools/service/service_actions.ts");
     return await showServiceLogs(context, realMachine);
   },
 };

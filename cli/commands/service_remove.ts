@@ -1,4 +1,4 @@
-/** `iota service remove`: stops a service and deletes its file. The work is in cli/service. */
+/** `iota service remove`: stops a service and deletes its file. The work is in cli/tools/service. */
 
 import type { Command } from "../terminal/command.ts";
 import { serviceNameOption, servicePrograms } from "../terminal/options/service_options.ts";
@@ -11,8 +11,7 @@ export const command: Command = {
   options: [serviceNameOption],
   rights: { read: "any", write: "any", run: servicePrograms },
   async run(context) {
-    const { removeService } = await import("../tools/service/service_actions.ts");
-    const { realMachine } = await import("../tools/service/real_machine.ts");
+    const { realMachine, removeService } = await import("../tools/service/service_actions.ts");
     return await removeService(context, realMachine);
   },
 };

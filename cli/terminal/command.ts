@@ -105,8 +105,6 @@ export interface Command {
    * what is missing.
    */
   readonly actions?: CommandTable;
-  /** Rejects words by their order, which parsed options lose. Gets all words after the command's name. */
-  checkWords?(words: readonly string[], commands: CommandTable): Promise<void>;
   run(context: CommandContext): Promise<number>; // exit code
 }
 

@@ -11,7 +11,7 @@ import { type MinerEffect, record, send } from "./event.ts";
 import type { MinerState } from "./state.ts";
 
 const mostMs = 15_000;
-const mostHandInMs = 45_000; // a service is killed 60 s after SIGTERM (cli/tools/service/unit_text.ts)
+const mostHandInMs = 45_000; // a service is killed 60 s after SIGTERM (cli/tools/service/systemd.ts)
 
 export type LeaveWith = (reason: string) => MinerEffect[];
 

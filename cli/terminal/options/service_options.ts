@@ -45,4 +45,4 @@ export const serviceNameOption: OptionSpec = {
 };
 
 /** What `iota service` may run. */
-export const servicePrograms: readonly string[] = ["systemctl", "journalctl", "launchctl", "unshare"];
+export const servicePrograms: readonly string[] = ["systemctl", "journalctl", "launchctl", "tail", "unshare"];

@@ -5,11 +5,16 @@
  * Owns: the actions and all messages about them. The machine is injected, so tests use one that only records.
  */
 
+import { dirname } from "node:path";
 import type { CommandContext } from "../../terminal/command.ts";
-import { attempting, UsageError, UserError } from "../../program/errors.ts";
-import { type CommandLine, type ServiceManager, serviceManager } from "./service_manager.ts";
-import { planService, serviceName } from "./service_plan.ts";
-import { roleNames } from "./service_roles.ts";
+import { UsageError, UserError } from "../../program/errors.ts";
+import { readIfPresent, realDisk, writeAtomically } from "../../files/disk.ts";
+import type { Output } from "../../terminal/output/output.ts";
+import { type Environment, homeFolder } from "../../program/paths.ts";
+import { launchd } from "./launchd.ts";
+import type { CommandLine, ServiceManager } from "./service_manager.ts";
+import { planService, serviceName, serviceRoles } from "./service_plan.ts";
+import { systemd } from "./systemd.ts";
 
 export interface Ran {
   readonly code: number;
@@ -24,7 +29,45 @@ export interface Machine {
   read(path: string): Promise<string | null>;
   write(path: string, text: string): Promise<void>;
   createFolder(path: string): Promise<void>;
-  remove(path: string): Promise<boolean>;
+  remove(path: string): Promise<void>;
+}
+
+export const realMachine: Machine = {
+  async run([program, ...args]) {
+    try {
+      const { code, stdout, stderr } = await new Deno.Command(program!, { args, stdin: "null" }).output();
+      const decoder = new TextDecoder();
+      return { code, text: `${decoder.decode(stdout)}${decoder.decode(stderr)}` };
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound || isUnknownProgram(error)) return null;
+      throw error;
+    }
+  },
+  async show([program, ...args]) {
+    return (await new Deno.Command(program!, { args, stdout: "inherit", stderr: "inherit" }).spawn().status).code;
+  },
+  async read(path) {
+    const bytes = await readIfPresent(path);
+    return bytes === null ? null : new TextDecoder().decode(bytes);
+  },
+  createFolder: realDisk.createFolder,
+  async write(path, text) {
+    await realDisk.createFolder(dirname(path));
+    await writeAtomically(path, { disk: realDisk, chunks: [new TextEncoder().encode(text)] });
+  },
+  remove: realDisk.remove,
+};
+
+/** A program that is not on the PATH when rights are given up cannot be allowed by name. */
+const isUnknownProgram = (error: unknown): boolean => error instanceof Deno.errors.NotCapable;
+
+function serviceManager(environment: Environment): ServiceManager {
+  const home = homeFolder(environment);
+  if (environment.system === "linux") return systemd(environment.get("XDG_CONFIG_HOME") ?? `${home}/.config`);
+  if (environment.system === "darwin") return launchd(home);
+  throw new UserError("Cannot install a service as the system must be Linux or macOS: it is Windows", {
+    next: "Use the Task Scheduler: a task at log-on that starts iota and restarts it when it ends",
+  });
 }
 
 export async function installService(context: CommandContext, machine: Machine): Promise<number> {
@@ -38,115 +81,77 @@ export async function installService(context: CommandContext, machine: Machine):
     return 0;
   }
   for (const folder of plan.writes) await machine.createFolder(folder); // the sandbox opens only existing folders
-  await attempting({ action: "write the service", value: path }, () => machine.write(path, text));
+  await machine.write(path, text);
   output.line(`wrote ${path}:\n\n${text}`);
-  const started = await tell(manager, { machine, lines: manager.install(plan.name), context });
-  const user = environment.get("USER") ?? "$USER";
-  const hint = manager.hint(user);
-  if (hint !== null) output.line(hint);
+  const started = await tell(manager, { machine, lines: manager.install(plan.name), output });
+  if (manager.hint !== null) output.line(manager.hint);
   output.line(`Afterwards: iota service status --name ${plan.name}, iota service logs --name ${plan.name}`);
   output.summary({ service: plan.name, path, started });
   return 0;
 }
 
 export async function removeService(context: CommandContext, machine: Machine): Promise<number> {
-  const { output, environment } = context;
-  const manager = serviceManager(environment);
-  const { name, path } = await existing(context, { machine, manager });
-  if (!context.options.given("name") && name !== serviceName(usualRole)) {
-    throw new UsageError(`Cannot remove ${name} as a service other than a miner must be named`, {
-      next: `Remove it: iota service remove --name ${name}`,
-    });
-  }
-  await tell(manager, { machine, lines: manager.remove(name), context });
-  await attempting({ action: "remove the service", value: path }, () => machine.remove(path));
+  const { output } = context;
+  const { manager, name, path } = await installed(context, machine);
+  await tell(manager, { machine, lines: manager.remove(name), output });
+  await machine.remove(path);
   output.line(`removed ${path}; data, logs and wallets stay`);
   output.summary({ service: name, removed: path });
   return 0;
 }
 
 export async function showService(context: CommandContext, machine: Machine): Promise<number> {
-  const manager = serviceManager(context.environment);
-  const { name, path } = await existing(context, { machine, manager });
-  const line = manager.status(name);
-  const ran = await runs(manager, machine) ? await machine.run(line) : null;
-  if (ran === null) {
-    context.output.log.warn(`${absence(manager)} The service is written to ${path}; it was not started`);
-    context.output.summary({ service: name, path, isRunning: false });
-    return 1;
-  }
-  context.output.line(ran.text.trimEnd());
-  context.output.summary({ service: name, path, isRunning: ran.code === 0 });
-  return ran.code === 0 ? 0 : 1;
+  const { output } = context;
+  const { manager, name, path } = await installed(context, machine);
+  const ran = await runs(manager, machine) ? await machine.run(manager.status(name)) : null;
+  if (ran === null) output.log.warn(`${absence(manager)} The service is written to ${path}; it was not started`);
+  else output.line(ran.text.trimEnd());
+  const isRunning = ran?.code === 0;
+  output.summary({ service: name, path, isRunning });
+  return isRunning ? 0 : 1;
 }
 
 export async function showServiceLogs(context: CommandContext, machine: Machine): Promise<number> {
-  const { options, environment, output } = context;
+  const { options } = context;
+  const { manager, name, text } = await installed(context, machine);
+  if (!await runs(manager, machine)) {
+    throw new UserError(`${absence(manager)} It would keep the log`, { next: "See --log-file of the role" });
+  }
+  return await machine.show(
+    manager.logs(name, { lines: options.number("lines") ?? 50, follow: options.flag("follow"), text }),
+  );
+}
+
+/** The service that was named, or the only one. */
+async function installed({ options, environment }: CommandContext, machine: Machine) {
   const manager = serviceManager(environment);
-  const { name, text } = await existing(context, { machine, manager });
-  const lines = options.number("lines") ?? 50;
-  const line = manager.logs(name, { lines, follow: options.flag("follow") });
-  const path = ownLog(text);
-  if (line !== null && (await runs(manager, machine))) return await machine.show(line);
-  if (path === null) {
-    throw new UserError(`Cannot show the log as a service manager or a file must keep it: ${absence(manager)}`, {
-      next:
-        "Install the service again with its own log: repeat its iota service install command with --log-file PATH at the end",
-    });
-  }
-  const log = await machine.read(path);
-  if (log === null) {
-    throw new UserError(`Cannot show the log as its file must exist: there is none at ${path}`, {
-      next: `See whether it runs: iota service status --name ${name}`,
-    });
-  }
-  output.line(log.trimEnd().split("\n").slice(-lines).join("\n"));
-  return 0;
-}
-
-const usualRole = "miner";
-
-interface Existing {
-  readonly name: string;
-  readonly path: string;
-  readonly text: string;
-}
-
-async function existing(
-  { options }: CommandContext,
-  { machine, manager }: { machine: Machine; manager: ServiceManager },
-): Promise<Existing> {
   const given = options.text("name");
-  const installed: Existing[] = [];
-  for (const each of given === undefined ? roleNames : [given]) {
-    const name = serviceName(each);
-    const path = manager.fileOf(name);
-    const text = await machine.read(path);
-    if (text !== null) installed.push({ name, path, text });
-  }
-  const [first, ...others] = installed;
+  const names = given === undefined ? serviceRoles : [given];
+  const all = await Promise.all(
+    names.map(serviceName).map(async (name) => {
+      const path = manager.fileOf(name);
+      const text = await machine.read(path);
+      return text === null ? [] : [{ manager, name, path, text }];
+    }),
+  );
+  const [first, ...others] = all.flat();
   if (first !== undefined && others.length === 0) return first;
   if (first !== undefined) {
-    throw new UsageError(
-      `Cannot choose a service as several are installed: ${installed.map(({ name }) => name).join(", ")}`,
-      { next: `Name one: --name ${first.name}` },
-    );
+    throw new UsageError(`Several services are installed: ${all.flat().map(({ name }) => name).join(", ")}`, {
+      next: `Name one: --name ${first.name}`,
+    });
   }
-  const name = serviceName(given ?? usualRole);
-  const path = manager.fileOf(name);
-  throw new UserError(`Cannot find the service ${name} as its file must exist: there is none at ${path}`, {
-    next: `Install it: iota service install -- ${
-      given ?? usualRole
-    }, with that command's options; or name another one with --name`,
+  const role = given ?? "miner";
+  throw new UserError(`There is no service ${serviceName(role)} (no ${manager.fileOf(serviceName(role))})`, {
+    next: `Install it: iota service install -- ${role}, with that command's options; or name another one with --name`,
   });
 }
 
 /** Whether the manager was available and ran everything; otherwise prints the commands to type. */
 async function tell(
   manager: ServiceManager,
-  { machine, lines, context }: { machine: Machine; lines: readonly CommandLine[]; context: CommandContext },
+  { machine, lines, output }: { machine: Machine; lines: readonly CommandLine[]; output: Output },
 ): Promise<boolean> {
-  const { output } = context;
   if (!await runs(manager, machine)) {
     output.log.warn(`${absence(manager)} Where it does, type:`);
     for (const line of typed(lines)) output.line(`  ${line}`);
@@ -179,11 +184,4 @@ const typed = (lines: readonly CommandLine[]): string[] => lines.map((line) => l
 /** systemd's sandbox for user services needs them; some kernels refuse them. */
 async function hasNamespaces(machine: Machine): Promise<boolean> {
   return (await machine.run(["unshare", "--user", "--map-root-user", "--mount", "true"]))?.code === 0;
-}
-
-/** The value of --log-file in a service's file, agent or unit. */
-function ownLog(text: string): string | null {
-  const found = /<string>--log-file<\/string>\s*<string>([^<]*)</.exec(text) ??
-    /--log-file[ =](?:"([^"]*)"|(\S+))/.exec(text);
-  return found?.[1] ?? found?.[2] ?? null;
 }

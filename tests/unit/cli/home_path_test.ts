@@ -7,7 +7,6 @@ import { command as orchestrate } from "../../../cli/commands/orchestrate.ts";
 import { expandHome } from "../../../cli/program/paths.ts";
 import { main } from "../../../cli/main.ts";
 import { givenRun } from "../../../cli/terminal/options/run_options.ts";
-import { absoluteWords } from "../../../cli/tools/service/service_plan.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 
@@ -18,13 +17,6 @@ Deno.test("Home: only ~ alone and ~/ are the user's home folder", () => {
   assertEquals(paths.map((path) => expandHome(path, ownHome)), [
     ...["/ada", "/ada/runs/own"],
     ...["~bob/runs", "./~/runs", "runs/~", "/~"],
-  ]);
-});
-
-Deno.test("Home: a service gets absolute paths, in both ways to give an option", () => {
-  const words = ["--data", "~/own", "--log-file=~/own.log", "--wallet", "~", "--corpus", "sotu"];
-  assertEquals(absoluteWords(words, { options: orchestrate.options, environment: ownHome }), [
-    ...["--data", "/ada/own", "--log-file=/ada/own.log", "--wallet", "~", "--corpus", "sotu"],
   ]);
 });
 

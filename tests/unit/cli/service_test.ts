@@ -6,18 +6,17 @@ import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { Command } from "../../../cli/terminal/command.ts";
 import { command as service } from "../../../cli/commands/service.ts";
 import { main } from "../../../cli/main.ts";
-import { plistText } from "../../../cli/tools/service/plist_text.ts";
+import { launchd } from "../../../cli/tools/service/launchd.ts";
 import type { CommandLine } from "../../../cli/tools/service/service_manager.ts";
 import * as actions from "../../../cli/tools/service/service_actions.ts";
 import type { ServicePlan } from "../../../cli/tools/service/service_plan.ts";
-import { unitText } from "../../../cli/tools/service/unit_text.ts";
+import { systemd } from "../../../cli/tools/service/systemd.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 
 const plan: ServicePlan = {
   role: "miner",
   name: "iota-miner",
-  label: "iota.miner",
   program: [
     "/ann/bin/iota",
     "miner",
@@ -30,11 +29,12 @@ const plan: ServicePlan = {
   ],
   workingFolder: "/ann",
   writes: ["/ann/.local/share/iota", "/var/my logs"],
-  logFile: null,
-  restarts: "always",
-  longestWaitSeconds: 300,
+  isNode: true,
   variables: {},
 };
+
+const unitText = systemd("/ann/.config").textOf;
+const plistText = (plan: ServicePlan) => launchd("/ann").textOf(plan, { hasNamespaces: false });
 
 Deno.test("Service: the systemd unit restarts forever, writes only its folders and quotes every word", async (t) => {
   await t.assertSnapshot(unitText(plan, { hasNamespaces: true }));
@@ -56,7 +56,7 @@ Deno.test("Service: where the kernel has no user namespaces the unit leaves the 
 });
 
 Deno.test("Service: an orchestrator whose run is over stays ended, by either manager", () => {
-  const run: ServicePlan = { ...plan, role: "orchestrate", restarts: "onFailure", longestWaitSeconds: 30 };
+  const run: ServicePlan = { ...plan, role: "orchestrate", isNode: false };
   const unit = unitText(run, { hasNamespaces: true });
   assertMatch(unit, /^Restart=on-failure$/m);
   assertMatch(unit, /^RestartMaxDelaySec=30$/m);
@@ -103,8 +103,9 @@ class FakeMachine implements actions.Machine {
     return Promise.resolve();
   }
 
-  remove(path: string): Promise<boolean> {
-    return Promise.resolve(this.files.delete(path));
+  remove(path: string): Promise<void> {
+    this.files.delete(path);
+    return Promise.resolve();
   }
 
   createFolder(path: string): Promise<void> {
@@ -164,11 +165,11 @@ Deno.test("Service: installing writes the unit, starts it and says what lingerin
   );
   assertEquals(machine.ran.slice(-3), [
     "systemctl --user daemon-reload",
-    "systemctl --user enable iota-miner.service",
-    "systemctl --user restart iota-miner.service",
+    "systemctl --user enable iota-miner",
+    "systemctl --user restart iota-miner",
   ]);
   assertStringIncludes(stdout, machine.files.get(unitPath)!);
-  assertStringIncludes(stdout, "loginctl enable-linger ann");
+  assertStringIncludes(stdout, "loginctl enable-linger");
 });
 
 Deno.test("Service: --dry-run prints the unit and touches nothing", async () => {
@@ -179,7 +180,7 @@ Deno.test("Service: --dry-run prints the unit and touches nothing", async () => 
   assertStringIncludes(stdout, "Restart=always");
 });
 
-Deno.test("Service: an orchestrator's unit has no relative path, and begins or resumes without further options", async () => {
+Deno.test("Service: an orchestrator's unit starts it in this folder, and begins or resumes without further options", async () => {
   await withScratchFolder(async (folder) => {
     const home = Deno.cwd();
     Deno.chdir(folder);
@@ -195,9 +196,10 @@ Deno.test("Service: an orchestrator's unit has no relative path, and begins or r
         new FakeMachine({ unshare: 0 }),
       );
       assertEquals([code, stderr], [0, ""]);
-      const started = `/ann/bin/iota orchestrate --config ${here}/run.toml --data=${here}/runs/own ` +
-        `--corpus ${here}/text.txt --log-file ${here}/hub.log --host 0.0.0.0`;
+      const started = "/ann/bin/iota orchestrate --config run.toml --data=runs/own " +
+        "--corpus text.txt --log-file hub.log --host 0.0.0.0";
       assertEquals(/^ExecStart=(.*)$/m.exec(stdout)?.[1], started);
+      assertEquals(/^WorkingDirectory=(.*)$/m.exec(stdout)?.[1], here);
       assertMatch(stdout, /^Restart=on-failure$/m);
       assertEquals(/^ReadWritePaths=(.*)$/m.exec(stdout)?.[1], `-${here}/runs/own -${here}`);
       const named = await run(
@@ -232,11 +234,7 @@ Deno.test("Service: a log or data in the home folder itself would open all of it
     const machine = new FakeMachine({ unshare: 0 });
     const { code, stderr } = await run(["install", ...role, option!, ...value === "" ? [] : [value!]], machine);
     assertEquals(code, 2, stderr);
-    assertMatch(
-      stderr,
-      /The service may write to every file of '\/(ann)?', the folder of --(log-file|data), and your home '\/ann' is/,
-    );
-    assertMatch(stderr, /next {2}Give it a folder of its own: --(log-file \S+\/iota\.log|data \S+)/);
+    assertMatch(stderr, /The service may write to every file of '\/(ann)?'.* that includes your home '\/ann'/);
     assertEquals([machine.files.size, machine.folders.length], [0, 0]);
   }
 });
@@ -246,14 +244,14 @@ Deno.test("Service: in a container the file is written and the person reads what
   const { code, stdout, stderr } = await run(["install", ...role], machine);
   assertEquals([code, machine.files.size], [0, 1]);
   assertMatch(stderr, /systemctl is not available to this user here/);
-  assertStringIncludes(stdout, "\n  systemctl --user enable iota-miner.service\n");
+  assertStringIncludes(stdout, "\n  systemctl --user enable iota-miner\n");
 });
 
 Deno.test("Service: a manager that refuses is quoted, with the next step", async () => {
   const machine = new FakeMachine({ "systemctl --user enable": 1, systemctl: 0 });
   const { code, stderr } = await run(["install", ...role], machine);
   assertEquals(code, 1);
-  assertMatch(stderr, /'systemctl --user enable iota-miner.service' must succeed: says systemctl --user enable/);
+  assertMatch(stderr, /'systemctl --user enable iota-miner' must succeed: says systemctl --user enable/);
 });
 
 Deno.test("Service: status, logs and remove find the service by its name, and say when there is none", async () => {
@@ -261,29 +259,27 @@ Deno.test("Service: status, logs and remove find the service by its name, and sa
   for (const action of ["status", "logs", "remove"]) {
     const { code, stderr } = await run([action], machine);
     assertEquals(code, 1);
-    assertMatch(stderr, /Cannot find the service iota-miner as its file must exist.*\n.*iota service install/s);
+    assertMatch(stderr, /There is no service iota-miner .*\n.*iota service install/s);
   }
   await run(["install", ...role], machine);
   assertEquals((await run(["status"], machine)).code, 0);
   assertEquals((await run(["logs", "--lines", "7", "--follow"], machine)).code, 0);
-  assertEquals(machine.ran.at(-1), "journalctl --user --no-pager --unit=iota-miner.service --lines=7 --follow");
+  assertEquals(machine.ran.at(-1), "journalctl --user --no-pager --unit=iota-miner --lines=7 --follow");
   assertEquals((await run(["remove"], machine)).code, 0);
-  assertEquals([machine.files.size, machine.ran.at(-1)], [0, "systemctl --user disable --now iota-miner.service"]);
+  assertEquals([machine.files.size, machine.ran.at(-1)], [0, "systemctl --user disable --now iota-miner"]);
 });
 
-Deno.test("Service: without a name it is the only one installed, unless it would be removed", async () => {
+Deno.test("Service: without a name it is the only one installed", async () => {
   const machine = new FakeMachine({ systemctl: 0, journalctl: 0 });
   await run(["install", "--", "orchestrate", "--data", "/ann/own"], machine);
   assertEquals((await run(["status"], machine)).code, 0);
   assertEquals((await run(["logs"], machine)).code, 0);
-  assertEquals(machine.ran.at(-1), "journalctl --user --no-pager --unit=iota-orchestrate.service --lines=50");
-  const unnamed = await run(["remove"], machine);
-  assertMatch(unnamed.stderr, /next {2}Remove it: iota service remove --name iota-orchestrate/);
+  assertEquals(machine.ran.at(-1), "journalctl --user --no-pager --unit=iota-orchestrate --lines=50");
   await run(["install", ...role], machine);
   const either = await run(["status"], machine);
   assertMatch(
     either.stderr,
-    /several are installed: iota-miner, iota-orchestrate\s+next {2}Name one: --name iota-miner/,
+    /Several .* installed: iota-miner, iota-orchestrate\s+next {2}Name one: --name iota-miner/,
   );
 });
 
@@ -296,15 +292,17 @@ Deno.test("Service: a wrong address is refused, and a wallet that is not there y
   assertMatch(stderr, /cannot start yet: there is no hotkey at .*nosuch.* iota wallet new --name nosuch/);
 });
 
-Deno.test("Service: on a Mac the role keeps its own log, and logs shows the end of it", async () => {
-  const machine = new FakeMachine({ launchctl: 0 });
+Deno.test("Service: on a Mac the role keeps its own log, which logs shows with the system's tail", async () => {
+  const machine = new FakeMachine({ launchctl: 0, tail: 0 });
   const { code } = await run(["install", "--name", "night", ...role], machine, { isMac: true });
   assertEquals(code, 0);
   assertEquals([...machine.files.keys()], ["/ann/Library/LaunchAgents/iota.night.plist"]);
   const log = "/ann/Library/Application Support/iota/logs/iota-night.log";
-  machine.files.set(log, "one\ntwo\nthree\n");
-  const { stdout } = await run(["logs", "--name", "night", "--lines", "2"], machine, { isMac: true });
-  assertEquals(stdout, "two\nthree\n");
+  assertEquals((await run(["logs", "--name", "night", "--lines", "2", "--follow"], machine, { isMac: true })).code, 0);
+  assertEquals(machine.ran.at(-1), `tail -n 2 -F ${log}`);
+  await run(["install", "--name", "day", ...role, "--log-file=day.log"], machine, { isMac: true });
+  await run(["logs", "--name", "day"], machine, { isMac: true });
+  assertEquals(machine.ran.at(-1), `tail -n 50 ${Deno.cwd()}/day.log`);
 });
 
 Deno.test("Service: what cannot be a service is refused before anything is written", async () => {

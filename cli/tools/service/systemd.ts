@@ -1,12 +1,32 @@
 /**
- * The text of a systemd user unit for one role.
+ * systemd's user instance: a role's unit, and the commands that start, stop and show it.
  *
  * Owns: the unit's lines and systemd's quoting. Pure. systemd's sandbox comes on top of the rights that the program
  * itself gives up. If the kernel lacks user namespaces the unit still starts, because `hasNamespaces` false leaves out
  * the lines that need them.
  */
 
+import type { CommandLine, ServiceManager } from "./service_manager.ts";
 import type { ServicePlan } from "./service_plan.ts";
+
+/** `folder`: of the user's settings. */
+export function systemd(folder: string): ServiceManager {
+  const control = (...words: string[]): CommandLine => ["systemctl", "--user", ...words];
+  return {
+    program: "systemctl",
+    probe: control("show-environment"),
+    fileOf: (name) => `${folder}/systemd/user/${name}.service`,
+    textOf: unitText,
+    install: (name) => [control("daemon-reload"), control("enable", name), control("restart", name)],
+    remove: (name) => [control("disable", "--now", name)],
+    status: (name) => control("status", "--no-pager", "--lines=5", name),
+    logs: (name, { lines, follow }) => [
+      ...["journalctl", "--user", "--no-pager", `--unit=${name}`, `--lines=${lines}`],
+      ...(follow ? ["--follow"] : []),
+    ],
+    hint: "To let it run while you are signed out, type once: loginctl enable-linger",
+  };
+}
 
 /** The graphics driver generates and runs code and opens devices, so neither memory nor devices are restricted. */
 const hardening = [
@@ -20,7 +40,8 @@ const hardening = [
 ];
 
 export function unitText(plan: ServicePlan, { hasNamespaces }: { hasNamespaces: boolean }): string {
-  const { role, program, workingFolder, writes, restarts, longestWaitSeconds, variables } = plan;
+  const { role, isNode, program, workingFolder, writes, variables } = plan;
+  const longestWaitSeconds = isNode ? 300 : 30; // all nodes wait for an orchestrator
   const hidesOwn = [...program, workingFolder, ...writes].some((path) => /^\/(var\/)?tmp(\/|$)/.test(path));
   const namespaces = [
     ...(hidesOwn ? [] : ["PrivateTmp=yes"]),
@@ -38,7 +59,7 @@ export function unitText(plan: ServicePlan, { hasNamespaces }: { hasNamespaces: 
     `ExecStart=${program.map(quoted).join(" ")}`,
     `WorkingDirectory=${workingFolder.replaceAll("%", "%%")}`,
     ...Object.entries(variables).map(([name, value]) => `Environment=${quoted(`${name}=${value}`)}`),
-    ...(restarts === "always"
+    ...(isNode
       ? ["Restart=always"]
       : ["# It ends by itself when its run is over, and is then not restarted.", "Restart=on-failure"]),
     `# The waits grow from 5 s to ${longestWaitSeconds} s; before systemd 254 each is 5 s.`,
