@@ -26,7 +26,10 @@ export const command: Command = {
   usage: "chain ACTION [options]",
   about:
     "All actions except local query the Subtensor chain that --endpoint names. Amounts are TAO on the screen and rao (10^-9 TAO) " +
-    "with --json. Calls signed by the hotkey are free; the coldkey signs and pays for registering and staking.",
+    "with --json. Calls signed by the hotkey are free; the coldkey signs and pays for registering and staking. A run pays its miners if " +
+    "its settings name a subnet (iota help orchestrate). Its orchestrator announces the run there if its hotkey is the subnet owner's or " +
+    "has a permit, and admits only registered hotkeys. Its validators set weights once an epoch. A miner is paid in stake if validators " +
+    "with more than half of all stake give it weight.",
   examples: [
     "iota chain local",
     "iota chain metagraph --endpoint local",

@@ -20,6 +20,17 @@ export const command: Command = {
     "iota chain local --tempo 10 --block-ms 250",
     "iota chain local --like-mainnet --data runs/rehearsal",
   ],
+  recipes: [
+    {
+      title: "Rehearse a subnet: //Alice pays for the registration",
+      lines: [
+        "iota chain local &",
+        "iota wallet new --name hot",
+        "iota chain register --endpoint local --wallet hot",
+        "iota chain metagraph --endpoint local",
+      ],
+    },
+  ],
   options: [
     ...listenOptions({ port: 9944 }),
     { name: "netuid", kind: "int", placeholder: "N", min: 1, max: 4095, defaultText: "9", doc: "the subnet" },

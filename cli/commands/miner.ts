@@ -25,6 +25,22 @@ export const command: Command = {
     "iota miner --chain local --run toy-1a2b3c4d --wallet hot",
     "iota miner --wallet hot --listen 0.0.0.0:9010 --public-url http://203.0.113.7:9010",
   ],
+  recipes: [
+    {
+      title: "A first miner",
+      lines: [
+        "iota wallet new --name hot",
+        "iota miner --wallet hot    # finds a run, or takes an invite: --orchestrator",
+      ],
+    },
+    {
+      title: "Only while nobody uses the machine and it is not on battery",
+      lines: [
+        "iota miner --wallet hot --idle-only --mains-only --log-file miner.log",
+        "kill -USR2 PID    # pauses it by hand; once more resumes it",
+      ],
+    },
+  ],
   options: [
     ...nodeOptions,
     ...chainOptions,

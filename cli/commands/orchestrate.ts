@@ -11,7 +11,7 @@ export const command: Command = {
   summary: "lead a run: hand out tasks, merge the miners' work, keep checkpoints",
   usage: "orchestrate [--config run.toml] [options]",
   about:
-    "The orchestrator computes nothing of the model: it hands out tasks, closes steps and rounds, and keeps every wire until its step is closed, so that others go on when a miner dies. A round whose work a stage has lost is done again. Miners and validators dial in. Ctrl-C stops the orchestrator, not the run: the nodes wait, and the same command resumes at the same step. In a terminal, ? lists its screen's keys, and the page of a finished run stays up until Enter, or 10 minutes without a viewer. Ctrl-C exits with 1, SIGTERM with 0. " +
+    "The orchestrator computes nothing of the model: it hands out tasks, closes steps and rounds, and keeps every wire until its step is closed, so that others go on when a miner dies. Miners and validators dial in. The run begins when every stage has its miners, and a further miner joins the stage that needs it most. A round that loses the work of a stage is repeated; two such rounds in a row halt the run, which says why. If the loss on held-out text jumps, the run returns to its last good round. After damage to its files it goes back to the newest whole checkpoint and says so. Ctrl-C stops the orchestrator, not the run: the nodes wait, and the same command resumes at the same step. In a terminal, ? lists its screen's keys, and the page of a finished run stays up until Enter, or 10 minutes without a viewer. Ctrl-C exits with 1, SIGTERM with 0. " +
     "In a folder that holds a run it resumes that run; in any other it begins one. Without --data the folder has the run's name. Rates, steps and limits may change between starts; any other change is refused by name.",
   examples: [
     "iota orchestrate --config run.toml",
@@ -29,10 +29,19 @@ export const command: Command = {
       ],
     },
     {
+      title: "A run on a subnet, which pays its miners: in run.toml (see also iota help chain)",
+      lines: [
+        "[chain]",
+        'network = "finney"        # or test, local, wss://…; "none": no chain',
+        "netuid = 9",
+        'admission = "registered"  # or "anyone"',
+      ],
+    },
+    {
       title: "Programs and Prometheus read the dashboard's port",
       lines: [
         "curl -s http://127.0.0.1:9009/api/v1/run",
-        "curl -s http://127.0.0.1:9009/metrics",
+        "curl -s http://127.0.0.1:9009/metrics    # see iota help metrics",
       ],
     },
     {

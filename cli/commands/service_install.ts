@@ -10,10 +10,11 @@ export const command: Command = {
   about:
     "ROLE is miner, validate or orchestrate. The service may write only to its data folder and its log, and is restarted with " +
     "growing delays. When a new version replaces the program's file, a miner or validator stops between two rounds and restarts " +
-    "with it; an orchestrator keeps its version until the service is installed again. An earlier service " +
+    "with it; an orchestrator keeps its version until the service is installed again. An orchestrator's service begins the run and later resumes it. An earlier service " +
     "of the same name is replaced.",
   examples: [
     "iota service install --dry-run -- miner --wallet hot",
+    "iota service install -- orchestrate --config run.toml --data runs/own",
     'iota service install --name night-miner -- miner --wallet hot --schedule "22:00-07:00"',
   ],
   options: [

@@ -12,7 +12,7 @@ export const command: Command = {
   summary: "repeat sampled work and evaluate the model for a run",
   usage: "validate [--wallet NAME] [--orchestrator URL] [options]",
   about:
-    "After every merge it measures the model on held-out text and repeats some tasks of each miner. For each it prints a verdict with the measured error; the verdicts decide the weights that pay the miners. It waits for an unreachable orchestrator. In a terminal, ? lists its screen's keys. Ctrl-C exits with 1, SIGTERM with 0. " +
+    "It measures the model on held-out text and repeats some tasks of each miner. Of several validators, two at a time measure. For each it prints a verdict with the measured error; the verdicts decide the weights that pay the miners. It waits for an unreachable orchestrator. In a terminal, ? lists its screen's keys. Ctrl-C exits with 1, SIGTERM with 0. " +
     findingText.trimEnd(),
   examples: [
     "iota validate --wallet hot --hotkey validator",

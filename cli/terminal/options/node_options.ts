@@ -54,7 +54,8 @@ export const nodeOptions: readonly OptionSpec[] = [
     kind: "string",
     placeholder: "URL",
     defaultText: "found on the chain",
-    doc: "the run's address, or its invite in quotes: 'iota://host:port/run#key'",
+    doc:
+      "the run's address, or its invite in quotes: 'iota://host:port/run#key'; with an invite only its key is accepted",
   },
   {
     name: "hub",

@@ -1,8 +1,16 @@
-/** The table of sizes in the README is what the planner says. */
+/** The README is short, its table of sizes is what the planner says, and its commands are taken by the programs. */
 
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { FakeHost } from "../../support/fake_host.ts";
+import { commandTable } from "../../../cli/command_table.ts";
 import { main } from "../../../cli/main.ts";
+import type { Command, CommandTable } from "../../../cli/terminal/command.ts";
+import { allOptions } from "../../../cli/terminal/completions/command_tree.ts";
+import { parseOptions } from "../../../cli/terminal/options/args.ts";
+import { lab } from "../../lab/main.ts";
+
+const maxBytes = 9_000; // a front page; the manual is `iota help`
+const readme = await Deno.readTextFile(new URL("../../../README.md", import.meta.url));
 
 interface PlannedStage {
   readonly type: string;
@@ -28,7 +36,6 @@ function isAbout(text: string, bytes: number): boolean {
 }
 
 Deno.test("README: the table of sizes is what the planner says", async () => {
-  const readme = await Deno.readTextFile(new URL("../../../README.md", import.meta.url));
   const rows = readme.split("\n").filter((line) => /^\| `\w+` +\|.*GiB|^\| `\w+` +\|.*KiB/.test(line))
     .map((line) => line.split("|").slice(1, -1).map((cell) => cell.trim()));
   assert(rows.length >= 7, `${rows.length} rows`);
@@ -48,5 +55,53 @@ Deno.test("README: the table of sizes is what the planner says", async () => {
       most(merging, await planned(size, "--merge", "sparse")),
     ];
     assertEquals(links, expected.map((each) => (10 * each).toFixed(1)), name);
+  }
+});
+
+Deno.test("README: it stays a front page", () => {
+  const { length } = new TextEncoder().encode(readme);
+  assert(
+    length <= maxBytes,
+    `${length} bytes, ${maxBytes} allowed: a command's help is the place for what a user looks up`,
+  );
+});
+
+/** A command line as a shell splits it, without its comment and what stands after `--`. */
+function words(line: string): string[] {
+  const command = line.replace(/ +# .*$/, "").replace(/ -- .*$/, "");
+  return [...command.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, double, single, bare]) =>
+    double ?? single ?? bare!
+  );
+}
+
+async function commandOf([name = "", action = ""]: readonly string[], table: CommandTable): Promise<Command> {
+  assert(Object.hasOwn(table, name), `no command ${name}`);
+  const command = await table[name]!();
+  const actions = command.actions ?? {};
+  return Object.hasOwn(actions, action) ? await actions[action]!() : command;
+}
+
+Deno.test("README: every command line in it is one that iota or lab takes", async () => {
+  const blocks = [...readme.matchAll(/^```\n([^]*?)^```/gm)].flatMap(([, block]) => block!.split("\n"));
+  const quoted = [...readme.matchAll(/`((?:iota|\.\/lab) [^`]+)`/g)].map(([, line]) => line!);
+  const lines = [...blocks, ...quoted].filter((line) => /^(iota|\.\/lab) /.test(line) && !/^iota help/.test(line));
+  assert(lines.length >= 15, `${lines.length} lines`);
+  for (const line of lines) {
+    const [program, ...rest] = words(line);
+    const command = await commandOf(rest, program === "iota" ? commandTable : lab.commands);
+    const own = command.name.split(" ").length;
+    parseOptions({
+      words: rest.slice(own),
+      options: allOptions(command),
+      maxPositionals: command.positionals?.max ?? 0,
+      helpCommand: line,
+    });
+  }
+});
+
+Deno.test("README: its targets of make exist", async () => {
+  const makefile = await Deno.readTextFile(new URL("../../../Makefile", import.meta.url));
+  for (const [, target] of readme.matchAll(/`make ([a-z0-9]+)`/g)) {
+    assertMatch(makefile, new RegExp(`^${target}:`, "m"));
   }
 });
