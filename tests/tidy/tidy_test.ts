@@ -15,6 +15,7 @@ const FOLDER_FILES_MAX = 20; // side by side, so that a folder is seen at one lo
 const LIKE_FILES = ["cli/commands"]; // a file for each of many like things
 const README_LINES_MAX = 200;
 const FOLDER_README_LINES_MAX = 40;
+const MAP_BYTES_MAX = 16_000; // half an hour's reading
 
 const TOP_LEVEL = [
   ...["cli", "core", "gpu", "net", "chain", "tests"],
@@ -257,6 +258,50 @@ Deno.test("Tidy: a folder shows what it holds at one look", () => {
   check(
     `Make rooms of it: at most ${FOLDER_FILES_MAX} files side by side`,
     full.map(([folder, files]) => `${folder}: ${files} files`),
+  );
+});
+
+Deno.test("Tidy: ARCHITECTURE.md can be read in one sitting", () => {
+  const bytes = new TextEncoder().encode(readText("ARCHITECTURE.md")).length;
+  const advice = `Keep it to ${MAP_BYTES_MAX} bytes: move what one room owns into that room's README.md`;
+  check(advice, bytes > MAP_BYTES_MAX ? [`ARCHITECTURE.md has ${bytes} bytes`] : []);
+});
+
+/** In backquotes: a path of this repository, whole or from a folder on; or a file's name alone. */
+const CITED = /`([\w.-]+(?:\/[\w.-]+)*\.(?:ts|md|wgsl)|(?:core|gpu|net|chain|cli|tests)\/[\w./-]+)`/g;
+
+/** In several READMEs, the path is from the README's own folder. */
+function isHere(cited: string, folder: string): boolean {
+  const path = cited.replace(/\/$/, "");
+  const own = folder === "" ? path : new URL(path, `file:///${folder}/`).pathname.slice(1);
+  return files.some((file) =>
+    file.path === own || file.path.startsWith(`${own}/`) || file.path === path || file.path.startsWith(`${path}/`) ||
+    file.path.endsWith(`/${path}`)
+  );
+}
+
+Deno.test("Tidy: what documents name is here", () => {
+  const documents = files.filter(({ path }) => path === "ARCHITECTURE.md" || path.endsWith("README.md"));
+  const gone = documents.flatMap(({ path, text }) => {
+    const folder = path.includes("/") ? path.slice(0, path.lastIndexOf("/")) : "";
+    return [...text.matchAll(CITED)].map(([, cited]) => cited!).filter((cited) => !isHere(cited, folder))
+      .map((cited) => `${path}: ${cited}`);
+  });
+  check("Name the file where it is now", gone);
+});
+
+/** Of the other rooms their line in ARCHITECTURE.md says enough. */
+const WITH_README = [
+  ...["core", "core/orchestrator", "core/ledger", "core/codec", "core/update"],
+  ...["gpu", "net", "chain", "cli", "tests", "tests/lab"],
+];
+
+Deno.test("Tidy: layers, and every room of cli, have a README", () => {
+  const rooms = (ROOMS["cli"] ?? []).map((room) => `cli/${room}`).filter((room) => room !== "cli/shims");
+  const paths = new Set(files.map(({ path }) => path));
+  check(
+    "Say in half a page what the room owns, with its picture and its invariants",
+    [...WITH_README, ...rooms].map((room) => `${room}/README.md`).filter((path) => !paths.has(path)),
   );
 });
 

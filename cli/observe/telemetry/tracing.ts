@@ -1,5 +1,5 @@
 /**
- * Traces by OpenTelemetry: Deno exports them itself when it is started with OTEL_DENO=true (ARCHITECTURE.md, Telemetry).
+ * Traces by OpenTelemetry: Deno exports them itself when it is started with OTEL_DENO=true (cli/observe/README.md).
  *
  * Owns the tracer, and whether anything is traced: nothing else in cli knows where spans go. Without OTEL_DENO there is none,
  * and no message or record costs more than before.
