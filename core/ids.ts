@@ -1,7 +1,7 @@
 /**
  * The identifiers of a run, branded so that swapping two of them does not compile.
  *
- * Owns: the id types, each with one constructor. Out of scope: parsing network input (net/schema).
+ * Owns: the id types, each with one constructor. Out of scope: parsing network input (net/messages).
  */
 
 declare const brand: unique symbol;

@@ -1,6 +1,6 @@
 /**
  * The device of one stage as the stage sees it (stage.ts): its memory, its operations, and the few ways to run them. Two
- * implementations: WebGPU (webgpu_device.ts) and the processor (cpu/).
+ * implementations: WebGPU (webgpu/stage) and the processor (cpu/).
  *
  * Work runs in the order of the calls. A failed device rejects or throws from the call that finds it on.
  */

@@ -1,6 +1,6 @@
 /**
  * `iota config`: the group of actions on settings files. Each has its own file beside this one; the work is in
- * cli/config.
+ * cli/tools/config.
  */
 
 import type { Command, CommandTable } from "../terminal/command.ts";

@@ -290,6 +290,20 @@ Deno.test("Tidy: what documents name is here", () => {
   check("Name the file where it is now", gone);
 });
 
+/** A path from the root, of a source file or a folder. */
+const CITED_IN_COMMENT = /(?<![\w/.@-])(?:core|gpu|net|chain|cli|tests)\/(?:[\w/]*\w)(?:\.ts|(?![\w./]|\.\w))/g;
+
+Deno.test("Tidy: what comments name is here", () => {
+  const gone = modules.flatMap(({ path, text }) =>
+    text.split("\n").flatMap((line, i) => {
+      const comment = /^\s*(?:\/?\*|\/\/)(.*)$/.exec(line)?.[1] ?? "";
+      return [...comment.matchAll(CITED_IN_COMMENT)].filter(([cited]) => !isHere(cited, ""))
+        .map(([cited]) => `${path}:${i + 1}: ${cited}`);
+    })
+  );
+  check("Name the file where it is now", gone);
+});
+
 /** Of the other rooms their line in ARCHITECTURE.md says enough. */
 const WITH_README = [
   ...["core", "core/orchestrator", "core/ledger", "core/codec", "core/update"],

@@ -1,6 +1,6 @@
 /**
  * Hides weights until copying them is useless: salted commits, which their sender reveals, and timelocked ones, which
- * open by themselves (epoch/reveal.ts).
+ * open by themselves (reveal.ts).
  *
  * A commit belongs to an epoch; it can be revealed only in the epoch `revealPeriodEpochs` later. LastUpdate is stamped
  * by the commit, so the rate limit counts from there.

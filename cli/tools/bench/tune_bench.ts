@@ -2,7 +2,7 @@
  * `iota bench --tune`: finds the fastest kernels of this adapter for the matrix products of a model, and keeps them for every
  * later run on this machine.
  *
- * Owns: the shapes. Out of scope: the search (gpu/webgpu/tuning), the file (../../roles/tuning_file.ts).
+ * Owns: the shapes. Out of scope: the search (gpu/webgpu/tuning), the file (cli/device/tuning_file.ts).
  */
 
 import { resolveConfig } from "../../../core/settings/parse.ts";

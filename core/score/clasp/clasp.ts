@@ -2,15 +2,13 @@
  * CLASP: what each miner does to the loss, from logged pathways and their losses.
  *
  * A microbatch takes a random path, one miner in each stage, and yields a loss. A miner whose pathways end higher than those of
- * its stage-mates harms the model. Three estimates of this effect, in nats per token:
+ * its stage-mates harms the model. Two estimates of this effect, in nats per token:
  *
- *     plain           mean loss of the miner's pathways - mean over its stage-mates
- *     paired          the same of (loss - reference), against the median of its stage-mates; the reference is the loss of the
- *                     same text on another path, so the spread of the text's difficulty, nearly all of the variance, is gone
- *     least squares   loss (or difference) = constant + one effect for each miner of the path (least_squares.ts); frees an
- *                     effect from what the miners of other stages did to the same pathways
+ *     plain    mean loss of the miner's pathways - mean over its stage-mates
+ *     paired   the same of (loss - reference), against the median of its stage-mates; the reference is the loss of the
+ *              same text on another path, so the spread of the text's difficulty, nearly all of the variance, is gone
  *
- * Owns: the book and the first two estimates. A book takes constant memory for each place, and has at most `mostPlaces`. It holds
+ * Owns: the book and both estimates. A book takes constant memory for each place, and has at most `mostPlaces`. It holds
  * plain losses or differences, never both. Out of scope: where a reference comes from, and consequences: an effect is
  * statistics, which may raise an audit rate but proves nothing. Stage-mates of a harmful miner look better than average in
  * the plain form, because they never share a path with it.
