@@ -8,8 +8,8 @@ import type { Output } from "../../terminal/output/output.ts";
 import { plural } from "../../terminal/text/format.ts";
 import { shellWords } from "../../program/shell_words.ts";
 import type { HubPlace } from "./hub_place.ts";
-import { isLoopbackHost } from "../../address/public_address.ts";
-import type { ServedAt } from "../../address/public_address.ts";
+import type { PreparedRun } from "./prepare_run.ts";
+import { isLoopbackHost, type ServedAt } from "../../address/public_address.ts";
 import type { SavedRun } from "../../files/saved_run.ts";
 import { servedCertificate } from "../../files/tls_files.ts";
 
@@ -20,6 +20,21 @@ export interface OpenPort {
   readonly invite: Invite;
   readonly chain: NamedChain; // where nodes find its new address, unless its network is "none"
   readonly miners: number; // for which the run waits
+}
+
+/** Where nodes find the run, also for people. */
+export function sayWhere(
+  output: Output,
+  { prepared: { config, saved, runId: run, key }, place, at, miners }: {
+    prepared: PreparedRun;
+    place: HubPlace;
+    at: ServedAt;
+    miners: number;
+  },
+): Invite {
+  const invite = { socket: place.urlAt(at.port), hub: key.signer.address, run };
+  sayListening(output, { place, at, saved, invite, chain: config.chain, miners });
+  return invite;
 }
 
 export function sayListening(output: Output, port: OpenPort): void {
