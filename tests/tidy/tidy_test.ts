@@ -15,7 +15,16 @@ const FOLDER_FILES_MAX = 20; // side by side, so that a folder is seen at one lo
 const LIKE_FILES = ["cli/commands"]; // a file for each of many like things
 const README_LINES_MAX = 200;
 const FOLDER_README_LINES_MAX = 40;
-const MAP_BYTES_MAX = 16_000; // half an hour's reading
+
+/** What a document is for decides how long it may be, and where the rest belongs. */
+const DOCUMENT_BYTES_MAX: Readonly<Record<string, { readonly bytes: number; readonly instead: string }>> = {
+  "README.md": { bytes: 9_000, instead: "a front page: what a user looks up belongs in the help of the command" },
+  "ARCHITECTURE.md": { bytes: 16_000, instead: "half an hour's reading: what one room owns belongs in its README.md" },
+  "tests/lab/LOG.md": {
+    bytes: 40_000,
+    instead: "question, setting, number, decision: the diary of a run belongs nowhere",
+  },
+};
 
 const TOP_LEVEL = [
   ...["cli", "core", "gpu", "net", "chain", "tests"],
@@ -261,10 +270,11 @@ Deno.test("Tidy: a folder shows what it holds at one look", () => {
   );
 });
 
-Deno.test("Tidy: ARCHITECTURE.md can be read in one sitting", () => {
-  const bytes = new TextEncoder().encode(readText("ARCHITECTURE.md")).length;
-  const advice = `Keep it to ${MAP_BYTES_MAX} bytes: move what one room owns into that room's README.md`;
-  check(advice, bytes > MAP_BYTES_MAX ? [`ARCHITECTURE.md has ${bytes} bytes`] : []);
+Deno.test("Tidy: documents can be read in one sitting", () => {
+  for (const [path, { bytes, instead }] of Object.entries(DOCUMENT_BYTES_MAX)) {
+    const { length } = new TextEncoder().encode(readText(path));
+    check(`Keep ${path} to ${bytes} bytes, ${instead}`, length > bytes ? [`${path} has ${length} bytes`] : []);
+  }
 });
 
 /** In backquotes: a path of this repository, whole or from a folder on; or a file's name alone. */
@@ -281,7 +291,7 @@ function isHere(cited: string, folder: string): boolean {
 }
 
 Deno.test("Tidy: what documents name is here", () => {
-  const documents = files.filter(({ path }) => path === "ARCHITECTURE.md" || path.endsWith("README.md"));
+  const documents = files.filter(({ path }) => path in DOCUMENT_BYTES_MAX || path.endsWith("README.md"));
   const gone = documents.flatMap(({ path, text }) => {
     const folder = path.includes("/") ? path.slice(0, path.lastIndexOf("/")) : "";
     return [...text.matchAll(CITED)].map(([, cited]) => cited!).filter((cited) => !isHere(cited, folder))

@@ -1,4 +1,4 @@
-/** The README is short, its table of sizes is what the planner says, and its commands are taken by the programs. */
+/** The table of sizes in the README is what the planner says, and its commands are taken by the programs. */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { FakeHost } from "../../support/fake_host.ts";
@@ -9,7 +9,6 @@ import { allOptions } from "../../../cli/terminal/completions/command_tree.ts";
 import { parseOptions } from "../../../cli/terminal/options/args.ts";
 import { lab } from "../../lab/main.ts";
 
-const maxBytes = 9_000; // a front page; the manual is `iota help`
 const readme = await Deno.readTextFile(new URL("../../../README.md", import.meta.url));
 
 interface PlannedStage {
@@ -56,14 +55,6 @@ Deno.test("README: the table of sizes is what the planner says", async () => {
     ];
     assertEquals(links, expected.map((each) => (10 * each).toFixed(1)), name);
   }
-});
-
-Deno.test("README: it stays a front page", () => {
-  const { length } = new TextEncoder().encode(readme);
-  assert(
-    length <= maxBytes,
-    `${length} bytes, ${maxBytes} allowed: a command's help is the place for what a user looks up`,
-  );
 });
 
 /** A command line as a shell splits it, without its comment and what stands after `--`. */
