@@ -82,7 +82,7 @@ Deno.test("Tidy: every import follows the floor plan", () => {
     (imports.get(file.path) ?? []).map((each) => importProblem(file.path, each.specifier))
       .filter((problem) => problem !== null).map((problem) => `${file.path}: ${problem}`)
   );
-  check("Follow ARCHITECTURE.md, Floor plan", problems);
+  check("Follow the import rule of ARCHITECTURE.md", problems);
 });
 
 Deno.test("Tidy: one file of cli names the concrete blob stores", () => {
