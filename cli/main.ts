@@ -122,7 +122,7 @@ async function dispatch({ words, output, program }: Invocation): Promise<number>
   const taken = command.takesOwnRun?.({ options, positionals }) ?? null;
   const run = taken === null
     ? null
-    : await (await import("./node/find/take_own_run.ts")).takeOwnRun(context, { command: command.name, taken });
+    : await (await import("./node/find/own_runs.ts")).takeOwnRun(context, { command: command.name, taken });
   if (run !== null) return await dispatch({ words: withOption(words, `--run=${run}`), output, program });
   const held = await heldBy(command, { context, runFile });
   return await (host.confine(held, words) ?? command.run(context));

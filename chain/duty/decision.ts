@@ -6,15 +6,15 @@
  */
 
 import { plural } from "../../core/plural.ts";
-import type { Neuron, Refusal } from "../chain.ts";
+import type { Metagraph, Neuron, Refusal, SubnetParameters } from "../chain.ts";
 import { nextEpochBlock, stateAt } from "../epochs/epochs.ts";
-import type { ChainView, DutyEffect, DutyState, Passage, Standing } from "./duty.ts";
+import type { ChainView, DutyEffect, DutyState, Passage, Scores, Standing } from "./duty.ts";
 import { hasOpenBlock } from "./forks.ts";
 import { isPending } from "./open_commits.ts";
-import { planRow } from "./plan_row.ts";
 import { firstAllowedBlock, rowRefusal, standingRefusal } from "./preflight.ts";
 import { type SendContext, sendReveal, sendRow } from "./sending.ts";
 import { leadBlocks, type SendWindow, sendWindow } from "./window.ts";
+import { type Conformed, conformWeights } from "../weights/conform.ts";
 
 const idleLookBlocks = 10; // 2 min: an epoch may be requested at any time
 const staleLookBlocks = 2;
@@ -128,4 +128,24 @@ function standRefused(state: DutyState, refusal: Refusal, epochBlock: number): D
   const level = refusal.retry === "afterUpgrade" || refusal.retry === "never" ? "alarm" : "waiting";
   const atBlock = refusal.retry === "afterEpoch" ? epochBlock : null;
   return stand(state, level, `${refusal.sentence}: ${refusal.action}${atBlock === null ? "" : "; epoch"}`, atBlock);
+}
+
+/**
+ * Converts scores by hotkey to a row by uid when it is sent. Uids are those held now: a hotkey that has left is dropped, and so is
+ * one that registered (again) after its score was made, because the score belongs to another registration.
+ */
+export function planRow(options: {
+  readonly scores: Scores;
+  readonly metagraph: Metagraph;
+  readonly own: Neuron;
+  readonly parameters: SubnetParameters;
+}): Conformed {
+  const { scores, metagraph, own, parameters } = options;
+  const scored = metagraph.neurons.flatMap(({ uid, hotkey, registeredAtBlock }) => {
+    const score = Object.hasOwn(scores.byHotkey, hotkey) ? scores.byHotkey[hotkey]! : 0;
+    const isDropped = score === 0 || registeredAtBlock > scores.block;
+    return isDropped ? [] : [{ uid, score }];
+  });
+  const { minAllowedWeights, maxWeightsLimit } = parameters;
+  return conformWeights(scored, { ownUid: own.uid, minAllowedWeights, maxWeightsLimit });
 }

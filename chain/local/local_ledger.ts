@@ -25,7 +25,6 @@ import type {
   LocalHeader,
   Submission,
 } from "./block/ledger.ts";
-import { LearntPulses } from "./learnt_pulses.ts";
 import { OwnBeacon } from "./block/own_beacon.ts";
 import { Pool, type PooledCall } from "./pool.ts";
 import { runtimeApiAnswer } from "./reads/runtime_apis.ts";
@@ -34,6 +33,8 @@ import { changeRules } from "./state/neurons.ts";
 import { ChainStore, type StoredBlock } from "./state/chain_store.ts";
 import { keyOf } from "./state/records.ts";
 import { State } from "./state/state.ts";
+import { quicknet } from "../timelock/beacon.ts";
+import { isPulse } from "../timelock/pulse.ts";
 
 export interface OpenLedgerOptions {
   readonly path: string; // ":memory:" keeps nothing
@@ -263,3 +264,26 @@ const outcomeOf = ({ submission }: PooledCall, { error, events }: Dispatched): C
 });
 
 const lineOfCall = ({ from, nonce, call }: PooledCall): string => `${from} ${nonce} ${textOfCall(call)}`;
+
+/**
+ * Pulses of drand's quicknet submitted to this chain, so that it can open weights sealed to quicknet. Accepts a pulse only after
+ * checking its signature. Kept in memory only: after a restart, pulses that are still needed are submitted again.
+ */
+const pulsesMax = 1_000; // few: only rounds that commits name
+
+class LearntPulses {
+  readonly #pulses = new Map<bigint, Uint8Array>(); // by round
+
+  learn(pulse: { readonly round: bigint; readonly signature: Uint8Array }): boolean {
+    if (!isPulse(quicknet, pulse)) return false;
+    if (this.#pulses.size >= pulsesMax) this.#pulses.clear();
+    this.#pulses.set(pulse.round, pulse.signature);
+    return true;
+  }
+
+  /** One pulse, or none. */
+  of(round: bigint): readonly Uint8Array[] {
+    const pulse = this.#pulses.get(round);
+    return pulse === undefined ? [] : [pulse];
+  }
+}

@@ -21,7 +21,6 @@ import type {
 } from "../chain.ts";
 import { readAccount, readAlpha, readAxon, readUid } from "./reads/accounts.ts";
 import { axonFrom, axonProblem } from "./reads/axon_address.ts";
-import { readBlockTime } from "./connection/chain_clock.ts";
 import { readCommitments } from "./reads/commitments.ts";
 import { Connection, type ConnectionOptions } from "./connection/connection.ts";
 import type { Endpoints } from "./connection/endpoints.ts";
@@ -33,10 +32,11 @@ import { FinalitySearch, finalizedHead, type SeenCall } from "./sending/finality
 import { axonRefusal } from "./sending/refusals.ts";
 import { Sender } from "./sending/sender.ts";
 import type { Session } from "./connection/session.ts";
-import { readAtHead, type StateAt } from "./connection/state.ts";
+import { needed, readAtHead, type StateAt } from "./connection/state.ts";
 import type { Dice, Timers } from "./connection/timers.ts";
 import { findWeightCalls } from "./reads/weight_calls.ts";
 import { readPendingCommits, readWeights } from "./reads/weights.ts";
+import { integer } from "./connection/plain_values.ts";
 
 export interface SubtensorOptions {
   readonly endpoints: Endpoints; // parseEndpoints("finney")
@@ -214,4 +214,12 @@ export class SubtensorChain implements Chain {
     });
     return this.#archive;
   }
+}
+
+/** The time of the block, by its author's clock. */
+async function readBlockTime(state: StateAt): Promise<{ block: number; timeMs: number }> {
+  const { now } = await state.read({
+    now: { pallet: "Timestamp", name: "Now", keys: [], schema: integer, isRawWithoutMetadata: false },
+  });
+  return { block: state.block.number, timeMs: needed(now, "Timestamp.Now") };
 }

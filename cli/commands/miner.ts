@@ -2,11 +2,34 @@
  * `iota miner`: computes a stage for a run. The work is in cli/node/run_miner.ts.
  */
 
-import type { Command } from "../terminal/command.ts";
+import type { Command, OptionSpec } from "../terminal/command.ts";
 import { chainOptions } from "../terminal/options/named_chain.ts";
-import { pauseOptions, sensorOptions } from "../node/idle/pause_option_list.ts";
 import { findingText, nodeOptions } from "../terminal/options/node_options.ts";
 import { autoRestartOption, logOptions } from "../terminal/options/service_options.ts";
+
+const pauseOptions: readonly OptionSpec[] = [
+  {
+    name: "schedule",
+    kind: "string",
+    placeholder: "HOURS",
+    defaultText: "always",
+    doc: 'work only at these local times, e.g. "mon-fri 22:00-07:00; sat,sun 0:00-24:00"',
+  },
+  { name: "idle-only", kind: "boolean", doc: "pause while other programs or people use the machine" },
+  { name: "mains-only", kind: "boolean", doc: "pause while the machine runs on battery" },
+  {
+    name: "max-temp",
+    kind: "float",
+    placeholder: "C",
+    min: 20,
+    max: 120,
+    defaultText: "no limit",
+    doc: "pause while the hottest sensor is above this, in degrees Celsius",
+  },
+];
+
+/** The options that need the sensors; Linux cannot tell whether a person is present. */
+const sensorOptions: readonly string[] = ["mains-only", "max-temp", "idle-only"];
 
 export const command: Command = {
   name: "miner",

@@ -7,7 +7,7 @@ import { samplingOf } from "../../core/settings/sampling.ts";
 import { systemTimers } from "../../net/timers.ts";
 import { type ChaosPlan, parsePlan } from "./chaos/plan.ts";
 import type { ComputeWorker } from "../../gpu/worker_client.ts";
-import type { CommandContext, OptionSpec } from "../terminal/command.ts";
+import type { CommandContext, OptionSpec, OptionValues } from "../terminal/command.ts";
 import { mustBeCorpus } from "../model/data/corpus.ts";
 import { keepPage } from "../observe/dashboard/keep_page.ts";
 import { nextLines } from "../observe/screen/next_lines.ts";
@@ -31,8 +31,8 @@ import { readTuning, shareTuning } from "../device/tuning_file.ts";
 import { hasLostRound, saveSummary, sessionFields } from "../observe/run_summary.ts";
 import { givenLinks } from "./chaos/given_links.ts";
 import { Swarm } from "./swarm.ts";
-import { resumeWords } from "./resume_words.ts";
 import type { Emission } from "./swarm_chain.ts";
+import { givenWords } from "../terminal/options/run_options.ts";
 
 /** `unkept`: options that no run keeps, for the command that resumes it. */
 export async function runSwarm(context: CommandContext, unkept: readonly OptionSpec[]): Promise<number> {
@@ -192,3 +192,9 @@ async function writeSample(
     await device.finish();
   }
 }
+
+/** `unkept`: options that no run keeps. */
+export const resumeWords = (
+  options: OptionValues,
+  { folder, unkept }: { folder: string; unkept: readonly OptionSpec[] },
+): string[] => ["iota", "swarm", "--data", folder, ...givenWords(options, unkept)];

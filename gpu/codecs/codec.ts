@@ -40,7 +40,7 @@ export interface Sender extends BlockEnd {
 
 /**
  * One wire between its buffer of values and its bytes on the host. A codec with kernels of its own keeps the encoded bytes in
- * `staged`, so that only they cross; one without stages the values, and the host encodes them (host_transfer.ts).
+ * `staged`, so that only they cross; one without stages the values, and the host encodes them.
  */
 export interface WireTransfer {
   readonly wire: Wire;

@@ -4,8 +4,18 @@
  */
 
 import { plainEnd, plainStart } from "../layers/block_ends.ts";
-import type { GpuCodec } from "./codec.ts";
-import { float32Transfer } from "./float32_transfer.ts";
+import type { BuildTransfer, GpuCodec } from "./codec.ts";
+
+/** The buffer of values is the wire, byte for byte, so nothing is encoded or copied. */
+const float32Transfer: BuildTransfer = (_context, { wire, values }) => ({
+  wire,
+  staged: values,
+  key: null,
+  decode: [],
+  encode: [],
+  toStaged: (bytes) => bytes, // WebGPU's memory is little-endian, as the wire is
+  fromStaged: (content) => new Uint8Array(content),
+});
 
 export const noneOnGpu: GpuCodec = {
   buildReceiver(context, { wireWidth }) {

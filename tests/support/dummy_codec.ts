@@ -7,18 +7,18 @@
  */
 
 import type { WireCodec, WireEnd, WireFormat, WireSums } from "../../core/codec/codec.ts";
-import { type Codec } from "../../core/codec/codec_names.ts";
+import type { Codec } from "../../core/codec/codec_names.ts";
 import { codecs } from "../../core/codec/codecs.ts";
 import { normalFor } from "../../core/tensor.ts";
-import type { GpuCodec } from "../../gpu/codecs/codec.ts";
+import type { BuildTransfer, GpuCodec } from "../../gpu/codecs/codec.ts";
 import { gpuCodecs } from "../../gpu/codecs/codecs.ts";
-import { hostTransfer } from "../../gpu/codecs/host_transfer.ts";
 import { noPiece, plainEnd } from "../../gpu/layers/block_ends.ts";
 import { buildLinear } from "../../gpu/layers/context.ts";
 import type { ReferenceCodec, ReferenceEnd } from "../lab/reference/codecs/codec.ts";
 import { referenceCodecs } from "../lab/reference/codecs/codecs.ts";
 import { linear, linearBackward } from "../lab/reference/linear.ts";
 import { rowsOf, tensorOf } from "../lab/reference/stage_model.ts";
+import { decodeWire, encodeWire } from "../../core/codec/wire.ts";
 
 export const dummyCodec = "dummy" as Codec;
 
@@ -142,6 +142,17 @@ const inCore: WireCodec = {
     flops,
   },
 };
+
+/** Without kernels: the values cross, and the host encodes and decodes them with the codec's CPU code. */
+const hostTransfer: BuildTransfer = (_context, { wire, values }) => ({
+  wire,
+  staged: values,
+  key: null,
+  decode: [],
+  encode: [],
+  toStaged: (bytes) => decodeWire(wire, bytes),
+  fromStaged: (content) => encodeWire(wire, new Float32Array(content)),
+});
 
 /** x = W z is the residual stream of the receiving stage; z = W' (a + f). */
 const onGpu: GpuCodec = {

@@ -9,12 +9,14 @@ import { resolve } from "node:path";
 import { isRunHeld } from "../../files/folder_lock.ts";
 import { savedSummary } from "../../observe/run_summary.ts";
 import { readSavedRun } from "../../files/saved_run.ts";
-import type { OptionValues } from "../../terminal/command.ts";
+import type { CommandContext, OptionValues } from "../../terminal/command.ts";
 import { type Environment, tuningFolder } from "../../program/paths.ts";
 import { parseLine } from "../../observe/projection/log_line.ts";
 import { recordPath } from "../../files/record_files.ts";
 import { holdsARun, isRunPutAside } from "../../files/run_folder.ts";
 import { checkoutFolder } from "../../program/self.ts";
+import { UsageError } from "../../program/errors.ts";
+import { shellWord } from "../../program/shell_words.ts";
 
 export interface OwnRunPlace {
   readonly folder: string;
@@ -196,3 +198,25 @@ async function tailOf(path: string): Promise<string> {
 }
 
 const numberOf = (value: unknown): number | null => typeof value === "number" && Number.isFinite(value) ? value : null;
+
+/** Null: there is none, and the command says what it needs. A running one must be the only one, since requests change it. */
+export async function takeOwnRun(
+  context: CommandContext,
+  { command, taken }: { command: string; taken: "newest" | "running" },
+): Promise<string | null> {
+  const { output } = context;
+  if (taken === "newest") {
+    const run = await newestRun(context);
+    if (run !== null) output.log.info(`No run was named: taking the newest of this machine, ${run}`);
+    return run;
+  }
+  const [run, ...others] = await runningRuns(context);
+  if (run === undefined) return null;
+  if (others.length === 0) {
+    output.log.info(`No run was named: taking the one that runs on this machine, ${run}`);
+    return run;
+  }
+  throw new UsageError(`Several runs are running on this machine: ${[run, ...others].join(", ")}`, {
+    next: `Name the one that is meant: iota ${command} … --run ${shellWord(run)}`,
+  });
+}

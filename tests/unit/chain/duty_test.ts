@@ -4,7 +4,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { ChainView, DutyState } from "../../../chain/duty/duty.ts";
 import { dutyHealth } from "../../../chain/duty/health.ts";
 import { weightDuty } from "../../../chain/duty/machine.ts";
-import { planRow } from "../../../chain/duty/plan_row.ts";
+import { planRow } from "../../../chain/duty/decision.ts";
 import { readView } from "../../../chain/duty/read_view.ts";
 import { leadBlocks, sendWindow } from "../../../chain/duty/window.ts";
 import { encodeAddress } from "../../../chain/wallet/ss58.ts";

@@ -1,7 +1,7 @@
 /** Devices that refuse or lie: a stage that is not given its memory fails alone, and says how much it wanted. */
 
 import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
-import { BuildScope } from "../../../gpu/webgpu/build_scope.ts";
+import { BuildScope } from "../../../gpu/webgpu/stage/webgpu_stage.ts";
 import { DeviceLostError, GpuDevice, GpuFailure, NoAdapterError, openGpuDevice } from "../../../gpu/webgpu/device.ts";
 import { Kernels } from "../../../gpu/webgpu/kernel.ts";
 import { createWebGpuStage } from "../../../gpu/webgpu/stage/webgpu_stage.ts";

@@ -4,7 +4,7 @@ import { assertEquals } from "@std/assert";
 import { command, swarmOptions } from "../../../cli/commands/swarm.ts";
 import { parseOptions } from "../../../cli/terminal/options/args.ts";
 import { shellWords } from "../../../cli/program/shell_words.ts";
-import { resumeWords } from "../../../cli/swarm/resume_words.ts";
+import { resumeWords } from "../../../cli/swarm/run_swarm.ts";
 
 function resumedWith(...words: string[]): string {
   const { options } = parseOptions({ words, options: command.options, maxPositionals: 0, helpCommand: "" });
