@@ -25,14 +25,16 @@ PREFIX ?= $(HOME)/.local
 # Runs one folder of tests; $(1) is its name, $(2) are extra flags. A folder without tests says so and passes.
 define suite
 @mkdir -p $(RESULTS); rm -f $(RESULTS)/$(1).xml $(RESULTS)/$(1).failed; \
+began=$$(date +%s); \
 if [ -z "$$(find tests/$(1) -name '*_test.ts' 2>/dev/null)" ]; then echo "tests/$(1): no tests"; exit 0; fi; \
 run() { $(DENO) test --allow-all --no-check --quiet $(2) --junit-path $(RESULTS)/$(1).xml tests/$(1)/; }; \
 run; status=$$?; \
 if [ $$status -ge 128 ]; then echo "tests/$(1): ended by a signal ($$status), running it again"; run; status=$$?; fi; \
+echo "tests/$(1): $$(( $$(date +%s) - began )) s"; \
 [ $$status -eq 0 ] || { touch $(RESULTS)/$(1).failed; exit 1; }
 endef
 
-.PHONY: help setup demo test ok static tidy unit scenarios attack conformance seeds sim e2e browser screenshots bench binary release install clean
+.PHONY: help setup demo test ok static tidy unit scenarios attack conformance simulated seeds sim e2e browser screenshots bench binary release install clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,7 +47,7 @@ demo: setup ## train a small model on this machine: orchestrator, miners, valida
 
 test: setup static tidy unit scenarios attack conformance ## format, lint, types and all quick suites
 
-ok: setup static tidy unit scenarios attack conformance seeds ## run before a commit: test and the simulator's seeds
+ok: setup static tidy unit scenarios attack conformance simulated seeds ## run before a commit: test and the simulator
 
 static: setup
 	@mkdir -p $(RESULTS); rm -f $(RESULTS)/static_*.failed; status=0; \
@@ -71,15 +73,22 @@ attack: setup ## whole runs with liars and withholders; the quick rows, or all o
 conformance: setup ## one suite per interface, run for each implementation
 	$(call suite,conformance,--parallel)
 
-seeds: setup ## 64 seeded simulations of 256 miners
+simulated: setup ## scripted simulations: restarts, reconnects, chains, calm runs
 	$(call suite,sim,--parallel)
 
-sim: setup ## thousands of seeded simulations, all attacks, the quick suites whole: SEEDS=n MINERS=n MINUTES=n CALM=n; SEED=n replays one
-	@export SEEDS=$${SEEDS:-10000} MINERS=$${MINERS:-24} CALM=$${CALM:-200}; $(subst @mkdir,mkdir,$(call suite,sim,--parallel))
-	@[ -n "$$SEED" ] || { export SEEDS=$${SEEDS:-10000}; $(subst @mkdir,mkdir,$(call suite,attack,--parallel)); }
-	@[ -n "$$SEED" ] || { export SEEDS=$${SEEDS:-10000}; $(subst @mkdir,mkdir,$(call suite,unit,--parallel)); }
-	@[ -n "$$SEED" ] || { export SEEDS=$${SEEDS:-10000}; $(subst @mkdir,mkdir,$(call suite,scenarios,--parallel)); }
-	@[ -n "$$SEED" ] || { export SEEDS=$${SEEDS:-10000}; $(subst @mkdir,mkdir,$(call suite,conformance,--parallel)); }
+# Several rounds of short tasks in a virtual minute; $(1) and $(2) are the seeds and miners if not given.
+define seeded
+@mkdir -p $(RESULTS); rm -f $(RESULTS)/seeds.failed; \
+./lab sim --seeds $${SEEDS:-$(1)} --miners $${MINERS:-$(2)} --minutes $${MINUTES:-1} --forward-ms 60 || \
+{ touch $(RESULTS)/seeds.failed; exit 1; }
+endef
+
+seeds: setup ## 64 seeded swarms of 256 miners: SEEDS=n MINERS=n MINUTES=n; ./lab sim --seed N replays one
+	$(call seeded,64,256)
+
+sim: setup ## thousands of seeded swarms, all attacks, the quick suites whole: SEEDS=n MINERS=n MINUTES=n CALM=n
+	$(call seeded,10000,24)
+	@export SEEDS=$${SEEDS:-10000} CALM=$${CALM:-200}; $(MAKE) simulated attack unit scenarios conformance
 
 e2e: setup ## real processes on this machine
 	$(call suite,e2e)

@@ -5,7 +5,7 @@ import { testAttacks } from "../support/attack/attack_checks.ts";
 import { commitsPayload } from "../lab/redteam/hostile_merges.ts";
 import { allOf, oneOf } from "../lab/redteam/hostile_wires.ts";
 import { LocalSwarm } from "../support/swarm/local_swarm.ts";
-import { pass } from "../support/swarm/sim_seeds.ts";
+import { pass } from "../support/swarm/pass_simulation.ts";
 import { tinyConfig } from "../support/tiny_model.ts";
 import { topHalf, useTopHalf } from "../support/top_half_codec.ts";
 

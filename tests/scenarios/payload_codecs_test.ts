@@ -4,7 +4,7 @@ import { assert, assertEquals, assertLess } from "@std/assert";
 import { payloadCodecOf } from "../../core/update/payload/payload_codecs.ts";
 import { payloadCodecNames } from "../../core/config/payload_codec_names.ts";
 import { LocalSwarm } from "../support/swarm/local_swarm.ts";
-import { pass } from "../support/swarm/sim_seeds.ts";
+import { pass } from "../support/swarm/pass_simulation.ts";
 import { shapeOf } from "../lab/sim/swarm_shape.ts";
 import { tinyConfig } from "../support/tiny_model.ts";
 

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertLess } from "@std/assert";
 import { parseLinks } from "../../cli/swarm/chaos/link_shape.ts";
-import { pass } from "../support/swarm/sim_seeds.ts";
+import { pass } from "../support/swarm/pass_simulation.ts";
 
 const run = (words: string) =>
   pass({ seed: 5, miners: 12, minutes: 5, forwardMs: 60, faults: [], links: parseLinks(words)! });

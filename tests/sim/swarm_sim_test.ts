@@ -7,7 +7,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { type FaultKind, faultKinds } from "../lab/sim/faults.ts";
 import { shrink } from "../lab/sim/shrink.ts";
 import { type SimOptions, simulate } from "../lab/sim/simulate.ts";
-import { pass } from "../support/swarm/sim_seeds.ts";
+import { pass } from "../support/swarm/pass_simulation.ts";
 import { orchestrator } from "../../core/orchestrator/machine.ts";
 
 Deno.test("Swarm: equal seeds give equal runs", () => {

@@ -27,6 +27,15 @@ export const command: Command = {
       default: 1,
       doc: "equal seeds give equal runs",
     },
+    {
+      name: "seeds",
+      kind: "int",
+      placeholder: "N",
+      min: 1,
+      max: 1_000_000,
+      defaultText: "one run",
+      doc: "run so many seeds from --seed on, side by side, and count those that pass",
+    },
     { name: "miners", kind: "int", placeholder: "N", min: 1, max: 16_000, default: 256, doc: "miners at the start" },
     {
       name: "minutes",

@@ -4,12 +4,13 @@
 
 import { nextTurn } from "../../../net/turns.ts";
 import { givenLinks } from "../../../cli/swarm/chaos/given_links.ts";
-import { linksText } from "../../../cli/swarm/chaos/link_shape.ts";
 import { openProgress } from "../../../cli/terminal/output/progress.ts";
 import type { CommandContext } from "../../../cli/terminal/command.ts";
 import { UsageError } from "../../../cli/program/errors.ts";
 import type { Output } from "../../../cli/terminal/output/output.ts";
 import { type FaultKind, faultKinds, isFaultKind } from "./faults.ts";
+import { replayLine } from "./replay_line.ts";
+import { runSeeds } from "./run_seeds.ts";
 import { shrinkInTurns } from "./shrink.ts";
 import { kindsOf, type SimFailure, type SimOptions, simulateInTurns } from "./simulate.ts";
 
@@ -26,6 +27,8 @@ export async function runSim(context: CommandContext): Promise<number> {
     ...(forwardMs === undefined ? {} : { forwardMs }),
     ...(links === undefined ? {} : { links }),
   };
+  const seeds = options.number("seeds");
+  if (seeds !== undefined) return await runSeeds(context, asked, seeds);
   output.line(`Replay: ${replayLine({ ...asked, faults: kindsOf(asked) })}`);
   const progress = openProgress(output, "simulating", "virtual minutes");
   const result = await inTurns(simulateInTurns(asked), {
@@ -70,14 +73,6 @@ function faultsOf(text: string): SimOptions["faults"] {
       next: `The kinds are ${faultKinds.join(", ")}; or all, none, drawn`,
     });
   });
-}
-
-/** The command that repeats the same run; kinds by name, so that it stays valid when the list of kinds grows. */
-export function replayLine({ seed, miners, minutes, faults, forwardMs, links }: SimOptions): string {
-  const kinds = faults === "drawn" ? "drawn" : faults.length === 0 ? "none" : faults.join(",");
-  const pace = forwardMs === undefined ? "" : ` --forward-ms ${forwardMs}`;
-  const lines = links === undefined ? "" : ` --links "${linksText(links)}"`;
-  return `lab sim --seed ${seed} --miners ${miners} --minutes ${minutes} --faults ${kinds}${pace}${lines}`;
 }
 
 function printFailure(output: Output, asked: SimOptions, failure: SimFailure): void {
