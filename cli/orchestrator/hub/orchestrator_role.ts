@@ -7,15 +7,8 @@
 
 import type { SettingChange } from "../../../core/settings/change.ts";
 import type { Fault } from "../../../core/fault.ts";
-import type { NodeId, StageIndex } from "../../../core/ids.ts";
-import { secretKeyBytes } from "../../../core/chacha.ts";
-import { badScale, wireScale } from "../../../core/codec/wire.ts";
-import { wiresApart } from "../../../core/codec/wire_apart.ts";
-import { isOfTokens } from "./token_check.ts";
-import { parameterTable } from "../../../core/model/spec.ts";
-import type { OrchestratorEvent } from "../../../core/orchestrator/event.ts";
+import type { NodeId } from "../../../core/ids.ts";
 import { orchestrator } from "../../../core/orchestrator/machine.ts";
-import { openAfter } from "../../../core/orchestrator/past_rounds.ts";
 import type { OrchestratorState } from "../../../core/orchestrator/state.ts";
 import type { HubMessage, NodeMessage } from "../../../core/protocol/message.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
@@ -25,31 +18,23 @@ import { readNodeMessage } from "../../../net/messages/schema_node.ts";
 import type { RefusalCounts } from "../../../net/auth/refusals.ts";
 import type { HubEvent } from "../../../net/links/transport.ts";
 import type { Wire, WireHandler } from "../../../net/links/wire.ts";
-import { ThreadLost } from "./arithmetic/arithmetic_thread.ts";
-import { plainArithmetic, type VectorArithmetic } from "./arithmetic/vector_calls.ts";
-import { withPass } from "./assign_pass.ts";
+import { linkEdges } from "./hub_links.ts";
 import { MemberNews } from "./members/member_news.ts";
-import { Holds } from "./holds.ts";
-import { Attachments } from "../../roles/attachments.ts";
-import { StageUnavailable } from "./checkpoint_writer.ts";
-import { type HubEdges, HubRuntime, type LeftBehind, type OwnWork } from "./hub_runtime.ts";
-import type { StateJournal } from "./journal/hub_journal.ts";
-import { type HubWork, performHubWork } from "./hub_work.ts";
+import { type HubEdges, HubRuntime } from "./hub_runtime.ts";
 import type { MemberStore } from "./hub_store.ts";
 import type { Finished } from "../../node/node_runtime.ts";
-import { needOfCheckpoint, needOfWork, RunPause } from "./run_pause.ts";
+import { newState } from "./new_state.ts";
+import { wireEdges } from "./hub_wires.ts";
+import { OwnComputing } from "./own_computing.ts";
+import { Holds, RunPause } from "./run_pause.ts";
 import type { OrchestratorRoleOptions, RunningOrchestrator } from "./running_orchestrator.ts";
 import { byteSegments } from "../../roles/segments.ts";
-import { plainChecker, type SignatureChecker } from "../../roles/signatures/signature_check.ts";
 import { storeDuties } from "./store_duties.ts";
-import { TaskReferee } from "./task_referee.ts";
 import { Traffic } from "../../observe/traffic.ts";
 
 export function startOrchestrator(options: OrchestratorRoleOptions): RunningOrchestrator {
   return new OrchestratorRole(options);
 }
-
-const noPast = { reports: [], expelled: [] };
 
 class OrchestratorRole implements RunningOrchestrator {
   readonly state: OrchestratorState;
@@ -62,17 +47,14 @@ class OrchestratorRole implements RunningOrchestrator {
   readonly #runtime: HubRuntime<Uint8Array, Segment>;
   readonly #pause: RunPause;
   readonly #holds: Holds;
-  readonly #referee: TaskReferee;
-  readonly #checker: SignatureChecker;
-  readonly #own: VectorArithmetic; // on this thread
-  #arithmetic: VectorArithmetic;
+  readonly #computing: OwnComputing;
   #resolve!: (finished: Finished) => void;
   #reject!: (error: unknown) => void;
   readonly #news: MemberNews;
   #isEnded = false;
 
   constructor(options: OrchestratorRoleOptions) {
-    const { config, timers, recovered = null } = options;
+    const { config, timers, recovered = null, savedWires } = options;
     this.#options = options;
     this.traffic = new Traffic(config);
     this.finished = new Promise((resolve, reject) => {
@@ -86,23 +68,24 @@ class OrchestratorRole implements RunningOrchestrator {
       send: (node, notice) => this.#hub.send(node, notice),
       warn: (text) => this.#publish({ type: "warning", text }),
     });
-    this.#referee = new TaskReferee(options);
-    this.#checker = options.checker ?? plainChecker(options.runId, options.verify);
-    this.#own = plainArithmetic(options);
-    this.#arithmetic = options.arithmetic ?? this.#own;
-    this.state = recovered?.state ?? this.#newState();
+    const { probeRoom = () => Promise.resolve() } = options;
+    const onRecord = (record: RunRecord) => this.#publish(record);
+    const driver = { hold: () => this.#holds.hold("disk"), resume: () => this.#holds.release("disk") };
+    this.#pause = new RunPause({ timers, driver, onRecord, probeRoom });
+    this.#computing = new OwnComputing(options, {
+      state: () => this.state,
+      pause: this.#pause,
+      onFailure: (error) => this.#fail(error),
+    });
+    this.state = recovered?.state ?? newState(options);
     this.#runtime = new HubRuntime({
       machine: orchestrator,
       config,
       state: this.state,
-      recovered: this.#leftBehind(),
+      recovered: recovered === null ? null : { nowMs: recovered.nowMs, saved: (hash) => savedWires?.get(hash) },
       edges: this.#edges(),
     });
-    const { probeRoom = () => Promise.resolve() } = options;
-    const onRecord = (record: RunRecord) => this.#publish(record);
     this.#holds = new Holds(this.#runtime);
-    const driver = { hold: () => this.#holds.hold("disk"), resume: () => this.#holds.release("disk") };
-    this.#pause = new RunPause({ timers, driver, onRecord, probeRoom });
     this.members = storeDuties({
       ...{ state: this.state, driver: this.#runtime, pause: this.#pause },
       isMember: (node) => this.isMember(node),
@@ -121,67 +104,23 @@ class OrchestratorRole implements RunningOrchestrator {
     });
   }
 
-  #newState(): OrchestratorState {
-    const { config, stages, layersOfStages, from, past = noPast, timers, random } = this.#options;
-    const options = {
-      config,
-      stages,
-      layersOfStages,
-      stageFloats: stages.map((spec) => parameterTable(spec).length),
-      ...(from === undefined ? {} : { from }),
-      secret: random.bytes(secretKeyBytes),
-      nowMs: timers.steadyMs(),
-    };
-    return openAfter(options, past);
-  }
-
-  #leftBehind(): LeftBehind<Uint8Array> | null {
-    const { recovered = null, savedWires } = this.#options;
-    return recovered === null ? null : { nowMs: recovered.nowMs, saved: (hash) => savedWires?.get(hash) };
-  }
-
   #edges(): HubEdges<Uint8Array, Segment> {
-    const { timers, gather, blobs, config, batches, onLog = () => {}, traces } = this.#options;
-    const { probeUpload = () => Promise.resolve(null) } = this.#options;
-    const { segments } = this;
-    const attachments = new Attachments({ config, batches, segments });
+    const { timers, gather, config, batches, journal = null, onLog = () => {} } = this.#options;
     return {
       timers,
-      links: {
-        send: (to, message, segments) => {
-          const named = withPass(traces?.named(message, to) ?? message, to, this.#options);
-          const sent = this.#hub.send(to, named, segments);
-          if (sent.ok) this.traffic.sent({ node: to, message, segments: segments?.length ?? 0, bytes: sent.value });
-          return sent;
-        },
-        close: (node, fault) => {
-          this.#hub.close(node, fault);
-          this.#news.closed(node);
-        },
-        pause: () => this.#hub.pause(),
-        resume: () => this.#hub.resume(),
-      },
-      journal: this.#pausingJournal(),
+      links: linkEdges(this.#hub, {
+        options: this.#options,
+        traffic: this.traffic,
+        onClosed: (node) => this.#news.closed(node),
+      }),
+      journal: journal === null ? null : this.#pause.journal(journal),
       ...(gather === undefined ? {} : { gather }),
-      segments,
-      attach: (attachment) => attachments.segmentOf(attachment),
-      scaleOf: (wire, bytes, microbatch) =>
-        isOfTokens(wire, { bytes, batches, microbatch }) ? wireScale(wire, bytes) : badScale,
-      apart: wiresApart,
-      referee: (work, contents, done) => this.#work(async () => done(await this.#referee.repeat(work, contents))),
-      checkSignatures: (signed, done) => this.#work(async () => done(await this.#checker.check(signed))),
-      work: (work, done) => this.#perform(work, done),
-      probeUploads: (bytes, done) => this.#work(async () => done(await probeUpload(bytes))),
-      deleteBlobs: (hashes) => {
-        for (const hash of hashes) this.#work(() => blobs.delete(hash));
-      },
-      sweepBlobs: (used) => this.#work(() => blobs.sweep(used)),
+      ...wireEdges({ config, batches, segments: this.segments }),
+      ...this.#computing.edges,
       onRecord: (record) => this.#publish(record),
       onLog,
       onFinish: () => {
-        this.#referee.close();
-        this.#checker.close();
-        this.#arithmetic.close();
+        this.#computing.close();
         this.#pause.close();
       },
       onEnd: (finished) => {
@@ -189,19 +128,6 @@ class OrchestratorRole implements RunningOrchestrator {
         this.#resolve(finished);
       },
       onFailure: (error) => this.#fail(error),
-    };
-  }
-
-  /** While the disk is full, an entry waits for room, and the run with it. */
-  #pausingJournal(): StateJournal | null {
-    const { journal = null } = this.#options;
-    if (journal === null) return null;
-    return {
-      begin: (state, nowMs) => journal.begin(state, nowMs),
-      commit: (batch, state) => this.#pause.commit(() => journal.commit(batch, state)),
-      get isBehind() {
-        return journal.isBehind === true;
-      },
     };
   }
 
@@ -273,53 +199,10 @@ class OrchestratorRole implements RunningOrchestrator {
     this.#options.onRecord(record);
   }
 
-  #perform(work: OwnWork, done: (event: OrchestratorEvent) => void): void {
-    if (work.type === "writeCheckpoint") return this.#writeCheckpoint(work, done);
-    this.#work(async () => done(await this.#hubWork(work)));
-  }
-
-  #hubWork(work: HubWork): Promise<OrchestratorEvent> {
-    return this.#pause.work(
-      needOfWork(work, this.state.stageFloats),
-      () => this.#computed(work),
-    );
-  }
-
-  /** All of it again on this thread if one of those that compute is lost. */
-  async #computed(work: HubWork): Promise<OrchestratorEvent> {
-    const place = { ...this.#options, checker: this.#checker };
-    try {
-      return await performHubWork(work, { ...place, arithmetic: this.#arithmetic });
-    } catch (error) {
-      if (!(error instanceof ThreadLost)) throw error;
-      if (error.isForGood) this.#arithmetic = this.#own;
-      return await performHubWork(work, { ...place, arithmetic: this.#own });
-    }
-  }
-
-  #writeCheckpoint(
-    effect: Extract<OwnWork, { type: "writeCheckpoint" }>,
-    done: (event: OrchestratorEvent) => void,
-  ): void {
-    const { round } = effect;
-    const need = needOfCheckpoint(round, this.state.stageFloats);
-    this.#pause.work(need, () => this.#options.storeRound(effect)).then(
-      (folder) => done({ type: "checkpointWritten", round, folder }),
-      (error) => done({ type: "checkpointFailed", round, detail: textOf(error), missing: missingStage(error) }),
-    );
-  }
-
-  /** Runs work whose failure is our own bug. */
-  #work(body: () => Promise<void>): void {
-    body().catch((error) => this.#fail(error));
-  }
-
   #close(): void {
     this.#isEnded = true;
     this.#runtime.close();
-    this.#referee.close();
-    this.#checker.close();
-    this.#arithmetic.close();
+    this.#computing.close();
     this.#pause.close();
   }
 
@@ -328,13 +211,4 @@ class OrchestratorRole implements RunningOrchestrator {
     this.#hub.shutDown("the orchestrator failed");
     this.#reject(error);
   }
-}
-
-/** The stage whose blobs the store does not have, if that is why. */
-function missingStage(error: unknown): StageIndex | null {
-  return error instanceof StageUnavailable ? error.stage : null;
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

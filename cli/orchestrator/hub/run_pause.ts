@@ -11,6 +11,7 @@ import type { Timers } from "../../../net/timers.ts";
 import { JournalError } from "../../files/journal_error.ts";
 import { isDiskFull } from "../../files/disk_room.ts";
 import type { HubWork } from "./hub_work.ts";
+import type { StateJournal } from "./journal/hub_journal.ts";
 import { type RoomNeed, RoomWait } from "./room_wait.ts";
 
 export interface RunPauseOptions {
@@ -93,6 +94,17 @@ export class RunPause {
     }
   }
 
+  /** The journal, whose entries wait for room, and the run with them. */
+  journal(journal: StateJournal): StateJournal {
+    return {
+      begin: (state, nowMs) => journal.begin(state, nowMs),
+      commit: (batch, state) => this.commit(() => journal.commit(batch, state)),
+      get isBehind() {
+        return journal.isBehind === true;
+      },
+    };
+  }
+
   async work<T>(need: RoomNeed, attempt: () => Promise<T>): Promise<T> {
     return await this.#room.until(need, attempt);
   }
@@ -134,4 +146,26 @@ const mayBeFull = (error: unknown): boolean => isDiskFull(error) || isUnclear(er
 /** SQLite does not always report that a disk or a quota is full; writing something else reveals it. */
 function isUnclear(error: unknown): boolean {
   return error instanceof JournalError && error.code === "storage";
+}
+
+export type HoldReason = "disk" | "owner";
+
+/** Why the run stands still: it goes on when no reason is left. */
+export class Holds {
+  readonly #driver: { hold(): void; resume(): void };
+  readonly #reasons = new Set<HoldReason>();
+
+  constructor(driver: { hold(): void; resume(): void }) {
+    this.#driver = driver;
+  }
+
+  hold(reason: HoldReason): void {
+    const isFirst = this.#reasons.size === 0;
+    this.#reasons.add(reason);
+    if (isFirst) this.#driver.hold();
+  }
+
+  release(reason: HoldReason): void {
+    if (this.#reasons.delete(reason) && this.#reasons.size === 0) this.#driver.resume();
+  }
 }

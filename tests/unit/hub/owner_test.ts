@@ -6,7 +6,7 @@ import { adminPath, openAdminPage } from "../../../cli/orchestrator/owner/admin_
 import { readOwnerDecisions } from "../../../cli/orchestrator/owner/owner_file.ts";
 import type { OwnerRequest } from "../../../cli/orchestrator/owner/owner_request.ts";
 import { RunOwner } from "../../../cli/orchestrator/owner/run_owner.ts";
-import { Holds } from "../../../cli/orchestrator/hub/holds.ts";
+import { Holds } from "../../../cli/orchestrator/hub/run_pause.ts";
 import type { SettingChange } from "../../../core/settings/change.ts";
 import { addressOrBeginning } from "../../../cli/orchestrator/owner/named_node.ts";
 import { UsageError } from "../../../cli/program/errors.ts";

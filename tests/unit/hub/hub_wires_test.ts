@@ -1,7 +1,7 @@
 /** Ids on a wire are held to the tokens of its microbatch. */
 
 import { assertEquals } from "@std/assert";
-import { isOfTokens } from "../../../cli/orchestrator/hub/token_check.ts";
+import { isOfTokens } from "../../../cli/orchestrator/hub/hub_wires.ts";
 import { encodeWire, type Wire } from "../../../core/codec/wire.ts";
 import { microbatchId } from "../../../core/ids.ts";
 
