@@ -24,7 +24,8 @@ import { idleLine, minerLine } from "./node_lines.ts";
 import type { NodeLink } from "./node_role.ts";
 import { PausingRole } from "./pausing_role.ts";
 import { openPeerServer, type PeerServer } from "./peer_server.ts";
-import { type OpenNode, openNode, openSigner, runRole } from "./run_node.ts";
+import { type OpenNode, openNode, openSigner } from "./run_node.ts";
+import { runRole } from "./run_role.ts";
 import { HubTime } from "../../net/auth/clocks.ts";
 
 interface Tally {

@@ -1,6 +1,6 @@
 /**
- * Shared by `iota miner` and `iota validate`, from the command line to the summary: wallet, device, link, then the
- * role. What differs is in run_miner.ts and run_validator.ts.
+ * Shared by `iota miner` and `iota validate`, from the command line to the summary: wallet, device, link. The role
+ * is run by run_role.ts; what differs is in run_miner.ts and run_validator.ts.
  */
 
 import { type HotkeyPair, verifySignature } from "../../chain/wallet/hotkey.ts";
@@ -10,29 +10,25 @@ import { HubTime } from "../../net/auth/clocks.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { CommandContext, OptionValues } from "../terminal/command.ts";
 import { givenChain, type NamedChain } from "../terminal/options/named_chain.ts";
-import { byteOption } from "../terminal/text/byte_text.ts";
 import { durationOption } from "../terminal/text/duration_text.ts";
-import { Stopped, Terminated } from "../program/errors.ts";
+import { Stopped } from "../program/errors.ts";
 import { findHub, type FindOptions, type FoundHub } from "./find/find_hub.ts";
-import { newVersion } from "../files/long_run.ts";
 import { giveUpReading } from "../rights/confinement.ts";
-import { duration, plural } from "../terminal/text/format.ts";
+import { duration } from "../terminal/text/format.ts";
 import type { ShellEvent } from "./screen/node_event.ts";
 import type { LinkMeter } from "./screen/link_meter.ts";
 import { hotkeyFolders, openHotkey } from "../terminal/options/wallet_options.ts";
 import type { BlobAccess } from "../roles/blob_access.ts";
 import { LastingDevice } from "../device/lasting_device.ts";
-import { deviceSentence, deviceText, openDevice, sameDevice } from "../device/open_device.ts";
-import { readTuning } from "../device/tuning_file.ts";
 import { HubPin } from "../address/hub_pin.ts";
 import { openNodeBlobs } from "./node_blobs.ts";
 import type { Waiting } from "./hub_wait.ts";
 import { hubTrust } from "./find/hub_trust.ts";
 import { type NodeWallet, withWallet } from "./link_errors.ts";
-import type { RunningRole } from "./miner_role.ts";
 import type { NodeLink } from "./node_role.ts";
 import { TaskTraces } from "../observe/telemetry/task_traces.ts";
 import { openTracer } from "../observe/telemetry/tracing.ts";
+import { openLastingDevice } from "./own_device.ts";
 
 export interface OpenNode {
   readonly signer: HotkeyPair;
@@ -119,30 +115,6 @@ const metered = (blobs: BlobAccess, meter: LinkMeter): BlobAccess => ({
   },
 });
 
-/** The device of `--device`, opened again when it is lost. */
-async function openLastingDevice(context: CommandContext, signer: HotkeyPair): Promise<LastingDevice> {
-  const { options, output } = context;
-  const tuned = await readTuning(context.dataFolder());
-  const how = { memoryBytes: byteOption("memory", options.text("memory")), threads: options.number("threads"), tuned };
-  const worker = await openDevice(options.text("device"), how);
-  output.event({ type: "device", ...worker.adapter });
-  output.line(deviceSentence(worker));
-  output.line(`This node is ${signer.address}`);
-  output.detail(`Computes on ${deviceText(worker)}`);
-  return new LastingDevice(worker, {
-    reopen: () => openDevice(sameDevice(worker), how),
-    timers: systemTimers,
-    onLoss: ({ reason, losses }) => {
-      output.event({ type: "deviceLost", reason, losses } satisfies ShellEvent);
-      output.log.warn(`${reason}; opening it again`);
-    },
-    onRebuilt: ({ spec, calls }) => {
-      output.event({ type: "stageRebuilt", stage: spec.index, calls } satisfies ShellEvent);
-      output.line(`stage ${spec.index}: rebuilt on a new device, ${plural(calls, "call")} repeated`);
-    },
-  });
-}
-
 /** Being asked to stop meanwhile ends as a node's own end does, with a summary. */
 async function findRun(context: CommandContext, options: Omit<FindOptions, "inWords">): Promise<FoundHub> {
   const { address } = options.signer;
@@ -163,34 +135,3 @@ function nodeWallet(options: OptionValues, chain: NamedChain | null): Omit<NodeW
 }
 
 const waitedText = (ms: number): string => ms < 10_000 ? "" : `, for ${duration(ms)} now`;
-
-export interface RoleOptions {
-  readonly node: OpenNode;
-  readonly start: () => Promise<RunningRole>;
-  readonly failed?: Promise<never>; // other failures
-  /** Cleanup after the role has ended. */
-  readonly end?: (options: { isFinished: boolean; interruption: AbortSignal }) => Promise<void>;
-  readonly summary: () => Record<string, unknown>;
-}
-
-export async function runRole(context: CommandContext, options: RoleOptions): Promise<number> {
-  const { node } = options;
-  const { output } = context;
-  const interruption = context.interruption();
-  const role = await options.start();
-  const onAbort = () => role.stop("interrupted");
-  interruption.addEventListener("abort", onAbort);
-  if (interruption.aborted) onAbort();
-  try {
-    const { finished, reason } = await Promise.race([role.finished, ...(options.failed ? [options.failed] : [])]);
-    await options.end?.({ isFinished: finished, interruption });
-    const { address } = node.signer;
-    const { adapter, losses: deviceLosses } = node.device;
-    output.summary({ node: address, finished, reason, device: adapter.name, deviceLosses, ...options.summary() });
-    if (!finished) output.log.warn(`Stopped: ${reason}`);
-    const isInOrder = finished || interruption.reason instanceof Terminated || reason === newVersion;
-    return isInOrder ? 0 : 1;
-  } finally {
-    await node.device.finish();
-  }
-}

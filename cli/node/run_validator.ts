@@ -15,7 +15,8 @@ import { LinkMeter } from "./screen/link_meter.ts";
 import { openNodeScreen } from "./screen/node_screen.ts";
 import { validatorLine } from "./node_lines.ts";
 import { alwaysOpen, PausingRole } from "./pausing_role.ts";
-import { openNode, openSigner, runRole } from "./run_node.ts";
+import { openNode, openSigner } from "./run_node.ts";
+import { runRole } from "./run_role.ts";
 import { startValidator, type ValidatorRoleOptions } from "./validator_role.ts";
 
 export async function runValidator(context: CommandContext): Promise<number> {

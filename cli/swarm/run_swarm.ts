@@ -3,36 +3,30 @@
  * text.
  */
 
-import { samplingOf } from "../../core/settings/sampling.ts";
 import { systemTimers } from "../../net/timers.ts";
 import { type ChaosPlan, parsePlan } from "./chaos/plan.ts";
-import type { ComputeWorker } from "../../gpu/worker_client.ts";
+import { logWords } from "../terminal/options/log_words.ts";
+import { givenWords } from "../terminal/options/run_options.ts";
 import type { CommandContext, OptionSpec, OptionValues } from "../terminal/command.ts";
 import { mustBeCorpus } from "../model/data/corpus.ts";
 import { keepPage } from "../observe/dashboard/keep_page.ts";
 import { nextLines } from "../observe/screen/next_lines.ts";
 import { Stopped, Terminated, UsageError } from "../program/errors.ts";
 import { exitFailed, exitFine } from "../program/exit_codes.ts";
-import type { Paint } from "../terminal/text/paint.ts";
-import { logWords } from "../terminal/options/log_words.ts";
-import { byteOption } from "../terminal/text/byte_text.ts";
-import { tuningFolder } from "../program/paths.ts";
 import { datedFolder } from "../files/run_folder.ts";
 import { shellWords } from "../program/shell_words.ts";
-import { shortAddress } from "../terminal/text/format.ts";
 import { tryPort } from "../orchestrator/hub/hub_port.ts";
-import { type Memory, mustFit } from "../device/model_fit.ts";
 import { planRun, type RunPlan, sayChanges, sayOver } from "../orchestrator/run/plan_run.ts";
 import type { FolderLock } from "../files/folder_lock.ts";
 import { mustHaveText, takeRunFolder } from "../orchestrator/run/prepare_run.ts";
-import { sampleRun } from "../model/generate/run_generate.ts";
-import { deviceSentence, deviceText, openDevice, sameDevice, threadsOf } from "../device/open_device.ts";
-import { readTuning, shareTuning } from "../device/tuning_file.ts";
+import { sameDevice } from "../device/open_device.ts";
+import { shareTuning } from "../device/tuning_file.ts";
 import { hasLostRound, saveSummary, sessionFields } from "../observe/run_summary.ts";
 import { givenLinks } from "./chaos/given_links.ts";
 import { Swarm } from "./swarm.ts";
-import type { Emission } from "./swarm_chain.ts";
-import { givenWords } from "../terminal/options/run_options.ts";
+import { type Emission, payLines } from "./swarm_chain.ts";
+import { preflight, usersFolder } from "./preflight.ts";
+import { writeSample } from "./swarm_sample.ts";
 
 /** `unkept`: options that no run keeps, for the command that resumes it. */
 export async function runSwarm(context: CommandContext, unkept: readonly OptionSpec[]): Promise<number> {
@@ -122,43 +116,6 @@ function endBeforeStart(
   return isStoppedInOrder(context) ? exitFine : exitFailed;
 }
 
-const usersFolder = (context: CommandContext): string => tuningFolder(context.environment) ?? context.dataFolder();
-
-/** Opens the device of all nodes, and leaves it at rest. */
-async function preflight(context: CommandContext, { config, folder: { isResumed } }: RunPlan): Promise<ComputeWorker> {
-  const { pipeline, swarm } = config;
-  const nodes = pipeline.stages * swarm.replicas + swarm.validators;
-  const threads = context.options.number("threads") ?? threadsOf(nodes);
-  const tuned = await readTuning(usersFolder(context));
-  const worker = await openDevice(context.options.text("device"), { isShared: true, threads, tuned });
-  context.output.line(deviceSentence(worker));
-  context.output.detail(`Computes on ${deviceText(worker)}`);
-  try {
-    const given = byteOption("memory", context.options.text("memory"));
-    const memory: Memory = { memoryBytes: given ?? Infinity };
-    if (!isResumed) await mustFit(config, { worker, memory, memoryBytes: () => Deno.systemMemoryInfo().available });
-  } finally {
-    await worker.finish();
-  }
-  return worker;
-}
-
-/** What the chain has paid each node, in order, and what it has burned. */
-function payLines(
-  { emission, burnedRao }: { emission: readonly Emission[] | null; burnedRao: bigint },
-  paint: Paint,
-): string[] {
-  if (emission === null || emission.length === 0) return [];
-  const alpha = (rao: bigint) => `${(Number(rao / 1_000_000n) / 1_000).toFixed(3).padStart(10)} alpha`; // rao are billionths
-  const rows = emission.map(({ name, hotkey, emissionRao }) =>
-    `  ${name.padEnd(12)} ${paint.dim(shortAddress(hotkey))} ${alpha(BigInt(emissionRao))}`
-  );
-  const burned = burnedRao === 0n
-    ? []
-    : [`  ${"burned".padEnd(26)}${alpha(burnedRao)}, of hotkeys whose coldkey owns the subnet`];
-  return [paint.dim("earned on the local chain, and in their stake"), ...rows, ...burned, ""];
-}
-
 /** Without --chaos there is no plan. */
 function chaosPlan({ options }: CommandContext): ChaosPlan {
   const text = options.text("chaos");
@@ -166,31 +123,6 @@ function chaosPlan({ options }: CommandContext): ChaosPlan {
   const parsed = parsePlan(text);
   if (parsed.ok) return parsed.plan;
   throw new UsageError(parsed.problem, { next: parsed.next });
-}
-
-/** A sample of the trained model's text; people see it before the table. */
-async function writeSample(
-  { options, output }: CommandContext,
-  { config, folder: { path: run } }: RunPlan,
-): Promise<string | null> {
-  const tokens = options.number("sample-tokens") ?? 60;
-  if (tokens === 0) return null;
-  const { prompt } = samplingOf(config);
-  const device = await openDevice(options.text("device"));
-  try {
-    const sampling = { temperature: 0.7, topK: 40, seed: 1 };
-    const { text } = await sampleRun(
-      device,
-      { run, prompt, tokens, ...sampling },
-      (warning) => output.log.warn(warning),
-    );
-    output.line("");
-    output.line(`${output.paint.bold(prompt)}${text}`);
-    output.line("");
-    return `${prompt}${text}`;
-  } finally {
-    await device.finish();
-  }
 }
 
 /** `unkept`: options that no run keeps. */

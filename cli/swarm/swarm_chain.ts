@@ -22,6 +22,8 @@ import { exists } from "../files/run_folder.ts";
 import type { ChainActivity } from "../../core/view/view.ts";
 import { earlierNodes, type Enrolled, Payees } from "./payees.ts";
 import { SwarmPay } from "./swarm_pay.ts";
+import type { Paint } from "../terminal/text/paint.ts";
+import { shortAddress } from "../terminal/text/format.ts";
 
 export interface SwarmChainOptions {
   readonly folder: string; // the run's folder
@@ -215,4 +217,20 @@ export class SwarmChain {
       if (neuron.hotkey !== ownerHotkey) this.#payees.note(neuron);
     }
   }
+}
+
+/** What the chain has paid each node, in order, and what it has burned. */
+export function payLines(
+  { emission, burnedRao }: { emission: readonly Emission[] | null; burnedRao: bigint },
+  paint: Paint,
+): string[] {
+  if (emission === null || emission.length === 0) return [];
+  const alpha = (rao: bigint) => `${(Number(rao / 1_000_000n) / 1_000).toFixed(3).padStart(10)} alpha`; // rao are billionths
+  const rows = emission.map(({ name, hotkey, emissionRao }) =>
+    `  ${name.padEnd(12)} ${paint.dim(shortAddress(hotkey))} ${alpha(BigInt(emissionRao))}`
+  );
+  const burned = burnedRao === 0n
+    ? []
+    : [`  ${"burned".padEnd(26)}${alpha(burnedRao)}, of hotkeys whose coldkey owns the subnet`];
+  return [paint.dim("earned on the local chain, and in their stake"), ...rows, ...burned, ""];
 }

@@ -6,7 +6,8 @@ import { systemTimers } from "../../../net/timers.ts";
 import type { CommandContext } from "../../../cli/terminal/command.ts";
 import { startMiner } from "../../../cli/node/miner_role.ts";
 import { minerLine } from "../../../cli/node/node_lines.ts";
-import { openNode, openSigner, runRole } from "../../../cli/node/run_node.ts";
+import { openNode, openSigner } from "../../../cli/node/run_node.ts";
+import { runRole } from "../../../cli/node/run_role.ts";
 import { LinkMeter } from "../../../cli/node/screen/link_meter.ts";
 import { hostileProcess } from "./hostile_process.ts";
 
