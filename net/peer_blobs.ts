@@ -1,7 +1,7 @@
 /**
  * What a reachable node serves to other nodes: the newest vectors of its stage, read only.
  *
- * Owns: a port with the read-only blob routes, a limit on requests per second, replacing one round's blobs with the
+ * Owns: the read-only blob routes, a limit on requests per second, replacing one round's blobs with the
  * next. Out of scope: storage (injected), storing for others, sockets. Requests must be signed for this node and show
  * the hub's pass for the blob (peer_pass.ts). Invariants: a request over the limit costs no signature check, and an
  * unsigned one does not count against other nodes; nothing is served until a hub is trusted.
@@ -16,7 +16,6 @@ import type { Verify } from "./auth/hello.ts";
 import type { NetLimits } from "./limits.ts";
 import { PassCheck, type PassIssuer } from "./auth/peer_pass.ts";
 import { RequestGate } from "./auth/request_auth.ts";
-import { listen, type Listener } from "./server.ts";
 import type { Timers } from "./timers.ts";
 
 export interface PeerBlobsOptions {
@@ -74,21 +73,6 @@ export class PeerBlobs {
     }
     return refs;
   }
-}
-
-/** Opens the port; it takes no WebSockets. */
-export function listenForPeers(
-  peers: PeerBlobs,
-  at: { readonly host: string; readonly port: number; readonly limits: NetLimits },
-): Promise<Listener> {
-  return listen({
-    ...at,
-    accept: (wire) => {
-      wire.close("this port serves only blobs");
-      return { frame: () => {}, closed: () => {} };
-    },
-    fetch: (request, trust) => peers.fetch(request, trust),
-  });
 }
 
 /** A bucket of one second's requests, refilled at a constant rate. */

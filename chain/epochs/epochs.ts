@@ -41,11 +41,6 @@ export function nextEpochBlock(state: EpochState): number | null {
   return Math.max(block + 1, Math.min(byTempo, byOwner, byNet));
 }
 
-export function blocksUntilEpoch(state: EpochState): number | null {
-  const next = nextEpochBlock(state);
-  return next === null ? null : next - state.block;
-}
-
 /** The index at `state.block`, against which reveals in it are checked. */
 export function epochIndex(state: EpochState): number {
   if (state.formula === "stateful") return state.epochIndex;

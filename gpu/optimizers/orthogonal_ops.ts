@@ -3,7 +3,7 @@
  * element-wise work around them. Implemented by each device.
  *
  * Matrices are f32, row-major, with sides that are multiples of 4. Every sum has a fixed order. The numbers of a step arrive in
- * `numbers` (`stepNumbers`), so that dispatches are built once.
+ * `numbers` (`numbersLength`), so that dispatches are built once.
  */
 
 import type { BufferRange, Dispatch } from "../stage_ops.ts";
@@ -20,10 +20,7 @@ export interface Polynomial {
   readonly c: number;
 }
 
-/** At their places in `numbers`. */
-export const stepNumbers = ["gradientScale", "rate", "decay"] as const;
-
-export const numbersLength = 4; // floats, a whole vector
+export const numbersLength = 4; // floats, a whole vector: gradient scale, rate, decay, and one unused
 
 export interface OrthogonalOps {
   /** momentum = decay momentum + s gradient; direction = s gradient + decay momentum; gradient = 0. s: gradientScale. */

@@ -7,7 +7,6 @@
  */
 
 import * as v from "valibot";
-import { type Disk, writeAtomically } from "../../files/disk.ts";
 import { attempting, UserError } from "../../program/errors.ts";
 
 const headerLimitBytes = 100_000_000; // as in the reference implementation
@@ -58,13 +57,6 @@ export function formatSafetensors(
   const length = new Uint8Array(lengthBytes);
   new DataView(length.buffer).setBigUint64(0, BigInt(text.length), true);
   return [length, text, ...tensors.map(({ values }) => bytesOf(values))];
-}
-
-export async function writeSafetensors(
-  path: string,
-  options: { disk: Disk; tensors: readonly TensorData[]; metadata?: Readonly<Record<string, string>> },
-): Promise<void> {
-  await writeAtomically(path, { disk: options.disk, chunks: formatSafetensors(options.tensors, options.metadata) });
 }
 
 /** A file whose header has been checked against its size. */

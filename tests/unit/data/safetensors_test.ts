@@ -1,8 +1,8 @@
 /** The file format: written files read back, byte for byte as specified; every kind of damage is reported. */
 
 import { assertEquals, assertRejects } from "@std/assert";
-import { SafetensorsFile, writeSafetensors } from "../../../cli/model/checkpoint/safetensors.ts";
-import { realDisk } from "../../../cli/files/disk.ts";
+import { formatSafetensors, SafetensorsFile } from "../../../cli/model/checkpoint/safetensors.ts";
+import { realDisk, writeAtomically } from "../../../cli/files/disk.ts";
 import { UserError } from "../../../cli/program/errors.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 
@@ -42,7 +42,7 @@ const f32 = (from: number, to: number, shape = [(to - from) / 4]) => ({
 Deno.test("Safetensors: tensors read back bit for bit", async () => {
   await withScratchFolder(async (folder) => {
     const path = `${folder}/x.safetensors`;
-    await writeSafetensors(path, { disk: realDisk, tensors, metadata: { round: "12" } });
+    await writeAtomically(path, { disk: realDisk, chunks: formatSafetensors(tensors, { round: "12" }) });
     const file = await SafetensorsFile.open(path);
     for (const { name, shape, values } of tensors) {
       const out = new Float32Array(values.length);
@@ -65,10 +65,8 @@ Deno.test("Safetensors: the bytes are those of the format's reference implementa
   expected.set([0, 0, 0x80, 0x3f, 0, 0, 0, 0x40], expected.length - 8);
   await withScratchFolder(async (folder) => {
     const path = `${folder}/x.safetensors`;
-    await writeSafetensors(path, {
-      disk: realDisk,
-      tensors: [{ name: "a", shape: [2], values: Float32Array.of(1, 2) }],
-    });
+    const chunks = formatSafetensors([{ name: "a", shape: [2], values: Float32Array.of(1, 2) }]);
+    await writeAtomically(path, { disk: realDisk, chunks });
     assertEquals(Deno.readFileSync(path), expected);
   });
 });

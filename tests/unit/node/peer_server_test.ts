@@ -73,3 +73,14 @@ Deno.test("Peer server: an unreachable or missing address is rejected with a nex
   assertEquals(announced.url, "http://203.0.113.7:9010");
   await announced.close();
 });
+
+Deno.test("Peer server: its port refuses sockets", async () => {
+  const peer = await serve();
+  try {
+    const socket = new WebSocket(peer.url.replace("http", "ws"));
+    const closed = await new Promise<CloseEvent>((resolve) => socket.onclose = resolve);
+    assertEquals(closed.reason, "this port serves only blobs");
+  } finally {
+    await peer.close();
+  }
+});
