@@ -19,6 +19,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 /** Package -> the folders that may import it. Every other package is open to all but core. */
 const PACKAGE_HOMES: Readonly<Record<string, readonly string[]>> = {
   "@std/assert": ["tests"],
+  "@std/cli": ["cli", "tests"],
   "axe-core": ["tests"],
   "playwright-core": ["tests"],
 };
@@ -42,7 +43,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   net: ["messages", "auth", "blobs", "proxy", "links"],
   chain: ["timelock", "wallet", "weights", "epochs", "duty", "subtensor", "local"],
   cli: [
-    ...["program", "rights", "terminal", "files", "address", "device", "model", "roles", "chain", "observe"],
+    ...["shims", "program", "rights", "terminal", "files", "address", "device", "model", "roles", "chain", "observe"],
     ...["node", "orchestrator", "swarm", "tools", "commands"],
   ],
 };

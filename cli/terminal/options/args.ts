@@ -6,7 +6,7 @@
  * option that is given twice with different values.
  */
 
-import { parseArgs } from "node:util";
+import { parseArgs } from "@std/cli";
 import { editDistance } from "../../../core/settings/suggest.ts";
 import { assert, present } from "../../../core/assert.ts";
 import type { NumberOption, OptionSpec, OptionValue, OptionValues } from "../command.ts";
@@ -53,18 +53,18 @@ export function parseOptions(request: ParseRequest): ParsedArguments {
   const values = new Map<string, OptionValue>();
   for (const spec of options) {
     if (spec.kind === "boolean") {
-      if (typed.flags.has(spec.name) || lower.flags.has(spec.name)) values.set(spec.name, true);
+      if (typed[spec.name] === true || lower[spec.name] === true) values.set(spec.name, true);
       continue;
     }
-    const given = typed.values.get(spec.name) ?? [];
-    const before = lower.values.get(spec.name) ?? [];
+    const given = textsOf(typed[spec.name]);
+    const before = textsOf(lower[spec.name]);
     if (!isList(spec) && new Set(given).size > 1) throw givenTwice(spec, { given, next });
     const value = isList(spec) ? [...before, ...given].join(",") : given.at(-1) ?? before.at(-1);
     if (value === undefined || before.length + given.length === 0) continue;
     const read = readValue(spec, value, next);
     values.set(spec.name, isPathOption(spec) && typeof read === "string" ? expandPath(read) : read);
   }
-  const { positionals } = typed;
+  const positionals = typed._.map(String);
   if (positionals.length > maxPositionals) {
     const extra = positionals[maxPositionals]!;
     throw new UsageError(`Cannot use '${extra}' as this command takes ${counted(maxPositionals)} besides its options`, {
@@ -74,46 +74,28 @@ export function parseOptions(request: ParseRequest): ParsedArguments {
   return { options: optionValues(specs, values), positionals };
 }
 
-interface Words {
-  readonly flags: ReadonlySet<string>;
-  readonly values: ReadonlyMap<string, readonly string[]>; // of every other option, in order
-  readonly positionals: readonly string[];
+interface Words extends Readonly<Record<string, unknown>> {
+  readonly _: readonly (string | number)[];
 }
 
-/** A value is the next word or what follows `=`. A flag takes only true or false; false is as if it were not given. */
+const textsOf = (given: unknown): string[] => Array.isArray(given) ? given.map(String) : [];
+
+/** Every value of every option, in order. */
 function parseWords(
   words: readonly string[],
   { specs, next }: { specs: Map<string, OptionSpec>; next: string },
 ): Words {
-  const args = joinNegativeValues(words, specs);
-  const { tokens } = parseArgs({ args, strict: false, allowPositionals: true, tokens: true });
-  const flags = new Set<string>();
-  const values = new Map<string, string[]>();
-  const positionals: string[] = [];
-  let isValue = false; // whether the last token was an option that the next word belongs to
-  for (const [i, token] of tokens.entries()) {
-    if (isValue) {
-      isValue = false;
-      continue;
-    }
-    if (token.kind === "positional") positionals.push(token.value);
-    if (token.kind !== "option") continue;
-    const spec = token.rawName === "-h"
-      ? specs.get("help")
-      : token.rawName.startsWith("--")
-      ? specs.get(token.name)
-      : undefined;
-    if (spec === undefined) throw unknownOption(args[token.index]!.replace(/=.*$/s, ""), { specs, next });
-    const following = tokens[i + 1];
-    const word = following?.kind === "positional" && following.index === token.index + 1 ? following.value : undefined;
-    isValue = token.value === undefined && word !== undefined &&
-      (spec.kind !== "boolean" || /^(true|false)$/.test(word));
-    const value = isValue ? word : token.value;
-    if (spec.kind !== "boolean") values.set(spec.name, [...values.get(spec.name) ?? [], value ?? ""]);
-    else if (value === "false") flags.delete(spec.name);
-    else flags.add(spec.name);
-  }
-  return { flags, values, positionals };
+  const valued = [...specs.values()].filter((spec) => spec.kind !== "boolean").map((spec) => spec.name);
+  return parseArgs(joinNegativeValues(words, specs), {
+    boolean: [...specs.values()].filter((spec) => spec.kind === "boolean").map((spec) => spec.name),
+    string: ["_", ...valued],
+    collect: valued,
+    alias: { help: ["h"] },
+    unknown: (word, key) => {
+      if (key === undefined || word === "-") return true;
+      throw unknownOption(word.replace(/=.*$/s, ""), { specs, next });
+    },
+  });
 }
 
 function givenTwice({ name }: OptionSpec, { given, next }: { given: readonly string[]; next: string }): UsageError {
