@@ -1,6 +1,6 @@
 /** The device of `--device`, opened again when it is lost, and what is said of it. */
 
-import { type HotkeyPair } from "../../chain/wallet/hotkey.ts";
+import type { HotkeyPair } from "../../chain/wallet/hotkey.ts";
 import { systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../terminal/command.ts";
 import { byteOption } from "../terminal/text/byte_text.ts";

@@ -5,7 +5,7 @@ import type { CommandContext } from "../terminal/command.ts";
 import { byteOption } from "../terminal/text/byte_text.ts";
 import { tuningFolder } from "../program/paths.ts";
 import { type Memory, mustFit } from "../device/model_fit.ts";
-import { type RunPlan } from "../orchestrator/run/plan_run.ts";
+import type { RunPlan } from "../orchestrator/run/plan_run.ts";
 import { deviceSentence, deviceText, openDevice, threadsOf } from "../device/open_device.ts";
 import { readTuning } from "../device/tuning_file.ts";
 

@@ -2,7 +2,7 @@
 
 import { samplingOf } from "../../core/settings/sampling.ts";
 import type { CommandContext } from "../terminal/command.ts";
-import { type RunPlan } from "../orchestrator/run/plan_run.ts";
+import type { RunPlan } from "../orchestrator/run/plan_run.ts";
 import { sampleRun } from "../model/generate/run_generate.ts";
 import { openDevice } from "../device/open_device.ts";
 

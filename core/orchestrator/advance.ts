@@ -6,9 +6,8 @@ import { settleRounds } from "./audit/auditing.ts";
 import { offerTrials } from "./audit/held_out/payload_trials.ts";
 import { refereeNext } from "./audit/referee.ts";
 import { leaseWork } from "./step/dispatch.ts";
-import { endWhenDone } from "./step/early_end.ts";
 import { settleDisputes } from "./audit/held_out/evaluations.ts";
-import { type OrchestratorEffect } from "./event.ts";
+import type { OrchestratorEffect } from "./event.ts";
 import { expelConvicted, restWithholders } from "./members/expulsion.ts";
 import { dismissDeparted } from "./members/departing.ts";
 import { activateCaughtUp, askToFollow } from "./members/catching_up.ts";
@@ -21,14 +20,15 @@ import { restartRound, retakeRound } from "./merge/retake.ts";
 import { continueHalted, repeatLostRound } from "./merge/losses/lost_rounds.ts";
 import { repeatLostProgress } from "./merge/losses/lost_progress.ts";
 import { assignWaiting, beginWhenGathered } from "./members/roster.ts";
-import { closeRun } from "./closing.ts";
+import { closeRun, closingMs } from "./closing.ts";
 import { finishRound } from "./merge/rounds.ts";
 import { requestSeals } from "./step/sealing.ts";
 import type { OrchestratorState } from "./state.ts";
-import { closeStep } from "./step/steps.ts";
+import { closeStep } from "./step/close_step.ts";
 import { continueUpload } from "./merge/uploads.ts";
 import { openStep } from "./step/wiring.ts";
 import { sendNotices } from "./members/notices.ts";
+import { abandonStep } from "./merge/rewind.ts";
 
 /** Most phases that may follow each other without an event in between; more is a loop. */
 const mostTurns = 64;
@@ -83,4 +83,19 @@ function openWork(state: OrchestratorState, nowMs: number): OrchestratorEffect[]
   if (state.phase !== "training" || state.work !== null || state.losses.halt !== null) return [];
   if (roundIsOver(state)) return state.upload === null ? startMerge(state, nowMs) : [];
   return openStep(state, nowMs);
+}
+
+/**
+ * A run whose settings now allow no more steps than it has done opens no other and abandons the open one. In the middle of a round
+ * the merge follows as at a normal end; between two rounds the run closes, whichever members are present.
+ */
+function endWhenDone(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+  if (state.phase !== "gathering" && state.phase !== "training") return [];
+  if (state.step < state.config.train.steps) return [];
+  const abandoned = abandonStep(state);
+  if (state.step > state.roundFirstStep) return abandoned;
+  state.phase = "closing";
+  state.gatherUntilMs = null;
+  state.closeUntilMs = nowMs + closingMs(state);
+  return abandoned;
 }

@@ -1,18 +1,21 @@
-/** What is done because a deadline has passed. */
+/** Deadlines: what is done when one has passed, and when the next one does. */
 
 import { unreachable } from "../assert.ts";
 import { fault } from "../fault.ts";
 import type { NodeId } from "../ids.ts";
 import { nextAlarm } from "./alarms.ts";
 import { onAuditAlarm } from "./audit/auditing.ts";
-import { type OrchestratorEffect } from "./event.ts";
+import type { OrchestratorEffect } from "./event.ts";
 import { onOverdue } from "./step/overdue.ts";
 import { onLoadingAlarm } from "./members/loading.ts";
-import { endLateAnswers } from "./merge/merge_deadlines.ts";
+import { answersDueMs, endLateAnswers } from "./merge/merge_deadlines.ts";
 import { isLost, onDismissed } from "./members/roster.ts";
 import { onSealAlarm } from "./step/sealing.ts";
 import type { Alarm, OrchestratorState } from "./state.ts";
 import { replaceLateUploaders } from "./merge/uploads.ts";
+import { waitDueMs } from "./audit/round_audits.ts";
+import { closingDueMs } from "./closing.ts";
+import { haltDueMs } from "./merge/losses/lost_rounds.ts";
 
 /** Handles everything whose deadline has passed. */
 export function runDue(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
@@ -52,4 +55,23 @@ function throwOut(
   { node, reason, nowMs }: { node: NodeId; reason: string; nowMs: number },
 ): OrchestratorEffect[] {
   return onDismissed(state, { node, fault: fault("staleResult", reason), reason, nowMs });
+}
+
+/** When the machine has something to do without an event: the earliest of the deadlines in its state. */
+export function nextDeadlineMs(state: OrchestratorState): number | null {
+  if (state.phase === "finished") return null;
+  let earliest = Infinity;
+  const consider = (deadlineMs: number | null | undefined) => {
+    if (deadlineMs !== null && deadlineMs !== undefined) earliest = Math.min(earliest, deadlineMs);
+  };
+  if (state.phase === "gathering" && !state.config.deterministic) consider(state.gatherUntilMs); // fixed wiring waits for every member
+  if (state.phase === "closing") consider(closingDueMs(state));
+  consider(haltDueMs(state));
+  consider(state.alarms[0]?.atMs);
+  for (const stage of state.upload?.stages ?? []) {
+    if (!stage.stored && stage.asked !== null && stage.asked !== "hub") consider(stage.deadlineMs);
+  }
+  for (const merge of state.merge?.stages ?? []) consider(answersDueMs(merge));
+  consider(waitDueMs(state));
+  return earliest === Infinity ? null : earliest;
 }

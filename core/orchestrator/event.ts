@@ -325,3 +325,7 @@ export function reject(node: NodeId, fault: Fault): OrchestratorEffect[] {
     record({ type: "faultSeen", node, code: fault.code, detail: fault.detail }),
   ];
 }
+
+export function releaseEffect(refs: readonly BlobRef[]): OrchestratorEffect[] {
+  return refs.length === 0 ? [] : [{ type: "release", refs }];
+}

@@ -4,15 +4,13 @@
  */
 
 import type { Machine } from "../protocol/machine.ts";
-import { type OrchestratorEffect, type OrchestratorEvent, send } from "./event.ts";
+import { type OrchestratorEffect, type OrchestratorEvent, releaseEffect, send } from "./event.ts";
 import { assertInvariants } from "./invariants.ts";
-import { nextDeadlineMs } from "./next_deadline.ts";
 import type { OrchestratorState } from "./state.ts";
-import { releaseEffect } from "./step/steps.ts";
 import { noteAsked } from "./members/talk.ts";
 import { recordUnserved, unservedStages } from "./members/unserved.ts";
 import { takeEvent } from "./take_event.ts";
-import { runDue } from "./due.ts";
+import { nextDeadlineMs, runDue } from "./due.ts";
 import { advance } from "./advance.ts";
 
 export const orchestrator: Machine<OrchestratorState, OrchestratorEvent, OrchestratorEffect> = {

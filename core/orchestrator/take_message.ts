@@ -12,7 +12,7 @@ import { onRequestFailed } from "./audit/auditing.ts";
 import { onStateShown } from "./audit/shown_states.ts";
 import { noteRefused } from "./members/blame.ts";
 import { onAnswer } from "./audit/signed_answers.ts";
-import { type OrchestratorEffect, reject } from "./event.ts";
+import { type OrchestratorEffect, reject, releaseEffect } from "./event.ts";
 import { onAskToLeave } from "./members/departing.ts";
 import { onReady } from "./members/catching_up.ts";
 import { onLoading } from "./members/loading.ts";
@@ -22,7 +22,7 @@ import { onJoin, onLeaving } from "./members/roster.ts";
 import { roleFault } from "./role_check.ts";
 import { onStepSealed } from "./step/sealing.ts";
 import type { Member, OrchestratorState } from "./state.ts";
-import { onTaskDone, onTaskFailed, releaseEffect } from "./step/steps.ts";
+import { onTaskDone, onTaskFailed } from "./step/task_results.ts";
 import { noteHeard } from "./members/talk.ts";
 
 export interface ReceivedMessage {

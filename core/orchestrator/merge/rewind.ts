@@ -6,13 +6,12 @@
  */
 
 import { dropAwaited } from "../audit/shown_states.ts";
-import { type OrchestratorEffect, record, send } from "../event.ts";
+import { type OrchestratorEffect, record, releaseEffect, send } from "../event.ts";
 import { returnLeases } from "../step/leases.ts";
 import { type OrchestratorState, tokensPerMicrobatch } from "../state.ts";
 import { undoOutcomes } from "../step/outcomes.ts";
 import { forgetTimes } from "./round_length.ts";
 import { refsOfWork } from "../step/step_state.ts";
-import { releaseEffect } from "../step/steps.ts";
 
 export function rewindWhenLost(state: OrchestratorState): OrchestratorEffect[] {
   const { counters, config, step, roundFirstStep: toStep } = state;
