@@ -48,17 +48,6 @@ const asksOfHub = (hub: ScriptedOrchestrator) => hub.effects.filter(({ type }) =
 const wasAsked = (hub: ScriptedOrchestrator, nodes: readonly NodeId[], type: "reduceSlice" | "uploadParameters") =>
   nodes.some((node) => hub.inbox(node).some((message) => message.type === type));
 
-Deno.test("Central merge: replicas send a payload and read one slice; the checkpoint is the hub's own outer step", () => {
-  const { hub, nodes } = applying(3);
-  assertEquals([stageOf(hub).layout.length, asksOfHub(hub)], [1, 1]);
-  const parameters = hub.blob(64);
-  for (const node of nodes) show(hub, node, parameters);
-  assertEquals(stageOf(hub).phase, "applying", "three replicas alone do not decide");
-  hubMerges(hub, parameters);
-  assertEquals([hub.state.round, hub.state.upload?.writing], [1, true]);
-  assertEquals(wasAsked(hub, nodes, "reduceSlice") || wasAsked(hub, nodes, "uploadParameters"), false);
-});
-
 Deno.test("Central merge: the hub's result stands against all replicas, who load it and are blamed", () => {
   const { hub, nodes } = applying(2);
   const parameters = hub.blob(64);

@@ -88,18 +88,6 @@ function haltLong(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): void {
 const probesOf = (hub: ScriptedOrchestrator) =>
   hub.effects.flatMap((effect) => effect.type === "probeUploads" ? [effect.bytes] : []);
 
-Deno.test("Empty stages: a halted run tries its address every minute and goes on when that takes an upload", () => {
-  const { hub, nodes } = paired();
-  hub.refusal = "413";
-  haltLong(hub, nodes);
-  const [before, retried] = [probesOf(hub).length, hub.count("trainingRetried")];
-  hub.wait(2 * minuteMs);
-  assertEquals([probesOf(hub).length - before, hub.state.work === null], [2, true]);
-  hub.refusal = null;
-  hub.wait(minuteMs);
-  assertEquals([hub.count("trainingRetried") - retried, hub.state.work === null], [1, false]);
-});
-
 Deno.test("Empty stages: a halted run repeats the round after its pause even if its address refuses its own uploads for ever", () => {
   const { hub, nodes } = paired();
   hub.refusal = "403 from a router that answers for the address inside its network";
@@ -127,18 +115,6 @@ Deno.test("Empty stages: without a cause on its own side a halted run waits long
     false,
     [minuteMs, 2 * minuteMs],
   ]);
-});
-
-Deno.test("Empty stages: one miner whose uploads are refused, alone in its stage, keeps every round from counting, and answers for it", () => {
-  const { hub, nodes, stageOf } = paired();
-  const [first, second] = nodes as [NodeId, NodeId];
-  finishTraining(hub, nodes);
-  refuse(hub, first);
-  commit(hub, second);
-  assertEquals([hub.state.phase, hub.state.step, hub.count("roundMerged")], ["training", 0, 0]);
-  const { stages = [] } = recordsOf(hub, "mergeRetaken")[0]!;
-  assertEquals(stages.map(({ stage }) => stage as number), [stageOf(first)]);
-  assertEquals([lapsesOf(hub, first), lapsesOf(hub, second)], [1, 0], "the other's upload got through");
 });
 
 Deno.test("Empty stages: if the public address refuses the hub's own upload, the same miner is not blamed", () => {

@@ -5,7 +5,7 @@ import type { NodeId } from "../../core/ids.ts";
 import type { MinerRecord } from "../../core/miner/event.ts";
 import { LocalSwarm } from "../support/swarm/local_swarm.ts";
 import { assertReached } from "../support/swarm/reached.ts";
-import { commit, reduceAll } from "../support/swarm/scripted_merge.ts";
+import { commit } from "../support/swarm/scripted_merge.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 import { finishTraining } from "../support/swarm/shown_rounds.ts";
 import { assertWhole, configOf, patience, recordsOf } from "../support/swarm/whole_run.ts";
@@ -71,15 +71,6 @@ function inRound() {
 const answersTo = (hub: ScriptedOrchestrator, node: NodeId) =>
   hub.inbox(node).flatMap((message) => message.type === "leaveAnswered" ? [message.isNeeded] : []);
 
-Deno.test("Handing in: the round ends with the open step, not with one that is only begun later", () => {
-  const { hub, nodes } = inRound();
-  hub.tell(nodes[0], { type: "askToLeave" });
-  hub.tell(nodes[0], { type: "askToLeave" });
-  assertEquals([answersTo(hub, nodes[0]), hub.count("roundEndsEarly")], [[true, true], 1]);
-  finishTraining(hub, nodes);
-  assertEquals([hub.state.phase, hub.state.step], ["merging", 2]);
-});
-
 Deno.test("Handing in: a miner whose payload the merge lacks is needed, and not once it is there", () => {
   const { hub, nodes } = inRound();
   finishTraining(hub, nodes);
@@ -99,30 +90,6 @@ Deno.test("Handing in: if the leaver is lost before its step closes, the round g
   assertEquals([answersTo(hub, leaver), hub.state.departing.size], [[true], 1]);
   hub.tell(leaver, { type: "leaving", reason: "its time is over" });
   assertEquals(hub.state.departing.size, 0);
-});
-
-/** The merge that is due, up to the next round. */
-function merge(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): void {
-  for (const node of nodes) commit(hub, node);
-  reduceAll(hub, nodes);
-  const round = hub.state.round + 1;
-  for (const node of nodes) hub.tell(node, { type: "mergeApplied", round, parameters: hub.blob(64), momentum: null });
-}
-
-Deno.test("Handing in: a miner that asked to leave is gone when the merge is over, and may join again", () => {
-  const { hub, nodes } = inRound();
-  const [leaver] = nodes;
-  hub.tell(leaver, { type: "askToLeave" });
-  finishTraining(hub, nodes);
-  merge(hub, nodes);
-  assertEquals([hub.count("roundMerged"), hub.state.members.has(leaver), hub.state.departing.size], [1, false, 0]);
-  const lost = hub.records.find((record) => record.type === "nodeLost");
-  assertEquals([lost?.node, lost?.reason, lost?.tasksLost], [leaver, "it asked to leave", undefined]);
-  assertEquals(hub.effects.some((effect) => effect.type === "disconnect" && effect.node === leaver), true);
-  hub.tell(leaver, { type: "leaving", reason: "its owner" });
-  assertEquals(hub.count("faultSeen"), 0, "its goodbye may cross with the end of its session");
-  hub.join(leaver);
-  assertEquals(hub.state.members.get(leaver)?.status, "waiting", "as any newcomer, until the parameters are stored");
 });
 
 Deno.test("Handing in: a miner that asked to leave is also gone when its round is lost", () => {

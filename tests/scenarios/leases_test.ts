@@ -137,27 +137,6 @@ Deno.test("Leases: how long a silent replica is waited for follows from how long
   }
 });
 
-Deno.test("Leases: a task that takes too long goes to an idle replica as well; the first result counts, the other is stale", () => {
-  const { hub, nodes } = swarm(2, 2);
-  hub.work(nodes); // paces are measured
-  closeStep(hub);
-  const [straggler, other] = ofStage(hub, 0) as [NodeId, NodeId];
-  const stuck = hub.take(straggler, "runTask");
-  hub.work(nodes.filter((node) => node !== straggler)); // all that can be done without it
-  assertEquals(hub.state.counters.speculations, 0);
-  hub.wait(5_000);
-  assertEquals(hub.state.counters.speculations, 1);
-  const second = hub.take(other, "runTask");
-  assertEquals([second.microbatch, second.direction, second.task === stuck.task], [stuck.microbatch, "forward", false]);
-  hub.finish(other, second);
-  assertEquals(hub.take(straggler, "cancelTasks").tasks, [stuck.task]);
-  hub.finish(straggler, stuck); // late
-  assertEquals(hub.take(straggler, "reject").fault.code, "staleResult");
-  hub.work(nodes);
-  closeStep(hub);
-  assertEquals([hub.state.step, hub.state.counters.microbatchesCredited], [2, 4]);
-});
-
 Deno.test("Leases: after its deadline a task goes to somebody else although nobody is idle before", () => {
   const { hub, nodes } = swarm(1, 2);
   const [head, tail] = nodes as [NodeId, NodeId];
@@ -171,23 +150,4 @@ Deno.test("Leases: after its deadline a task goes to somebody else although nobo
   hub.work([head, tail]);
   closeStep(hub);
   assertEquals([hub.state.step, hub.state.counters.reLeases], [1, 2]);
-});
-
-Deno.test("Leases: the credited gradients of a lost miner are made again by others, and only those", () => {
-  const { hub, nodes } = swarm(2, 4);
-  hub.work(nodes);
-  const [victim] = ofStage(hub, 1) as [NodeId];
-  const lost = hub.state.members.get(victim)!.stepTasks.length;
-  assert(lost > 0 && (hub.state.work!.left === 0));
-  const others = nodes.filter((node) => node !== victim);
-  const before = others.filter((node) => hub.state.work!.contributors.has(node));
-  for (const node of before) hub.seal(node);
-  hub.step({ type: "nodeDisconnected", node: victim });
-  hub.wait(60_000);
-  assertEquals([hub.state.work!.left, hub.state.work!.left === 0, hub.count("nodeLost")], [lost, false, 1]);
-  hub.work(others);
-  const again = before.filter((node) => hub.inbox(node).some((message) => message.type === "sealStep"));
-  assertEquals(again, ofStage(hub, 1), "who has nothing new has confirmed already");
-  for (const node of again) hub.seal(node);
-  assertEquals([hub.state.step, hub.state.counters.microbatchesCredited], [1, 4]);
 });

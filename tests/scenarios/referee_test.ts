@@ -82,21 +82,6 @@ const minerOf = ({ state }: ScriptedOrchestrator, { task }: RefereeTask): NodeId
 const texts = (hub: ScriptedOrchestrator): string =>
   hub.records.flatMap((record) => record.type === "warning" ? [record.text] : []).join("\n");
 
-Deno.test("Referee: what the hub finds wrong expels its maker, and the open round begins anew without it", () => {
-  const { hub, judges, nodes } = audited();
-  const liar = accuse(hub, judges[0]!);
-  assertEquals(asked(hub).length, 1);
-  assert(hub.state.members.has(liar), "a validator's word is no proof");
-  answer(hub, wrong);
-  const { state } = hub;
-  assertEquals([state.expelled.has(liar), state.members.has(liar)], [true, false]);
-  assertEquals([state.step, state.round, hub.count("mergeRetaken")], [0, 1, 1]);
-  const rest = nodes.filter((node) => node !== liar);
-  for (const node of rest) hub.load(node);
-  trainStep(hub, rest);
-  assertEquals([state.step, state.round], [1, 1], "it goes on");
-});
-
 Deno.test("Referee: a validator whose accusations are all wrong is blamed, and leaves after the third", () => {
   const { hub, judges: [liar, honest], nodes } = audited();
   for (let i = 1; i <= 3; i++) {

@@ -1,4 +1,4 @@
-/** Scenarios as whole traces of the orchestrator machine: the files in traces/ are for reading. */
+/** Traces of a pipeline and of members that send wrong results. The files in traces/ are for reading. */
 
 import { fault } from "../../core/fault.ts";
 import type { BlobHash, NodeId } from "../../core/ids.ts";
@@ -16,11 +16,15 @@ Deno.test("Trace: a microbatch goes through three stages and back, and the step 
     swarm: { replicas: 1, validators: 0 },
   });
   const trace = new Trace(hub);
-  trace.note("Three miners join, and each loads the stage it is given.");
+  trace.note("Three miners join. Each loads the stage that it is assigned; with the last one the run begins.");
   const nodes = ["head", "middle", "tail"].map((name) => hub.ready(name));
-  trace.note("Forward to the tail, which turns around, and backward to the head.");
+  trace.note(
+    "The forward passes the wire on to the tail, which does forward and backward. The backward returns to the head.",
+  );
   hub.work(nodes);
-  trace.note("Each confirms a gradient over its one task; with the last one the step closes and the next one opens.");
+  trace.note(
+    "Each miner commits to the gradient over its one task. The last commitment closes the step and opens the next one.",
+  );
   for (const node of nodes) hub.seal(node);
   assertTrace("microbatch_through_three_stages", trace);
 });
@@ -35,7 +39,7 @@ function reduce(hub: ScriptedOrchestrator, nodes: readonly NodeId[], resultOf: (
   }
 }
 
-/** The hub has reduced what it was asked for so far. */
+/** The orchestrator has reduced what it was asked for so far. */
 function referee(hub: ScriptedOrchestrator, hash: BlobHash): void {
   for (const effect of hub.effects.splice(0)) {
     if (effect.type !== "refereeSlice") continue;
@@ -51,20 +55,22 @@ function referee(hub: ScriptedOrchestrator, hash: BlobHash): void {
   }
 }
 
-Deno.test("Trace: of three replicas one reduces its slices to something else, and the hub decides against it", () => {
+Deno.test("Trace: of three replicas one reduces its slices to something else, and the orchestrator decides against it", () => {
   const { hub, nodes } = merging(3);
   const [liar] = nodes as [NodeId];
   const [right, wrong] = [hub.blob(64).hash, hub.blob(64).hash];
   const trace = new Trace(hub);
   trace.note(
-    "Each replica commits its payload, which the hub reads. It also reduces a share of the slices itself, in secret.",
+    "Each replica commits its payload, which the orchestrator reads. It also reduces a secret share of the slices itself.",
   );
   for (const node of nodes) commit(hub, node);
   trace.note("Two replicas reduce each slice; miner-0 sends another result for all of its own.");
   reduce(hub, nodes, (node) => node === liar ? wrong : right);
-  trace.note("The hub's own result is what counts: miner-0 leaves, and all is reduced again without its payload.");
+  trace.note(
+    "The orchestrator's own result decides: miner-0 is banned, and all slices are reduced again without its payload.",
+  );
   referee(hub, right);
-  trace.note("Now all say the same, and both that are left are asked to take the outer step.");
+  trace.note("All results are the same now, and the two other replicas take the outer step.");
   const rest = nodes.filter((node) => node !== liar);
   reduce(hub, rest, () => right);
   referee(hub, right);
@@ -83,26 +89,26 @@ function training() {
   return { hub, nodes, heads, tails: nodes.filter((node) => !heads.includes(node)) };
 }
 
-Deno.test("Trace: a wire of NaN goes nowhere, another replica does the task, and its sender is blamed", () => {
+Deno.test("Trace: a wire of NaN is passed to nobody, another replica does the task, and the sender is blamed", () => {
   const { hub, nodes, heads: [liar] } = training();
   const trace = new Trace(hub);
-  trace.note("The hub sees the numbers of every wire; what is not finite goes to nobody.");
+  trace.note("The orchestrator checks the numbers of every wire. One that is not finite is passed to nobody.");
   const { task } = hub.take(liar!, "runTask");
   const segments = [hub.blob(wireBytes(taskOutput(hub.stages[0]!, "forward")!))];
   hub.tell(liar!, { type: "taskDone", task, losses: null, computeMs: 1 }, segments, NaN);
   trace.note(
-    "The other replica does its own task, then the one that was refused. It can be done, so the first was wrong.",
+    "The other replica does its own task, then the refused one. It succeeds, so the first result was the sender's fault.",
   );
   hub.work(nodes.filter((node) => node !== liar), { until: () => hub.count("blamed") > 0 });
   assertTrace("wire_of_nan", trace);
 });
 
-Deno.test("Trace: who refuses an input that the hub has checked is blamed, not the miner that made it", () => {
+Deno.test("Trace: a miner that refuses an input which the orchestrator has checked is blamed, not the input's sender", () => {
   const { hub, heads, tails: [liar] } = training();
   const trace = new Trace(hub);
-  trace.note("A head sends a wire on.");
+  trace.note("A head sends the output of its forward.");
   hub.work(heads, { until: () => hub.tasksOf(liar!).length > 0 });
-  trace.note("The tail says it cannot be used.");
+  trace.note("The tail refuses it as an input, so another tail gets the task.");
   const { task } = hub.take(liar!, "runTask");
   hub.tell(liar!, { type: "taskFailed", task, fault: fault("badNumbers", "it holds NaN") });
   assertTrace("refused_input", trace);

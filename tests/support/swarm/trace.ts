@@ -19,6 +19,7 @@ const untold: Readonly<Record<string, true>> = {
   layersOfStages: true,
   draws: true,
   role: true,
+  signature: true,
 };
 
 export class Trace {
@@ -57,6 +58,7 @@ export class Trace {
 
   #effect(effect: OrchestratorEffect): string {
     if (effect.type === "record") return `record ${effect.record.type}${this.#fields(effect.record)}`;
+    if (effect.type === "log") return `log ${effect.entry.type}${this.#fields(effect.entry)}`;
     if (effect.type !== "send") return `${effect.type}${this.#fields(effect)}`;
     const { to, message, attachments } = effect;
     const attached = attachments.length === 0 ? {} : { with: attachments.map((each) => this.#attachment(each)) };
@@ -83,7 +85,10 @@ export class Trace {
     if (Array.isArray(value) || value instanceof Set) return this.#list([...value]);
     const { hash, ...rest } = value as { hash?: unknown };
     if (typeof hash === "string" && "bytes" in rest) return this.#nameOf(hash);
-    return `{${this.#fields({ ...value }).trim()}}`;
+    const type = "type" in value && typeof value.type === "string" ? value.type : "";
+    const fields = this.#fields({ ...value });
+    if (fields === "") return type === "" ? "{}" : type;
+    return `{${type === "" ? "" : `${type}:`}${fields}}`.replace("{ ", "{");
   }
 
   #list(values: readonly unknown[]): string {
