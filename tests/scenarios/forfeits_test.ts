@@ -161,21 +161,6 @@ Deno.test("Forfeits: who shows its parameters after the merge, in time, loses no
   assertEquals([paidRounds(hub, slow), paidRounds(hub, quick)], [[0, 1], [0, 1]]);
 });
 
-Deno.test("Forfeits: who has not shown them by the end of the next round loses both, and validators are told", () => {
-  const { hub, nodes } = drawn();
-  const [silent, honest] = nodes;
-  for (let round = 0; round < 2; round++) {
-    const step = train(hub, nodes);
-    show(hub, honest, step);
-    check(hub, honest, fine);
-    merge(hub, nodes);
-  }
-  assertEquals([paidRounds(hub, silent), paidRounds(hub, honest)], [[], [0, 1]]);
-  const reports = hub.inbox(judge).flatMap((message) => message.type === "workReport" ? [message] : []);
-  assertEquals(reports.map(({ forfeits }) => forfeits), [[], [{ miner: silent, fromRound: 0 }]]);
-  assertEquals(hub.state.forfeits.size, 0);
-});
-
 Deno.test("Forfeits: a validator that was away when they were reported, or comes later, scores as the others do", () => {
   const { hub, nodes } = drawn();
   const steady = hub.validator("steady");

@@ -14,18 +14,6 @@ import type { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrato
 const late = (hub: ScriptedOrchestrator) =>
   hub.records.flatMap((record) => record.type === "mergeLate" ? [`${record.node} ${record.phase}`] : []);
 
-Deno.test("Merge: after a quorum the rest has the grace; a late payload is left out, its miner stays a replica", () => {
-  const { hub, nodes } = merging(5);
-  for (const node of nodes.slice(0, 4)) commit(hub, node);
-  hub.wait(4_000);
-  assertEquals(stageOf(hub).phase, "committing");
-  hub.wait(2_000);
-  assertEquals([stageOf(hub).phase, stageOf(hub).payloads.size, stageOf(hub).participants.size], ["reducing", 4, 5]);
-  assertEquals([late(hub), hub.count("nodeLost")], [["miner-4 committing"], 0]);
-  commit(hub, nodes[4]!);
-  assertEquals(hub.take(nodes[4]!, "reject").fault.code, "wrongPhase");
-});
-
 Deno.test("Merge: all but one of three are a quorum, one of two is none", () => {
   const lateAfter = (replicas: number) => {
     const { hub, nodes } = merging(replicas);

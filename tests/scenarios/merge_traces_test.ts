@@ -1,7 +1,7 @@
 /** Traces of merges: calm ones, lost miners, lost rounds, and the end of a run. The files in traces/ are for reading. */
 
 import type { NodeId } from "../../core/ids.ts";
-import { commit } from "../support/swarm/scripted_merge.ts";
+import { commit, merging } from "../support/swarm/scripted_merge.ts";
 import type { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 import { evaluate } from "../support/swarm/scripted_rounds.ts";
 import { assertTrace, Trace } from "../support/swarm/trace.ts";
@@ -41,6 +41,24 @@ Deno.test("Trace: one miner is lost in a merge before its payload, another one a
   trace.note("The replicas that are left take the outer step.");
   applyAll(hub, [headB, tailB]);
   assertTrace("lost_miners_in_merge", trace);
+});
+
+Deno.test("Trace: one payload of four is late, and the merge goes on without it", () => {
+  const { hub, nodes } = merging(4, { train: { microbatchesPerStep: 4 }, outer: { reducers: "hub" } });
+  const [late, ...others] = nodes;
+  hub.reduced = hub.blob(64).hash;
+  const trace = new Trace(hub);
+  trace.note("Three of four replicas commit their payloads in time.");
+  commitAll(hub, others);
+  trace.note(
+    "They are a quorum: miner-0 has limits.mergeGraceMs from here. After it the mean is computed without its payload.",
+  );
+  hub.wait(5_000);
+  trace.note("Its payload comes too late and is refused. Its pay of the round is reduced.");
+  commit(hub, late!);
+  trace.note("It stays a replica: it takes the same outer step and gets tasks of the next round.");
+  applyAll(hub, nodes);
+  assertTrace("late_payload", trace);
 });
 
 Deno.test("Trace: a stage has no payload, and the run rolls back to the round's first step", () => {

@@ -82,17 +82,6 @@ const minerOf = ({ state }: ScriptedOrchestrator, { task }: RefereeTask): NodeId
 const texts = (hub: ScriptedOrchestrator): string =>
   hub.records.flatMap((record) => record.type === "warning" ? [record.text] : []).join("\n");
 
-Deno.test("Referee: a validator whose accusations are all wrong is blamed, and leaves after the third", () => {
-  const { hub, judges: [liar, honest], nodes } = audited();
-  for (let i = 1; i <= 3; i++) {
-    accuse(hub, liar!);
-    answer(hub, right);
-    assertEquals([hub.count("blamed"), hub.state.members.has(liar!)], [i, i < 3]);
-  }
-  assert([...nodes, honest!].every((node) => hub.state.members.has(node)), "nobody else leaves");
-  assertEquals([hub.state.step, hub.count("mergeRetaken")], [1, 0]);
-});
-
 Deno.test("Referee: leaving before the hub has repeated the task, and coming back, spares no false accuser", () => {
   const { hub, judges: [liar, honest], nodes } = audited();
   for (let i = 1; i <= 3; i++) {

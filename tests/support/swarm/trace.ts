@@ -26,12 +26,13 @@ export class Trace {
   readonly #lines: string[] = [];
   readonly #names = new Map<string, string>();
   readonly #startMs: number;
+  #isPaused = false;
 
   /** Traces every event of the orchestrator from here on. */
   constructor(hub: ScriptedOrchestrator) {
     this.#startMs = hub.nowMs;
     hub.watch = (event, effects) => {
-      if (event.type === "tick" && effects.length === 0) return;
+      if (this.#isPaused || (event.type === "tick" && effects.length === 0)) return;
       this.#lines.push(`${((hub.nowMs - this.#startMs) / 1000).toFixed(3)} s  ${this.#event(event)}`);
       for (const effect of effects) this.#lines.push(`    ${this.#effect(effect)}`);
     };
@@ -41,6 +42,15 @@ export class Trace {
   note(text: string): void {
     if (this.#lines.length > 0) this.#lines.push("");
     this.#lines.push(`# ${text}`);
+  }
+
+  /** Leaves out what happens until `resume`; a note should say so. */
+  pause(): void {
+    this.#isPaused = true;
+  }
+
+  resume(): void {
+    this.#isPaused = false;
   }
 
   get text(): string {
