@@ -234,7 +234,7 @@ async function loadCommand(
   const guess = closest(name, [...Object.keys(table), ...topics]) ?? await closestAction(name, table);
   const meant = guess === undefined ? "" : `. Did you mean ${guess}?`;
   const list = `${program} help ${group}`.trimEnd();
-  throw new UsageError(`Cannot run '${printable(path.join(" "))}' as there is no such command${meant}`, {
+  throw new UsageError(`There is no command '${printable(path.join(" "))}'${meant}`, {
     next: guess === undefined ? `See the list: ${list}` : `See ${program} help ${group}${guess}, or the list: ${list}`,
   });
 }
@@ -253,8 +253,9 @@ function interruptionOf(output: TerminalOutput): CommandContext["interruption"] 
   const controller = new AbortController();
   let subscribed = false;
   output.onReaderGone = () => {
-    if (subscribed) controller.abort(new UserError("Cannot print any more as the reader of the output has closed it"));
-    else output.host.exit(0);
+    if (subscribed) {
+      controller.abort(new UserError("The reader of the output closed it, so nothing more can be printed"));
+    } else output.host.exit(0);
   };
   const interruption = () => {
     if (subscribed) return controller.signal;

@@ -78,7 +78,7 @@ export function typedPin(options: OptionValues): Pinned {
   const hub = options.text("hub")?.trim();
   if (hub !== undefined && decodeAddress(hub) === null) {
     throw new UsageError(
-      `Cannot use --hub as it must be an orchestrator's ss58 address: current value is '${hub}'`,
+      `--hub must be an orchestrator's ss58 address, but is '${hub}'`,
       {
         next: "Copy the line that the orchestrator prints when it listens",
       },

@@ -58,7 +58,7 @@ export function mustBeHost(host: string, name = "--host"): void {
   const bare = host.replace(/^\[(.*)\]$/, "$1").replace(/%.*$/, "");
   if (bare.includes(":") ? URL.canParse(`ws://[${bare}]`) : /^(?!\d+$)[\w.-]+$/.test(bare)) return;
   throw new UsageError(
-    `Cannot use ${name} as it must be an address or name of this machine: current value is '${host}'`,
+    `Cannot use ${name} '${host}': it is not an address or name of this machine`,
     {
       next: "For example: --host 127.0.0.1, or --host 0.0.0.0 for the whole network",
     },
@@ -87,7 +87,7 @@ function givenUrl(
   const url = URL.parse(isWhole ? text : `${schemeOf(isTls)}//${isBareIpv6 ? `[${text}]` : text}`);
   if (url === null || !/^wss?:$/.test(url.protocol) || url.hostname === "") {
     throw new UsageError(
-      `Cannot use ${name} as it must be an address that other machines can dial: current value is '${text}'`,
+      `Cannot use ${name} '${text}': other machines cannot dial this address`,
       { next: "For example: --public-address 203.0.113.7, or --public-address wss://run.example behind a proxy" },
     );
   }

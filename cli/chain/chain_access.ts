@@ -71,7 +71,7 @@ function endpointsOf({ options }: CommandContext): Endpoints {
 function lateError({ urls }: Endpoints, timeoutMs: number): ChainError {
   return new ChainError(
     "timeout",
-    `Cannot query the chain as ${urls.join(", ")} gave no answer in ${timeoutMs / 1_000} s`,
+    `Cannot query the chain: no answer from ${urls.join(", ")} within ${timeoutMs / 1_000} s`,
   );
 }
 
@@ -90,8 +90,7 @@ export async function waitForBlock(chain: SubtensorChain, wanted: { block: numbe
     if (head.block >= block) reached.resolve();
   });
   try {
-    const late = () =>
-      new ChainError("timeout", `Cannot wait longer for block ${block} as the chain does not produce it`);
+    const late = () => new ChainError("timeout", `The chain did not produce block ${block} in time`);
     const deadlineMs = 2 * missing * blockMs + waitReserveMs;
     await withDeadline(reached.promise, { timers: systemTimers, deadlineMs, late });
   } finally {
@@ -107,7 +106,7 @@ export function registeredNeuron(
   const own = neurons.find(({ hotkey }) => hotkey === of.hotkey);
   if (own !== undefined) return own;
   throw new UserError(
-    `Cannot ${of.action} as its hotkey must be registered in subnet ${of.netuid}: ${of.hotkey} is not`,
+    `Cannot ${of.action}: hotkey ${of.hotkey} is not registered in subnet ${of.netuid}`,
     { next: `Register it: ${of.commandTo("register")}` },
   );
 }

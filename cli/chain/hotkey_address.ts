@@ -24,8 +24,7 @@ export async function hotkeyAddressOf(context: CommandContext): Promise<Address>
 export function refuseMistyped(given: string): void {
   if (!/^5[1-9A-HJ-NP-Za-km-z]{46,48}$/.test(given)) return;
   throw new UsageError(
-    `Cannot use --hotkey as an address must match its checksum: current value is '${given}', ` +
-      "in which a letter is wrong or missing",
+    `The address '${given}' of --hotkey does not match its checksum: a letter is wrong or missing`,
     { next: "Copy the whole address, for example from: iota wallet list" },
   );
 }
@@ -36,7 +35,7 @@ export async function signingHotkey(context: CommandContext): Promise<HotkeyPair
   const given = context.options.text("hotkey");
   if (given !== undefined && decodeAddress(given) === null) refuseMistyped(given);
   if (given === undefined || decodeAddress(given) === null) return await openHotkey(context);
-  throw new UsageError("Cannot sign with an address as --hotkey must name a hotkey of the wallet: it is an address", {
+  throw new UsageError("Cannot sign with an address: --hotkey must name a hotkey of the wallet", {
     next: "Name it: --wallet NAME --hotkey NAME",
   });
 }

@@ -20,7 +20,7 @@ export async function moveStake(context: CommandContext): Promise<number> {
   const text = options.text("amount");
   const amount = text === undefined ? 0n : parseTokens(text, "amount");
   if (amount === 0n) {
-    throw new UsageError("Cannot move stake as there must be an amount above 0: --amount TAO", {
+    throw new UsageError("Moving stake needs an amount above 0: --amount TAO", {
       next: "See iota help chain stake",
     });
   }
@@ -28,7 +28,7 @@ export async function moveStake(context: CommandContext): Promise<number> {
   const hotkey = await hotkeyAddressOf(context);
   return await withChain(context, async (access) => {
     const { chain, netuid, reading } = access;
-    const action = isRemoval ? "take stake back" : "add stake";
+    const action = isRemoval ? "remove stake" : "add stake";
     await requireStarted(access, action);
     if (isRemoval) await requireStake(access, { action, hotkey, amount });
     else await warnOfStranger(context, access, hotkey);
@@ -69,7 +69,7 @@ export async function moveStake(context: CommandContext): Promise<number> {
 
 async function requireStarted({ chain, netuid, reading }: ChainAccess, action: string): Promise<void> {
   if (await reading(chain.isStarted())) return;
-  throw new UserError(`Cannot ${action} as subnet ${netuid} must have been started by its owner: it has not been`, {
+  throw new UserError(`Cannot ${action}: the owner of subnet ${netuid} has not started it yet`, {
     next: "Ask the subnet's owner, or name another subnet: --netuid N",
   });
 }
@@ -84,9 +84,9 @@ async function requireStake(
   if (own === undefined || own.stakeRao >= amount) return; // the metagraph knows nothing of a hotkey without a uid
   const has = tokens(own.stakeRao);
   throw new UserError(
-    `Cannot ${action} as the hotkey must have ${tokens(amount)} in subnet ${netuid}: it has ${has}`,
+    `Cannot ${action}: the hotkey has ${has} in subnet ${netuid}, less than ${tokens(amount)}`,
     {
-      next: own.stakeRao === 0n ? "There is nothing to take back" : `Take at most: --amount ${has.replaceAll(",", "")}`,
+      next: own.stakeRao === 0n ? "There is no stake to remove" : `Take at most: --amount ${has.replaceAll(",", "")}`,
     },
   );
 }

@@ -58,7 +58,7 @@ export async function requireBalance(
     next += `; //Alice could not: ${why}`;
   }
   throw new UserError(
-    `Cannot ${action} as the coldkey must have ${tokens(amountRao)} TAO: it has ${tokens(balanceRao)}`,
+    `Cannot ${action}: it takes ${tokens(amountRao)} TAO, and the coldkey has ${tokens(balanceRao)}`,
     { next },
   );
 }

@@ -72,7 +72,7 @@ export async function registerHotkey(context: CommandContext): Promise<number> {
 async function costOf({ chain, netuid, reading }: ChainAccess): Promise<bigint> {
   const { isRegistrationAllowed, registrationCostRao } = await reading(chain.parameters());
   if (isRegistrationAllowed) return registrationCostRao;
-  throw new UserError(`Cannot ${action} as subnet ${netuid} must accept registrations: it accepts none now`, {
+  throw new UserError(`Cannot ${action}: subnet ${netuid} accepts no registrations now`, {
     next: "Ask the subnet's owner, or name another subnet: --netuid N",
   });
 }
@@ -80,7 +80,7 @@ async function costOf({ chain, netuid, reading }: ChainAccess): Promise<bigint> 
 function requireCost(costRao: bigint, maxRao: bigint): void {
   if (costRao <= maxRao) return;
   const shown = tokens(costRao);
-  throw new UserError(`Cannot ${action} as it must cost at most ${tokens(maxRao)} TAO: it costs ${shown}`, {
+  throw new UserError(`Cannot ${action}: it costs ${shown} TAO, more than the limit of ${tokens(maxRao)}`, {
     next: `Wait for the price to fall, or allow it: --max-cost ${shown.replaceAll(",", "")}`,
   });
 }

@@ -35,7 +35,7 @@ export async function revealCommit(context: CommandContext): Promise<number> {
     const commit = savedCommitOf(saved, committedBlock);
     if (commit === null) {
       throw new UserError(
-        `Cannot ${action} of block ${committedBlock} as their salt must be in ${place.dataFolder}: it is not`,
+        `Cannot ${action} of block ${committedBlock}: their salt is not in ${place.dataFolder}`,
         { next: "Reveal them on the machine that committed them, or name its data folder: --data DIR" },
       );
     }
@@ -80,7 +80,7 @@ function chooseCommit(
   const salted = pending.filter(({ revealRound }) => revealRound === null);
   const chosen = salted.findLast((commit) => isDue(commit, headBlock)) ?? salted[0];
   if (chosen !== undefined) return chosen;
-  throw new UserError(`Cannot ${action} as there must be a salted commit to reveal: there is none`, {
+  throw new UserError(`Cannot ${action}: there is no salted commit to reveal`, {
     next: `Timelocked weights are revealed by the chain itself; see what is committed: ${commandTo("commit")}`,
   });
 }
@@ -96,7 +96,7 @@ async function waitUntilDue(
   const when = revealFromBlock === null ? "in a later epoch" : inBlocks(revealFromBlock - headBlock, blockMs);
   if (revealFromBlock === null || !options.flag("wait")) {
     throw new TooSoonError(
-      `Cannot ${action} of block ${committedBlock} as their epoch must have begun: it begins ${when}`,
+      `Cannot ${action} of block ${committedBlock} yet: their epoch begins ${when}`,
       {
         next: "Wait for it, or add --wait; they can be revealed only in that epoch",
       },

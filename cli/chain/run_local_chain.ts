@@ -76,9 +76,9 @@ function aborted(signal: AbortSignal): Promise<void> {
 
 async function readMetadata(path: string | undefined): Promise<Uint8Array | undefined> {
   if (path === undefined) return undefined;
-  const bytes = await attempting({ action: "read the metadata", value: path }, () => Deno.readFile(path));
+  const bytes = await attempting({ action: "read the metadata in", value: path }, () => Deno.readFile(path));
   if (new TextDecoder().decode(bytes.subarray(0, 4)) === "meta") return bytes;
-  throw new UserError(`Cannot show the metadata of ${path} as it must begin with the four letters 'meta'`, {
+  throw new UserError(`'${path}' is not SCALE metadata: it does not begin with the four letters 'meta'`, {
     next: "Pass the SCALE bytes as the chain's state_getMetadata gives them, not their hex",
   });
 }
@@ -92,7 +92,7 @@ async function openLedger(from: { folder: string; options: OptionValues }): Prom
   });
   const changed = ruleOptions.filter((name) => options.given(name));
   if (isThere && changed.length > 0) {
-    throw new UsageError(`Cannot use --${changed[0]} as the chain in ${folder} keeps its initial rules`, {
+    throw new UsageError(`--${changed[0]} does not apply: the chain in ${folder} keeps the rules it was created with`, {
       next: "Leave the option out, or create another chain with --data DIR",
     });
   }
@@ -124,7 +124,7 @@ function drandServer(options: OptionValues): string | null {
   const text = options.text("drand") ?? defaultDrandServer;
   if (text === "none") return null;
   if (/^https?:\/\/[^\s/]/.test(text)) return text.replace(/\/+$/, "");
-  throw new UsageError(`Cannot use --drand as it must be an http:// or https:// address, or none: it is '${text}'`, {
+  throw new UsageError(`--drand must be an http:// or https:// address, or none, but is '${text}'`, {
     next: `Name a drand server: --drand ${defaultDrandServer}`,
   });
 }

@@ -44,7 +44,7 @@ export async function readSavedCommits(place: CommitPlace): Promise<SavedCommit[
     return v.parse(fileSchema, JSON.parse(new TextDecoder().decode(bytes))).commits;
   } catch (cause) {
     const detail = cause instanceof Error ? cause.message : String(cause);
-    throw new UserError(`Cannot read the saved commits of ${path} as iota must have written them: ${detail}`, {
+    throw new UserError(`Cannot read the saved commits in ${path}: ${detail}`, {
       next: "Move the file away; the commits in it can no longer be revealed",
       cause,
     });

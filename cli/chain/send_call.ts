@@ -96,8 +96,8 @@ async function untilDecided(
     const isStuck = wanted > block + finalityWaitBlocks || !await isReached(chain, { block: wanted, blockMs });
     if (isStuck) {
       throw new TooSoonError(
-        `Cannot confirm the call to ${sending.action} as its block ${block} is still not final: the newest final block ` +
-          `is ${finality.finalizedBlock}`,
+        `The call to ${sending.action} is in block ${block}, which is not final yet: the newest final block is ` +
+          `${finality.finalizedBlock}`,
         { next: `Check later whether the chain still has it: ${commandTo("status")}` },
       );
     }
@@ -106,7 +106,7 @@ async function untilDecided(
 
 function undoneError(block: number, { action }: Sending): UserError {
   return new TooSoonError(
-    `Cannot ${action} as a fork of the chain removed block ${block} with the call, and no final block has it`,
+    `Cannot ${action}: a fork of the chain removed block ${block} with the call, and no final block has it`,
     { next: "Send it again" },
   );
 }
@@ -123,6 +123,6 @@ export function refusalError(
   const why = /^[A-Z][a-z]/.test(sentence) ? sentence[0]!.toLowerCase() + sentence.slice(1) : sentence;
   const whole = withWholeCommands(remedy, commandTo);
   const next = whole === "none" ? "Try again" : whole[0]!.toUpperCase() + whole.slice(1);
-  const message = `Cannot ${action} as ${why} (${name})`;
+  const message = `Cannot ${action}: ${why} (${name})`;
   return isTooSoon ? new TooSoonError(message, { next }) : new UserError(message, { next });
 }

@@ -23,7 +23,7 @@ export async function serveAxon(context: CommandContext): Promise<number> {
   const { output, options } = context;
   const ip = options.text("ip"), port = options.number("port");
   if (ip === undefined || port === undefined) {
-    throw new UsageError("Cannot announce an axon as --ip and --port must both be given", {
+    throw new UsageError("Announcing an axon needs both --ip and --port", {
       next: "See iota help chain serve",
     });
   }
@@ -60,7 +60,7 @@ function requireAxon(axon: AxonAddress): void {
   const rule = parseIp(axon.ip) === null
     ? "must be an IPv4 or IPv6 address"
     : "must not be a loopback, zero or broadcast address";
-  throw new UsageError(`Cannot ${action} as --ip ${rule}: current value is '${axon.ip}'`, {
+  throw new UsageError(`Cannot ${action}: --ip ${rule}, but is '${axon.ip}'`, {
     next: "Pass the address under which others reach this machine, for example: --ip 203.0.113.7",
   });
 }
@@ -78,7 +78,7 @@ async function requirePause({ chain, netuid, reading }: ChainAccess, hotkey: Add
   const allowedBlock = lastBlock + servingRateLimitBlocks;
   if (block + 1 >= allowedBlock) return; // it lands in the next block
   const rule = `subnet ${netuid} accepts an announcement every ${plural(servingRateLimitBlocks, "block")}`;
-  throw new TooSoonError(`Cannot ${action} as ${rule}: the last one is ${plural(block - lastBlock, "block")} old`, {
+  throw new TooSoonError(`Cannot ${action}: ${rule}, and the last one is ${plural(block - lastBlock, "block")} old`, {
     next: `Try again ${inBlocks(allowedBlock - 1 - block, blockMs)}`,
   });
 }

@@ -32,7 +32,7 @@ export interface LiveLedger {
 export async function serveLedger({ ledger, host, port, metadata }: ServeLedgerOptions): Promise<LiveLedger> {
   const node = localNode({ ledger, runtime: runtimeOf(runtimeSurface(ledger.genesis), metadata) });
   const server = await attempting(
-    { action: "serve the chain", value: `${host}:${port}` },
+    { action: "serve the chain on", value: `${host}:${port}` },
     () => serveRpc({ node, host, port }),
   );
   const { promise: failed, reject } = Promise.withResolvers<never>();

@@ -94,7 +94,7 @@ async function planWeights(
   if (missing.length > 0) {
     const all = missing.join(", ");
     if (!isFromFile) {
-      throw new UserError(`Cannot ${action} as each neuron must be in subnet ${netuid}: ${all} is not`, {
+      throw new UserError(`Cannot ${action}: not in subnet ${netuid}: ${all}`, {
         next: `See who is: ${commandTo("metagraph")}`,
       });
     }
@@ -114,7 +114,7 @@ function modeOf({ context: { options } }: Scene, { view: { parameters } }: Plann
   if (!options.flag("salted")) return mode;
   if (mode !== "plain") return "salted";
   throw new UserError(
-    "Cannot commit with a salt as the subnet must use commit-reveal: it accepts weights openly",
+    "Cannot commit with a salt: the subnet does not use commit-reveal, it accepts weights openly",
     {
       next: "Leave --salted out",
     },
@@ -153,7 +153,7 @@ async function nextReveal(
     const reveal = revealRound({ state: epoch, revealPeriodEpochs, headSeenMs, blockMs, beacon });
     const epochBlock = nextEpochBlock(epoch);
     if (!reveal.ok || epochBlock === null) {
-      throw new UserError(`Cannot ${action} as a subnet must run epochs to reveal them: this one runs none soon`, {
+      throw new UserError(`Cannot ${action}: they are revealed in an epoch, and the subnet runs none soon`, {
         next: "Ask the subnet's owner: the tempo is 0 or the reveal period is too long",
       });
     }
@@ -161,7 +161,7 @@ async function nextReveal(
     const tooSoon = `a timelock must outlast a drand round of ${beacon.periodMs / 1_000} s`;
     if (!options.flag("wait") || waits === waitsMax) {
       const blocks = reveal.value.block - epoch.block;
-      throw new TooSoonError(`Cannot ${action} as ${tooSoon}: this subnet reveals ${inBlocks(blocks, blockMs)}`, {
+      throw new TooSoonError(`Cannot ${action}: ${tooSoon}, and this subnet reveals ${inBlocks(blocks, blockMs)}`, {
         next:
           "Try again after the next epoch (--wait does), commit with a salt (--salted), or run a chain with longer epochs",
       });

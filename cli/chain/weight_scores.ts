@@ -22,7 +22,7 @@ export function parseWeightList(text: string): GivenWeight[] {
     const weight = target === undefined || score === undefined ? null : weightOf(target.trim(), score.trim());
     if (weight !== null) return weight;
     throw new UsageError(
-      `Cannot use --set as each part must be UID:WEIGHT or HOTKEY=WEIGHT: current value is '${part}'`,
+      `Each part of --set must be UID:WEIGHT or HOTKEY=WEIGHT, but one is '${part}'`,
       {
         next: 'Write it like this: --set "3:0.5,4:1"',
       },
@@ -33,22 +33,24 @@ export function parseWeightList(text: string): GivenWeight[] {
 /** The text of `path`: an object from hotkey (or uid) to score. */
 export function parseWeightFile(text: string, path: string): GivenWeight[] {
   const refusal = (rule: string) =>
-    new UserError(`Cannot read the weights of ${path} as ${rule}`, {
+    new UserError(`Cannot read the weights in ${path}: ${rule}`, {
       next: 'Write it like this: {"5F…": 0.5, "5G…": 1}',
     });
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch (error) {
-    throw refusal(`it must be JSON: ${error instanceof Error ? error.message : error}`);
+    throw refusal(`it is not JSON: ${error instanceof Error ? error.message : error}`);
   }
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
-    throw refusal("it must be an object from hotkey to score");
+    throw refusal("it is not an object from hotkey to score");
   }
   return Object.entries(json).map(([target, score]) => {
     const weight = typeof score === "number" ? weightOf(target, String(score)) : null;
     if (weight !== null) return weight;
-    throw refusal(`each score must be a number of at least 0 under a hotkey: '${target}' has ${JSON.stringify(score)}`);
+    throw refusal(
+      `each score must be a number of at least 0 under a hotkey, but '${target}' has ${JSON.stringify(score)}`,
+    );
   });
 }
 

@@ -30,7 +30,7 @@ export const command: Command = {
     if (options.flag("reveal")) return await (await import("../chain/reveal_commit.ts")).revealCommit(context);
     const idle = ["wait", "wait-final"].find((name) => options.flag(name));
     if (idle !== undefined) {
-      throw new UsageError(`Cannot use --${idle} alone as it is for --reveal`, { next: "See iota help chain commit" });
+      throw new UsageError(`--${idle} works only with --reveal`, { next: "See iota help chain commit" });
     }
     return await (await import("../chain/show_weights.ts")).showCommits(context);
   },

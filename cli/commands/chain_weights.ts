@@ -47,22 +47,22 @@ export const command: Command = {
 async function orderOf({ options }: CommandContext) {
   const list = options.text("set"), path = options.text("from"), versionKey = options.text("version-key");
   if (list !== undefined && path !== undefined) {
-    throw new UsageError("Cannot use --set and --from together as both give the weights", {
+    throw new UsageError("--set and --from exclude each other: both give the weights", {
       next: "Leave one of them out",
     });
   }
   if (versionKey !== undefined && !/^\d{1,19}$/.test(versionKey)) {
-    throw new UsageError(`Cannot use --version-key as it must be a whole number: it is '${versionKey}'`);
+    throw new UsageError(`--version-key must be a whole number, but is '${versionKey}'`);
   }
   const { parseWeightFile, parseWeightList } = await import("../chain/weight_scores.ts");
   if (list !== undefined) return { weights: parseWeightList(list), isFromFile: false };
   if (path === undefined) {
     const idle = ["wait", "wait-final", "salted", "version-key"].find((name) => options.given(name));
     if (idle === undefined) return null;
-    throw new UsageError(`Cannot use --${idle} alone as there must be weights to set: --set LIST or --from FILE`, {
+    throw new UsageError(`--${idle} needs weights to set: --set LIST or --from FILE`, {
       next: "See iota help chain weights",
     });
   }
-  const text = await attempting({ action: "read the weights", value: path }, () => Deno.readTextFile(path));
+  const text = await attempting({ action: "read the weights in", value: path }, () => Deno.readTextFile(path));
   return { weights: parseWeightFile(text, path), isFromFile: true };
 }

@@ -37,11 +37,13 @@ export const command: Command = {
 };
 
 function unknownShell(name: string | undefined): UsageError {
-  const rule = `Cannot print completions as the shell must be one of ${shells.join(", ")}`;
+  const known = shells.join(", ");
   const guess = name === undefined ? undefined : closest(name, shells);
   const meant = guess === undefined ? "" : `. Did you mean ${guess}?`;
   return new UsageError(
-    name === undefined ? `${rule}: it is missing` : `${rule}: current value is '${printable(name)}'${meant}`,
+    name === undefined
+      ? `Name the shell: ${known}`
+      : `The shell must be one of ${known}, but is '${printable(name)}'${meant}`,
     { next: "For example: iota completions bash" },
   );
 }

@@ -30,7 +30,7 @@ export const command: Command = {
   actions,
   run() {
     throw new UsageError(
-      `Cannot run service as its action must be one of ${Object.keys(actions).join(", ")}: it is missing`,
+      `iota service needs an action: ${Object.keys(actions).join(", ")}`,
       { next: "Make a service: iota service install -- miner --wallet hot" },
     );
   },

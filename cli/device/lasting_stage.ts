@@ -198,7 +198,7 @@ export class LastingStage implements HostedStage {
 
   #lostFor(cause: unknown): StageLostError {
     const why = cause instanceof Error ? cause.message : String(cause);
-    const what = `Cannot go on with stage ${this.spec.index} after its device was lost`;
+    const what = `Stage ${this.spec.index} cannot continue after its device was lost`;
     return new StageLostError(`${what}: ${why}`, { cause });
   }
 

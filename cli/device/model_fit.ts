@@ -97,7 +97,7 @@ export async function mustFit(
   if (problem !== null) {
     const remedies = await remediesFor(config, { adapter, memory });
     throw new UserError(
-      `Cannot train size ${config.size} here as each stage must fit the adapter (${name}): ${problem}`,
+      `Cannot train size ${config.size} here: a stage does not fit the adapter (${name}): ${problem}`,
       {
         next: remedies.length === 0
           ? "Choose a smaller model with --size, or a device with more memory"
@@ -111,7 +111,7 @@ export async function mustFit(
   if (bytes <= available) return;
   const nodes = `${plural(replicas * config.pipeline.stages, "miner")} and ${plural(validators, "validator")}`;
   throw new UserError(
-    `Cannot train size ${config.size} here as ${nodes} must fit this machine's memory: ` +
+    `Cannot train size ${config.size} here: ${nodes} do not fit this machine's memory: ` +
       `they take ${byteSize(bytes)}, and ${byteSize(available)} are available`,
     { next: "Start it again with a smaller --size, or with fewer --replicas" },
   );

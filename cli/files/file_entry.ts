@@ -34,8 +34,8 @@ export async function entryProblem(folder: string, entry: FileEntry): Promise<st
   const path = `${folder}/${entry.name}`;
   if (!(await isFile(path))) return `${entry.name} is missing`;
   const found = await digestFile(path);
-  if (found.bytes !== entry.bytes) return `${entry.name} must have ${entry.bytes} bytes: it has ${found.bytes}`;
-  if (found.sha256 !== entry.sha256) return `${entry.name} must have the hash ${entry.sha256}: it has ${found.sha256}`;
+  if (found.bytes !== entry.bytes) return `${entry.name} must have ${entry.bytes} bytes, but has ${found.bytes}`;
+  if (found.sha256 !== entry.sha256) return `${entry.name} must have the hash ${entry.sha256}, but has ${found.sha256}`;
   return null;
 }
 

@@ -96,7 +96,7 @@ function kindOf(path: string): "none" | "file" | "other" {
 function notAFile(path: string): UserError {
   const { isDirectory, isSymlink } = Deno.lstatSync(path);
   const found = isDirectory ? "a folder" : isSymlink ? "a link" : "neither a file nor a folder";
-  return new UserError(`Cannot lock the run's folder as '${path}' must be a file: it is ${found}`, {
+  return new UserError(`Cannot lock the run's folder: '${path}' is ${found}, and the lock must be a file`, {
     next: "Move it away, then start again",
   });
 }
@@ -118,7 +118,7 @@ function heldError(folder: string, holder: LockHolder | null): UserError {
     ? "another process"
     : `iota ${holder.command}, process ${holder.pid}${port === null ? "" : `, which listens at port ${port}`}`;
   return new UserError(
-    `Cannot use '${folder}' as one process at a time may hold a run's folder: it is held by ${who}`,
+    `Cannot use '${folder}': it is in use by ${who}`,
     {
       next: "Stop the other one first, or choose another folder with --data DIR",
     },

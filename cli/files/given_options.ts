@@ -64,7 +64,7 @@ async function mergeFile(command: Command, { words, environment }: Typed): Promi
 
 function mustNotContradict(options: OptionValues): void {
   if (!options.flag("quiet") || !options.flag("verbose")) return;
-  throw new UsageError("Cannot use --quiet and --verbose together as one asks for less and the other for more", {
+  throw new UsageError("--quiet and --verbose exclude each other", {
     next: "Leave one of them out",
   });
 }
@@ -76,7 +76,7 @@ async function mustBeFolder(data: string | undefined): Promise<void> {
   const found = await attempting({ action: "write to the data folder", value: path }, () => lookAt(path));
   if (found === null || found.isDirectory) return;
   throw new UserError(
-    `Cannot use the data folder as it must be a folder: current value is '${path}'`,
+    `Cannot use '${path}' as the data folder: it is not a folder`,
     {
       next: "Pass the path of an existing or new folder: --data DIR",
     },

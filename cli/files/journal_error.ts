@@ -47,13 +47,13 @@ export function journalProblem(error: unknown, from: JournalFacts): JournalError
 function sentence(code: JournalProblem, { path, maxBytes }: JournalFacts): string {
   switch (code) {
     case "locked":
-      return `Cannot open the journal '${path}' as only one process at a time may hold it: the run's orchestrator seems to be running`;
+      return `Cannot open the journal '${path}': another process holds it, so the run's orchestrator seems to be running`;
     case "damaged":
-      return `Cannot read the journal '${path}' as it is damaged`;
+      return `The journal '${path}' is damaged`;
     case "noSpace":
-      return `Cannot write the journal '${path}' as the disk is full`;
+      return `Cannot write the journal '${path}': the disk is full`;
     case "tooLarge":
-      return `Cannot write the journal '${path}' as its file must not be larger than ${maxBytes} bytes`;
+      return `Cannot write the journal '${path}': it has reached its limit of ${maxBytes} bytes`;
     default:
       return `Cannot use the journal '${path}'`;
   }

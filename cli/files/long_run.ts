@@ -49,7 +49,7 @@ export async function openUpgradeWatch(
   if (!options.flag("auto-restart")) return null;
   const path = programFile(environment);
   if (path === null) {
-    output.log.warn("Cannot watch for a new version as the program must be one file: it runs from source");
+    output.log.warn("Not watching for a new version: the program runs from source, not from one file");
     return null;
   }
   const onReplaced = () => {

@@ -56,14 +56,14 @@ export async function findRunFolder(
 ): Promise<RunPlace> {
   const isResumed = options.flag("resume");
   if (isResumed && options.flag("fresh")) {
-    throw new UsageError("Cannot use --resume and --fresh together as one resumes the run and the other begins one", {
+    throw new UsageError("--resume and --fresh exclude each other: one resumes the run, the other begins a new one", {
       next: "Leave one of them out",
     });
   }
   const path = options.text("data") ?? await ownPath();
   const holdsRun = await attempting(writing(path), () => holdsARun(path));
   if (isResumed && !holdsRun) {
-    throw new UserError(`Cannot resume as '${path}' must hold a run`, { next: "Begin one: leave --resume out" });
+    throw new UserError(`Cannot resume: '${path}' holds no run`, { next: "Begin one: leave --resume out" });
   }
   return { path, holdsRun };
 }
@@ -106,7 +106,7 @@ export async function datedFolder(runs: string, { isResumed }: { isResumed: bool
   }
   const newest = names.sort().at(-1);
   if (newest !== undefined) return `${runs}/${newest}`;
-  throw new UserError(`Cannot resume as '${runs}' must hold a run`, { next: "Pass the run's folder with --data DIR" });
+  throw new UserError(`Cannot resume: '${runs}' holds no run`, { next: "Pass the run's folder with --data DIR" });
 }
 
 const dated = /^\d{8}T\d{6}-/;

@@ -46,7 +46,7 @@ export async function readTlsPair(
 function halfPair(given: string): UserError {
   const names = given.startsWith("--") ? ["--tls-cert", "--tls-key"] : ["hub.tlsCert", "hub.tlsKey"];
   const missing = names.find((name) => name !== given);
-  return new UsageError(`Cannot use ${given} as ${missing} must be given with it: it is missing`, {
+  return new UsageError(`Cannot use ${given} without ${missing}`, {
     next: given.startsWith("--")
       ? "Pass both files: --tls-cert cert.pem --tls-key key.pem"
       : "Set both files in [hub], tlsCert and tlsKey",
@@ -120,7 +120,7 @@ function wrongFile(
   { name, text }: NamedPath,
   { rule, found }: { rule: string; found: string },
 ): UserError {
-  return new UserError(`Cannot use ${name} '${resolve(text)}' as it must ${rule}: ${found}`, {
+  return new UserError(`Cannot use ${name} '${resolve(text)}': it must ${rule}, but ${found}`, {
     next: name.endsWith("tls-ca")
       ? "Copy the orchestrator's certificate, or its authority's, to this machine"
       : "Make a pair of files as its help shows: iota help orchestrate",

@@ -30,10 +30,9 @@ export interface GivenUp {
 }
 
 export function gaveUpError({ url, giveUpAfterMs, waitedMs, reason, cure }: GivenUp): UserError {
-  const limit = giveUpAfterMs === 0 ? "at the first attempt" : `within ${duration(giveUpAfterMs)}`;
-  const passed = waitedMs < 1_000 ? "it did not" : `it has not for ${duration(waitedMs)}`;
+  const time = giveUpAfterMs === 0 ? "at the first attempt" : `in ${duration(Math.max(waitedMs, giveUpAfterMs))}`;
   return new UserError(
-    `Cannot continue as the orchestrator at '${url}' must admit this node ${limit} (--give-up-after): ${passed}. ${reason}`,
+    `The orchestrator at '${url}' did not admit this node ${time} (--give-up-after). ${reason}`,
     {
       next: cure === null
         ? "Check the address, and that the orchestrator is running; without --give-up-after this node waits for it"

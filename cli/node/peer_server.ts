@@ -64,7 +64,7 @@ export async function openPeerServer(options: PeerServerOptions): Promise<PeerSe
   const url = options.publicUrl ?? listener.url;
   if (peerUrl(url) === null || /^https?:\/\/(0\.0\.0\.0|\[::\])/.test(url)) {
     await listener.close();
-    throw new UsageError(`Cannot announce '${url}' as peers must be able to reach it`, {
+    throw new UsageError(`Cannot announce '${url}': peers on other machines cannot reach it`, {
       next: "Pass the address at which they reach it: --public-url http://YOUR-ADDRESS:PORT",
     });
   }
@@ -82,7 +82,7 @@ function hostAndPort(text: string): { host: string; port: number } {
   if (at > 0 && Number.isInteger(port) && port >= 0 && port < 65_536) {
     return { host: text.slice(0, at).replace(/^\[|\]$/g, ""), port };
   }
-  throw new UsageError(`Cannot listen as --listen must be HOST:PORT: current value is '${text}'`, {
+  throw new UsageError(`--listen must be HOST:PORT, but is '${text}'`, {
     next: "For example: --listen 0.0.0.0:9010 --public-url http://203.0.113.7:9010",
   });
 }

@@ -71,7 +71,7 @@ export class ValidatorHost {
     const sequences = inputs.length / context;
     if (!Number.isInteger(sequences) || sequences === 0 || targets.length !== inputs.length) {
       throw new WorkRefused(
-        fault("badBlob", `Cannot evaluate as held-out text must be whole sequences of ${context} tokens`),
+        fault("badBlob", `Cannot evaluate: the held-out text is not whole sequences of ${context} tokens`),
       );
     }
     const perBatch = config.train.sequencesPerMicrobatch;
@@ -151,7 +151,7 @@ export class ValidatorHost {
     const tasks = before?.stage === stage ? before.tasks : 0;
     if (work.first === 0) await stage.compute.zeroGradients();
     else if (work.first !== tasks) {
-      const detail = `Cannot go on with a gradient of ${work.first} tasks as it must be on the device: it has ${tasks}`;
+      const detail = `Cannot continue a gradient of ${work.first} tasks: the one on the device has ${tasks}`;
       throw new WorkRefused(fault("wrongPhase", detail));
     }
     const { segments } = this.#options;
@@ -182,7 +182,7 @@ async function addGradient(
   const wire = stageWires(spec).outputGradient;
   if (wire === null || direction === "forward") {
     throw new WorkRefused(
-      fault("wrongPhase", `Cannot add up gradients of stage ${spec.index} as no ${direction} has one there`),
+      fault("wrongPhase", `Cannot add up gradients of stage ${spec.index}: a ${direction} there has none`),
     );
   }
   const named = name === undefined ? {} : { name };

@@ -75,37 +75,36 @@ export interface Attempt {
 }
 
 interface Refusal {
-  readonly rule: string;
+  readonly reason: string;
   readonly next: string;
 }
 
 const refusals: Readonly<Record<string, Refusal>> = {
-  EACCES: { rule: "this user must have access to it", next: "Change its permissions, or pass another one" },
-  EPERM: { rule: "this user must have access to it", next: "Change its permissions, or pass another one" },
+  EACCES: { reason: "this user has no access to it", next: "Change its permissions, or pass another one" },
+  EPERM: { reason: "this user has no access to it", next: "Change its permissions, or pass another one" },
   ENOTCAPABLE: {
-    rule:
-      "it must be within the rights that this command keeps: its data folder, and plain files that its options name",
+    reason: "this command keeps rights only to its data folder and to plain files that its options name",
     next: "Pass another path, outside /dev, /proc and /sys",
   },
-  EROFS: { rule: "it must be on a writable disk", next: "Pass a folder on another disk with --data DIR" },
+  EROFS: { reason: "its disk is read-only", next: "Pass a folder on another disk with --data DIR" },
   ENOSPC: {
-    rule: "the disk must have room",
+    reason: "the disk is full",
     next: "Free some space, or pass a folder on another disk with --data DIR",
   },
   EDQUOT: {
-    rule: "your quota must have room",
+    reason: "your disk quota is used up",
     next: "Free some space, or pass a folder on another disk with --data DIR",
   },
-  ENOENT: { rule: "it must exist", next: "Check the spelling" },
-  ENOTDIR: { rule: "every part of its path but the last must be a folder", next: "Check the spelling" },
-  EEXIST: { rule: "no file of that name may exist", next: "Remove the file, or pass another path" },
-  EISDIR: { rule: "it must be a file", next: "Pass the path of a file" },
-  EADDRINUSE: { rule: "no other program may listen there", next: "Stop the other program, or pass another port" },
+  ENOENT: { reason: "it does not exist", next: "Check the spelling" },
+  ENOTDIR: { reason: "a part of its path is not a folder", next: "Check the spelling" },
+  EEXIST: { reason: "a file of that name exists", next: "Remove the file, or pass another path" },
+  EISDIR: { reason: "it is a folder", next: "Pass the path of a file" },
+  EADDRINUSE: { reason: "another program listens there", next: "Stop the other program, or pass another port" },
   EADDRNOTAVAIL: {
-    rule: "the address must be this machine's",
+    reason: "the address is not one of this machine",
     next: "Pass an address of this machine, such as 127.0.0.1",
   },
-  ECONNREFUSED: { rule: "something must listen there", next: "Check the address, and that the other side is running" },
+  ECONNREFUSED: { reason: "nothing listens there", next: "Check the address, and that the other side is running" },
 };
 
 /** The message for a system error; undefined if a person cannot act on it. */
@@ -113,12 +112,12 @@ export function explainRefusal(error: unknown, attempt: Attempt): UserError | un
   const code = systemCode(error);
   const refusal = code === "ENOENT" && attempt.creates === true ? folderMissing(attempt.value) : refusals[code];
   if (refusal === undefined) return undefined;
-  const message = `Cannot ${attempt.action} as ${refusal.rule}: current value is '${attempt.value}'`;
+  const message = `Cannot ${attempt.action} '${attempt.value}': ${refusal.reason}`;
   return new UserError(message, { next: refusal.next, cause: error });
 }
 
 function folderMissing(path: string): Refusal {
-  return { rule: "its folder must exist", next: `Create the folder: mkdir -p ${shellWord(dirname(path))}` };
+  return { reason: "its folder does not exist", next: `Create the folder: mkdir -p ${shellWord(dirname(path))}` };
 }
 
 /** Runs `body`; a system error becomes a `UserError`, any other error is passed on. */

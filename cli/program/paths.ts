@@ -43,7 +43,7 @@ export function homeFolder(environment: Environment): string {
   const name = homeVariable(environment);
   const folder = environment.get(name);
   if (folder) return folder;
-  throw new UserError(`Cannot find your home folder as ${name} must be set: it is empty`, {
+  throw new UserError(`Cannot find your home folder: ${name} is not set`, {
     next: "Pass the folders: --data DIR, and --wallet-path DIR if a wallet is used",
   });
 }

@@ -56,7 +56,7 @@ export function confine(confinement: Confinement): Promise<number> | null {
 /** Final: Deno never restores a right without asking the user, and this program runs with --no-prompt. */
 function revoke(name: typeof kinds[number]): void {
   const { state } = Deno.permissions.revokeSync({ name });
-  assert(state !== "granted", `Cannot continue as the right to ${name} must be given up: it is still held`);
+  assert(state !== "granted", `The right to ${name} was not given up`);
 }
 
 async function runConfined({ held, words, code = workerUrl(), ...given }: Confinement): Promise<number> {

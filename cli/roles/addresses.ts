@@ -27,7 +27,7 @@ export function hubAddress(given: string): HubAddress {
   const pair = url === null ? undefined : schemes[url.protocol];
   if (url === null || pair === undefined || url.hostname === "") {
     throw new UsageError(
-      `Cannot use --orchestrator as it must be an address or an invite: current value is '${text}'`,
+      `--orchestrator must be an address or an invite, but is '${text}'`,
       {
         next: "For example: --orchestrator ws://127.0.0.1:9009",
       },
@@ -44,5 +44,5 @@ function invited(text: string): string {
     ? "Copy the whole invite again from the line that the orchestrator prints when it listens"
     : "Put the invite in quotes, as a shell may take # for a comment: --orchestrator 'iota://HOST:PORT/RUN#KEY'";
   const rule = inviteRule(text);
-  throw new UsageError(`Cannot use --orchestrator as ${rule}: current value is '${text}'`, { next });
+  throw new UsageError(`Cannot use --orchestrator '${text}': ${rule}`, { next });
 }

@@ -93,8 +93,7 @@ async function collectCounted(
   return whole;
 }
 
-const wrongSize = ({ hash, bytes }: BlobRef) =>
-  new BlobError("wrongHash", `Cannot read blob ${hash} as it must have ${bytes} bytes`);
+const wrongSize = ({ hash, bytes }: BlobRef) => new BlobError("wrongHash", `Blob ${hash} does not have ${bytes} bytes`);
 
 /** The address alone, without path or credentials; null if it must not be asked. */
 export function peerUrl(text: string): string | null {

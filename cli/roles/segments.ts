@@ -66,7 +66,7 @@ export class Segments<Held> {
 
   get({ hash }: BlobRef): Held {
     const entry = this.#held.get(hash);
-    assert(entry !== undefined, `Cannot read segment ${hash} as it must be held`);
+    assert(entry !== undefined, `Cannot read segment ${hash}: it is not held`);
     return entry.content;
   }
 
@@ -78,7 +78,7 @@ export class Segments<Held> {
   release(refs: readonly BlobRef[]): void {
     for (const { hash } of refs) {
       const entry = this.#held.get(hash);
-      assert(entry !== undefined, `Cannot release segment ${hash} as it must be held`);
+      assert(entry !== undefined, `Cannot release segment ${hash}: it is not held`);
       entry.holders -= 1;
       this.#holders -= 1;
       if (entry.holders > 0) continue;

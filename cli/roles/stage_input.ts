@@ -13,13 +13,13 @@ export function readTokens(stage: StageSpec, bytes: Uint8Array): Parsed<Uint32Ar
   if (bytes.byteLength !== wanted) {
     return refused(
       "badBlob",
-      `Cannot read tokens as they must be ${wanted} bytes: current value is ${bytes.byteLength}`,
+      `Tokens must take ${wanted} bytes, but take ${bytes.byteLength}`,
     );
   }
   const tokens = u32Of(bytes);
   const wrong = tokens.find((token) => token >= stage.model.vocabSize);
   if (wrong === undefined) return parsed(tokens);
-  return refused("badNumbers", `Cannot use token ${wrong} as ids must be below ${stage.model.vocabSize}`);
+  return refused("badNumbers", `Token ids must be below ${stage.model.vocabSize}, but one is ${wrong}`);
 }
 
 /** Copies, because segments may start at any byte and a typed array may not. */

@@ -88,7 +88,7 @@ export class SupervisedProcess {
 
   /** Kills it and starts another life; resolves to the new process, or null if none follows. */
   kill(): Promise<number | null> {
-    assert(this.isRunning, `Cannot kill ${this.name} as it must run`);
+    assert(this.isRunning, `Cannot kill ${this.name}: it does not run`);
     const next = this.nextPid();
     this.signal("SIGKILL");
     this.#state = "replacing";

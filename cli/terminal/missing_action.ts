@@ -8,5 +8,5 @@ import { UsageError } from "../program/errors.ts";
 
 export function missingAction(group: string, { actions, next }: { actions: CommandTable; next: string }): UsageError {
   const known = Object.keys(actions).join(", ");
-  return new UsageError(`Cannot run ${group} as its action must be one of ${known}: it is missing`, { next });
+  return new UsageError(`iota ${group} needs an action: ${known}`, { next });
 }

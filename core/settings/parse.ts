@@ -149,7 +149,7 @@ function unknownSetting(path: string, value: unknown): Complaint {
     return { path, text: `Cannot use ${path} as it must be a table, [${path}]: current value is ${showValue(value)}` };
   }
   const shown = path.length > 60 ? `${path.slice(0, 60)}…` : path;
-  return { path: shown, text: `Cannot use ${shown} as there is no such setting: ${hintFor(path)}` };
+  return { path: shown, text: `There is no setting ${shown}: ${hintFor(path)}` };
 }
 
 function hintFor(path: string): string {

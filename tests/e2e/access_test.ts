@@ -107,7 +107,7 @@ Deno.test("Access: a miner with a pinned orchestrator refuses another one at tha
     await again.lines.next("welcomed");
     await end(again);
     const mistyped = await mine(known.url, ["--hub", "nobody"]).ended;
-    assertMatch(mistyped.stderr, /--hub as it must be an orchestrator's ss58 address/);
+    assertMatch(mistyped.stderr, /--hub must be an orchestrator's ss58 address/);
     await end(impostor);
   });
 });

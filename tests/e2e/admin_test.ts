@@ -44,11 +44,11 @@ Deno.test("Admin: the owner pauses a run, sets its rate, removes a node and stop
 
     const stranger = await admin("pause", "--orchestrator", url, ...wallet);
     assertEquals(stranger.code, 1);
-    assertMatch(stranger.stderr, /Cannot act on the run as only the key that signs it may, 5\w+: the key here is 5\w+/);
+    assertMatch(stranger.stderr, /Only the run's signing key, 5\w+, may change the run; the key here is 5\w+/);
 
     await done("pause", "--run", run);
     assertEquals((await (await fetch(`${url.replace("ws", "http")}/status`)).json()).isPausedByOwner, true);
-    assertMatch((await admin("pause", "--run", run)).stderr, /must be going on/);
+    assertMatch((await admin("pause", "--run", run)).stderr, /has already paused it/);
     await done("rate", "0.0000002", "--run", run);
     await done("resume", "--run", run);
     for (const action of ["pause", "rate", "resume"]) {
@@ -87,7 +87,7 @@ Deno.test("Admin: the owner's page signs what its key asks for, and a stop after
     assertMatch((await ask({ action: "pause" })).text ?? "", /The run is paused/);
     const status = await (await fetch(`${origin}/status`)).json();
     assertEquals([status.isPausedByOwner, typeof status.runId], [true, "string"]);
-    assertMatch((await ask({ action: "pause" })).detail ?? "", /must be going on/);
+    assertMatch((await ask({ action: "pause" })).detail ?? "", /has already paused it/);
     assertMatch((await ask({ action: "resume" })).text ?? "", /goes on/);
     assertMatch((await ask({ action: "stopAfterRound" })).text ?? "", /when the open round is merged/);
     assertEquals((await hub.ended).code, 0);

@@ -82,7 +82,7 @@ Deno.test("Chain answers: stake is refused beforehand where the subnet was not s
     for (const line of ["stake --amount 1", "stake --amount 1 --remove"]) {
       const { code, stderr } = await chain(line);
       assertEquals(code, 1, stderr);
-      assertStringIncludes(stderr, `subnet ${netuid} must have been started by its owner: it has not been`);
+      assertStringIncludes(stderr, `the owner of subnet ${netuid} has not started it`);
     }
     assertStringIncludes(
       (await ask(`iota chain params --endpoint ${url}`)).stdout,
@@ -95,7 +95,7 @@ Deno.test("Chain answers: stake is refused beforehand where the subnet was not s
     assertEquals([known.code, known.stderr.includes("not registered")], [0, false], known.stderr);
     const more = await chain("stake --amount 500 --remove");
     assertEquals(more.code, 1);
-    assertMatch(more.stderr, /must have 500 in subnet 9: it has 1.*\n.*Take at most: --amount 1/);
+    assertMatch(more.stderr, /the hotkey has 1.* in subnet 9, less than 500.*\n.*Take at most: --amount 1/);
     // A second subnet, in which the hotkey has no seat: the chain takes stake to it all the same.
     const from = decodeAddress(aliceAddress)!;
     ledger.submit({ from, nonce: ledger.nonceOf(from), call: { type: "registerNetwork", hotkey: aliceAddress } });

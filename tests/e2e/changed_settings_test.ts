@@ -84,7 +84,7 @@ Deno.test("Changed settings: what must stay is refused with its line, and nothin
     assertMatch((await iota(given)).stderr, /run\.toml:5: .*train\.stepsPerRound must not be larger than train\.steps/);
     assertEquals(await Deno.readTextFile(`${folder}/run/run.json`), saved);
     const none = await iota(["orchestrate", "--resume", "--data", `${folder}/empty`]);
-    assertEquals([none.code, /Cannot resume as '.*\/empty' must hold a run/.test(none.stderr)], [1, true]);
+    assertEquals([none.code, /Cannot resume: '.*\/empty' holds no run/.test(none.stderr)], [1, true]);
   });
 });
 
@@ -143,7 +143,7 @@ Deno.test("Changed settings: a text shorter than a sequence leaves no folder beh
     assertEquals(code, 1, stderr);
     assertMatch(
       stderr,
-      /Cannot cut a sequence of 8192 tokens as the [a-z-]+ text must have at least 8193 tokens: it has \d+/,
+      /Cannot cut a sequence of 8192 tokens: the [a-z-]+ text needs at least 8193 tokens and has \d+/,
     );
     assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name), ["small.txt"]);
   });
@@ -177,7 +177,7 @@ Deno.test("Changed settings: without --data a run is in the folder of its name, 
       refused.stderr,
       /'.*\/runs\/own': it is the folder of that name; change name in .*run\.toml:1, or .*--data DIR/,
     );
-    assertMatch(other.stderr, /Cannot resume as '.*\/runs\/second' must hold a run/);
+    assertMatch(other.stderr, /Cannot resume: '.*\/runs\/second' holds no run/);
   });
 });
 

@@ -105,8 +105,8 @@ Deno.test("iota: exit codes are 0 for an answer, 2 for a wrong command line, 1 f
     assertStringIncludes(await check(["bench", "hbu"], 2), "Did you mean hub?");
     assertStringIncludes(await check(["completions", "bsh"], 2), "Did you mean bash?");
     assertStringIncludes(await check(["doctor", "--skip", "memry"], 2), "Did you mean memory?");
-    assertStringIncludes(await check(["config", "check", "none.toml"], 1), "it must exist");
-    assertStringIncludes(await check(["wallet"], 2), "its action must be one of new, list, show");
+    assertStringIncludes(await check(["config", "check", "none.toml"], 1), "it does not exist");
+    assertStringIncludes(await check(["wallet"], 2), "needs an action: new, list, show");
     assertStringIncludes(await check(["wallet", "show", "--name", "x"], 1), "next  Make one: iota wallet new --name x");
   });
 });

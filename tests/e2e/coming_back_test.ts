@@ -99,7 +99,7 @@ Deno.test("Coming back: --give-up-after ends a node that no orchestrator lets in
     assertMatch(stderr, /next {2}Check the address.*without --give-up-after this node waits/);
     const wrong = await (await terminals.node("validate", "--give-up-after", "soon")).ended;
     assertEquals(wrong.code, 2);
-    assertMatch(wrong.stderr, /Cannot use --give-up-after as it must be a number with a unit.*'soon'/);
+    assertMatch(wrong.stderr, /--give-up-after must be a number with a unit.*'soon'/);
   });
 });
 
@@ -113,11 +113,11 @@ Deno.test("Coming back: an orchestrator that cannot read its subnet yet is waite
     const { reason } = await miner.lines.next("waiting") as Line & { reason: string };
     assertMatch(
       reason,
-      /Cannot admit anyone yet as the orchestrator cannot reach the chain with subnet 9 of ws:\S+; try again/,
+      /Cannot admit anyone yet: the orchestrator cannot reach the chain with subnet 9 of ws:\S+; try again/,
     );
     const hasty = await (await terminals.node("validate", "--give-up-after", "0")).ended;
     assertEquals(hasty.code, 1);
-    assertMatch(hasty.stderr, /must admit this node at the first attempt.*: it did not\. Cannot admit anyone yet/);
+    assertMatch(hasty.stderr, /did not admit this node at the first attempt.*\. Cannot admit anyone yet/);
     for (const each of [miner, hub]) {
       each.kill("SIGTERM");
       assertEquals((await each.ended).code, 0);

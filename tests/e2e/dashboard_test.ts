@@ -57,7 +57,7 @@ Deno.test("Dashboard: a run's folder is served and exported by a process that ma
     assertMatch(await Deno.readTextFile(file), /<script type="application\/octet-stream" id="recording">/);
     const empty = await iota(["dashboard", "--run", `${folder}/none`]);
     assertEquals(empty.code, 1);
-    assertMatch(empty.stderr, /records\.jsonl must hold a record: it has none\nnext +Pass the folder/);
+    assertMatch(empty.stderr, /records\.jsonl holds no record: it has none\nnext +Pass the folder/);
   });
 });
 

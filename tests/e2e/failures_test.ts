@@ -58,7 +58,7 @@ Deno.test("Failures: a log in a folder that is not there says what makes it, and
     const words = ["miner", "--orchestrator", "ws://127.0.0.1:9", "--data", `${folder}/data`, "--log-file", log];
     const { code, stderr } = await iota(words);
     assertEquals(code, 1);
-    assertMatch(stderr, /Cannot open the log as its folder must exist: current value is '.*\/my logs\/x\.log'/);
+    assertMatch(stderr, /Cannot open the log '.*\/my logs\/x\.log': its folder does not exist/);
     const next = /mkdir -p .*/.exec(stderr)![0];
     assertEquals((await new Deno.Command("sh", { args: ["-c", next] }).output()).success, true);
     await check(words, { code: 1, says: /Cannot load a key/ });
@@ -69,12 +69,12 @@ Deno.test("Failures: a data folder that is a file or a device is rejected", asyn
   await withScratchFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/file`, "");
     for (const data of [`${folder}/file`, "/dev/null"]) {
-      const says = new RegExp(`Cannot use the data folder as it must be a folder: current value is '${data}'`);
+      const says = new RegExp(`Cannot use '${data}' as the data folder: it is not a folder`);
       await check(["miner", "--orchestrator", "ws://127.0.0.1:9", "--data", data], { code: 1, says });
       await check(["orchestrate", "--size", "toy", "--data", data], { code: 1, says });
     }
     if (Deno.build.os !== "linux") return; // others have no such device
-    const says = /Cannot open the log as it must be within the rights that this command keeps/;
+    const says = /Cannot open the log '.*': this command keeps rights only to/;
     await check(["miner", "--data", `${folder}/own`, "--log-file", "/dev/full"], { code: 1, says });
   });
 });
@@ -83,7 +83,7 @@ Deno.test("Failures: half a TLS pair in [hub] is named with its line, before any
   await withScratchFolder(async (folder) => {
     const path = `${folder}/run.toml`;
     await Deno.writeTextFile(path, 'size = "toy"\n[hub]\ntlsCert = "cert.pem"\n');
-    const says = /run\.toml:3: Cannot use hub\.tlsCert as hub\.tlsKey must be given with it/;
+    const says = /run\.toml:3: Cannot use hub\.tlsCert without hub\.tlsKey/;
     await check(["orchestrate", "--config", path, "--data", `${folder}/run`], { code: 1, says });
     assertEquals(Array.from(Deno.readDirSync(folder), ({ name }) => name), ["run.toml"]);
   });
@@ -91,7 +91,7 @@ Deno.test("Failures: half a TLS pair in [hub] is named with its line, before any
 
 Deno.test("Failures: a wrong option is a usage error", async () => {
   await check(["swarm", "--stepz", "3"], { code: 2, says: /--steps/ });
-  await check(["swarm", "--steps", "many"], { code: 2, says: /must be a whole number.*current value is 'many'/ });
+  await check(["swarm", "--steps", "many"], { code: 2, says: /must be a whole number.*but is 'many'/ });
   await check(["swarm", "--set", "train.steps=many"], { code: 2, says: /Cannot use train\.steps/ });
 });
 
@@ -128,7 +128,7 @@ Deno.test("Failures: a machine without an adapter says what to install, or what 
 Deno.test("Failures: a data folder that cannot be one is named", async () => {
   await withScratchFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/file`, "");
-    const says = /Cannot write to the data folder as .*: current value is '.*file\/run'/;
+    const says = /Cannot write to the data folder '.*file\/run': /;
     await check(["swarm", ...toy, "--data", `${folder}/file/run`], { code: 1, says });
   });
 });
@@ -258,7 +258,7 @@ async function enlarge(folder: string): Promise<void> {
 
 testWhere(noMount, "Failures: a disk without room for a run is refused with a sentence before it begins", async () => {
   await withDisk("256k", async (folder) => {
-    const says = /error .*(disk is full|disk must have room)[\s\S]*next .*/;
+    const says = /error .*disk is full[\s\S]*next .*/;
     await check(["swarm", ...toy, "--steps", "40", "--data", folder], { code: 1, says });
   });
 });

@@ -135,13 +135,13 @@ testWhere(
       const noPem = `${folder}/notes.txt`;
       await Deno.writeTextFile(noPem, "not a key");
       const cases: [words: string[], says: RegExp, code: number][] = [
-        [["--tls-cert", pair.certificate], /--tls-key must be given with it/, 2],
+        [["--tls-cert", pair.certificate], /Cannot use --tls-cert without --tls-key/, 2],
         [["--tls-cert", `${folder}/none.pem`, "--tls-key", pair.key], /none\.pem'[\s\S]*Check the spelling/, 1],
-        [["--tls-cert", noPem, "--tls-key", pair.key], /notes\.txt' as it must be in PEM/, 1],
-        [["--tls-cert", pair.key, "--tls-key", pair.key], /must hold a certificate: none/, 1],
+        [["--tls-cert", noPem, "--tls-key", pair.key], /notes\.txt': it must be in PEM/, 1],
+        [["--tls-cert", pair.key, "--tls-key", pair.key], /must hold a certificate, but none/, 1],
         [
           ["--tls-cert", pair.certificate, "--tls-key", other.key],
-          /must be the key of the certificate.*: it is another/,
+          /must be the key of the certificate.*, but it is another/,
           1,
         ],
         [["--tls-cert", authority.certificate, "--tls-key", authority.key], /must not be an authority/, 1],

@@ -53,6 +53,6 @@ Deno.test("Pausing: a rule that cannot be read is refused before anything is ope
   await withScratchFolder(async (folder) => {
     const { code, stderr } = await new IotaProcess(["miner", "--schedule", "22-7", "--data", folder]).ended;
     assertEquals(code, 2);
-    assertMatch(stderr, /Cannot use --schedule as its hours must be like 22:00-07:00: current value is '22-7'/);
+    assertMatch(stderr, /Cannot use --schedule: its hours must be like 22:00-07:00, but are '22-7'/);
   });
 });

@@ -129,7 +129,7 @@ Deno.test("A run on a chain admits registered hotkeys, pays them, and reports th
     const stranger = run.node("miner", "miner");
     const refused = await stranger.ended;
     assertEquals(refused.code, 1);
-    assertMatch(refused.stdout + refused.stderr, /must be registered on subnet 9.*iota chain register/s);
+    assertMatch(refused.stdout + refused.stderr, /is not registered on subnet 9.*iota chain register/s);
 
     for (const hotkey of ["miner", "validator"]) await run.onChain(`register --wallet bob --hotkey ${hotkey}`);
     const miner = run.node("miner", "miner");
@@ -156,7 +156,7 @@ async function untilAdmitted(run: PaidRun): Promise<IotaProcess> {
     const validator = run.node("validate", "validator");
     const outcome = await Promise.race([validator.lines.next("joined"), validator.ended]);
     if (!("code" in outcome)) return validator;
-    assertMatch(outcome.stdout + outcome.stderr, /must have a permit on subnet 9/);
+    assertMatch(outcome.stdout + outcome.stderr, /has no validator permit on subnet 9/);
     await run.chain.process.lines.next("block");
   }
 }

@@ -68,7 +68,7 @@ Deno.test("iota wallet: a bad secret is refused without being quoted", async () 
     assert(!onLine.printed.includes("basket"), onLine.printed);
     const asked = await wallet(folder, "regen"); // stdin is not a terminal
     assertEquals(asked.code, 2);
-    assertStringIncludes(asked.printed, "must be a terminal");
+    assertStringIncludes(asked.printed, "are not a terminal");
   });
 });
 
@@ -120,7 +120,7 @@ Deno.test("iota wallet: a wrong command line exits with 2 and says why", async (
     await check("new extra", "takes nothing");
     await check("new --coldkey --hotkey h", "a wallet's only coldkey");
     await check("new --no-password", "hotkeys are never encrypted");
-    await check("new --coldkey", "must be a terminal");
+    await check("new --coldkey", "are not a terminal");
     await check("import", "either a file or --uri");
     await check("sign", "--message TEXT");
     await check("verify --message hello", "--signature must be given");

@@ -37,7 +37,7 @@ Deno.test("Taken over: the orchestrator stops at its next event, and nothing it 
     await swarm.quiet();
     assertEquals(swarm.records.all.length, recordsThen);
     assertEquals(await Deno.readFile(`${path}-wal`), logThen);
-    assertStringIncludes(error.message, "its epoch must be 1, this process's own: current value is 2");
+    assertStringIncludes(error.message, "its epoch is 2, not 1");
     assertStringIncludes(userError(error, folder).next ?? "", "the run goes on in the other one");
     journal.close();
   }));

@@ -66,7 +66,7 @@ export class Admission {
     if (this.#readBlock < 0) {
       return fault(
         "wrongPhase",
-        `Cannot admit anyone yet as ${
+        `Cannot admit anyone yet: ${
           this.#isUnreachable
             ? `the orchestrator cannot reach the chain with subnet ${netuid} of ${network}`
             : `subnet ${netuid} of ${network} is still being read`
@@ -86,14 +86,14 @@ export class Admission {
     if (!this.#registered.has(node)) {
       return fault(
         "notAdmitted",
-        `Cannot admit ${node} as its hotkey must be registered on subnet ${netuid} of ${network}: it is not; ` +
+        `Cannot admit ${node}: its hotkey is not registered on subnet ${netuid} of ${network}; ` +
           `register it: ${nodeCommand({ network, netuid, hotkey: node })("register")}`,
       );
     }
     if (role === "miner" || this.#permitted.has(node)) return null;
     return fault(
       "notAdmitted",
-      `Cannot admit ${node} as a validator must have a permit on subnet ${netuid} of ${network}: it has none; ` +
+      `Cannot admit ${node}: it has no validator permit on subnet ${netuid} of ${network}; ` +
         `see what it needs: ${nodeCommand({ network, netuid, hotkey: node })("status")}`,
     );
   }

@@ -14,7 +14,7 @@ export function parseTokens(text: string, option: string): bigint {
   const parts = amountPattern.exec(text);
   if (parts !== null) return BigInt(parts[1]! + (parts[2] ?? "").padEnd(9, "0"));
   throw new UsageError(
-    `Cannot use --${option} as it must be an amount such as 0.5, of at most 9 decimals: it is '${text}'`,
+    `--${option} must be an amount such as 0.5, with at most 9 decimals, but is '${text}'`,
     {
       next: `Pass it in TAO: --${option} 0.5`,
     },

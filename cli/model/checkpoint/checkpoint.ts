@@ -162,7 +162,7 @@ export async function pruneCheckpoints(
   options: { folder: string; keep: number; newest: number; disk?: Disk },
 ): Promise<void> {
   const { folder, keep, newest, disk = realDisk } = options;
-  assert(keep >= 1, `Cannot prune checkpoints as at least one must stay: current value is ${keep}`);
+  assert(keep >= 1, `At least one checkpoint must be kept, not ${keep}`);
   let kept = 0;
   for (const name of await checkpointNames(folder)) {
     const path = `${folder}/${name}`;
@@ -240,7 +240,7 @@ async function readVector(
       const held = file.header.tensors.size;
       throw new CheckpointError({
         folder,
-        problem: `${expected.name} must hold ${table.tensors.length} tensors: it holds ${held}`,
+        problem: `${expected.name} must hold ${table.tensors.length} tensors, but holds ${held}`,
       });
     }
   } finally {
@@ -259,7 +259,7 @@ async function readVector(
 function tensorsOf(table: ParameterTable, vector: Float32Array): TensorData[] {
   assert(
     vector.length === table.length,
-    `Cannot write a stage as its vector must have ${table.length} floats: current value is ${vector.length}`,
+    `A stage's vector must have ${table.length} floats, but has ${vector.length}`,
   );
   return table.tensors.map(({ name, shape, offset, size }) => ({
     name,

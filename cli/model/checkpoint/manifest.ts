@@ -34,7 +34,7 @@ export type CheckpointManifest = Readonly<Omit<v.InferOutput<typeof manifestShap
 /** The checkpoint cannot be used: incomplete, damaged or changed. `latestCheckpoint` skips it. */
 export class CheckpointError extends UserError {
   constructor({ folder, problem }: { folder: string; problem: string }) {
-    super(`Cannot use the checkpoint '${folder}' as it must be whole and unchanged: ${problem}`, {
+    super(`The checkpoint '${folder}' is incomplete or changed: ${problem}`, {
       next: "Use another checkpoint of the run",
     });
   }

@@ -86,11 +86,11 @@ export class SafetensorsFile {
     const { shape, out } = options;
     const entry = this.header.tensors.get(name);
     if (entry === undefined) throw refusal(this.#path, `tensor '${name}' must be in it`);
-    if (entry.dtype !== "F32") throw refusal(this.#path, `tensor '${name}' must be F32: it is ${entry.dtype}`);
+    if (entry.dtype !== "F32") throw refusal(this.#path, `tensor '${name}' must be F32, but is ${entry.dtype}`);
     if (entry.shape.join() !== shape.join()) {
       throw refusal(
         this.#path,
-        `tensor '${name}' must have shape [${shape.join(", ")}]: it has [${entry.shape.join(", ")}]`,
+        `tensor '${name}' must have shape [${shape.join(", ")}], but has [${entry.shape.join(", ")}]`,
       );
     }
     await this.#file.seek(this.header.dataStart + entry.offset, Deno.SeekMode.Start);
@@ -104,7 +104,7 @@ export class SafetensorsFile {
 
 async function readHeader(file: Deno.FsFile, path: string): Promise<SafetensorsHeader> {
   const { size } = await file.stat();
-  if (size < lengthBytes) throw refusal(path, `it must have at least ${lengthBytes} bytes: it has ${size}`);
+  if (size < lengthBytes) throw refusal(path, `it must have at least ${lengthBytes} bytes, but has ${size}`);
   const length = new Uint8Array(lengthBytes);
   await readFully(file, { out: length, path });
   const headerBytes = Number(new DataView(length.buffer).getBigUint64(0, true));
@@ -135,7 +135,7 @@ function parseHeader(text: string, options: { dataStart: number; dataBytes: numb
     if (to - from !== bytes) {
       throw refusal(
         path,
-        `tensor '${name}' must have ${bytes} bytes for ${dtype} [${shape.join(", ")}]: it has ${to - from}`,
+        `tensor '${name}' must have ${bytes} bytes for ${dtype} [${shape.join(", ")}], but has ${to - from}`,
       );
     }
     if (from !== end) {
@@ -144,7 +144,7 @@ function parseHeader(text: string, options: { dataStart: number; dataBytes: numb
     end = to;
     tensors.set(name, { dtype, shape, offset: from, bytes });
   }
-  if (end !== dataBytes) throw refusal(path, `it must hold ${end} bytes of tensors: it holds ${dataBytes}`);
+  if (end !== dataBytes) throw refusal(path, `it must hold ${end} bytes of tensors, but holds ${dataBytes}`);
   return { tensors, metadata, dataStart };
 }
 
@@ -158,7 +158,7 @@ async function readFully(file: Deno.FsFile, options: { out: Uint8Array; path: st
 }
 
 function refusal(path: string, reason: string): UserError {
-  return new UserError(`Cannot use '${path}' as it must be a valid safetensors file: ${reason}`, {
+  return new UserError(`'${path}' is not a valid safetensors file: ${reason}`, {
     next: "Use another checkpoint, or fetch the file again",
   });
 }

@@ -137,7 +137,7 @@ function firstBadByte(bytes: Uint8Array): number {
 }
 
 function refusal(corpus: string, reason: { rule: string; found: string; next: string }): UserError {
-  return new UserError(`Cannot use the corpus '${corpus}' as it must ${reason.rule}: ${reason.found}`, {
+  return new UserError(`Cannot use the corpus '${corpus}': it must ${reason.rule}, but ${reason.found}`, {
     next: reason.next,
   });
 }

@@ -100,7 +100,7 @@ export async function openDataset(folder: string): Promise<Dataset> {
   const manifest = await readDatasetManifest(folder);
   const problem = manifest === null ? `it has no valid ${manifestName}` : await firstProblem(folder, filesOf(manifest));
   if (manifest === null || problem !== null) {
-    throw new UserError(`Cannot open the dataset in '${folder}' as it must be complete and unchanged: ${problem}`, {
+    throw new UserError(`The dataset in '${folder}' is incomplete or changed: ${problem}`, {
       next: "Check the path, or prepare the dataset again",
     });
   }

@@ -77,7 +77,7 @@ export async function planDataset(options: PrepareOptions): Promise<DatasetPlan>
   const { folder, vocabSize, heldOutFraction, maxBytes, seed } = options;
   assert(
     heldOutFraction > 0 && heldOutFraction < 1,
-    `heldOutFraction must be between 0 and 1: it is ${heldOutFraction}`,
+    `heldOutFraction must be between 0 and 1, but is ${heldOutFraction}`,
   );
   if (options.isResumed) {
     const kept = await keptManifest(options);
@@ -199,7 +199,7 @@ function splitDocuments(corpus: Corpus, options: PrepareOptions): Split {
   }
   if (split.train.length === 0) {
     throw new UserError(
-      `Cannot split the corpus '${options.corpus}' as it must have documents to train on and others to evaluate: ` +
+      `Cannot split the corpus '${options.corpus}' into documents to train on and others to evaluate: ` +
         `it has ${plural(ordered.length, "different document")}`,
       { next: "Use more text, or separate documents by blank lines or by <|endoftext|>" },
     );
@@ -211,8 +211,8 @@ function trainTokenizer(documents: readonly CorpusDocument[], vocabSize: number)
   const smallest = byteTokens + 64;
   if (vocabSize < smallest) {
     throw new UserError(
-      `Cannot make a tokenizer as model.vocabSize must be at least ${smallest}, including 256 bytes: ` +
-        `current value is ${vocabSize}`,
+      `Cannot make a tokenizer: model.vocabSize must be at least ${smallest}, including 256 bytes, ` +
+        `but is ${vocabSize}`,
       { next: "Pass a larger model.vocabSize" },
     );
   }
@@ -221,7 +221,7 @@ function trainTokenizer(documents: readonly CorpusDocument[], vocabSize: number)
   if (found < vocabSize) {
     const multiple = Math.floor(found / 64) * 64; // model.vocabSize must be a multiple
     throw new UserError(
-      `Cannot make a tokenizer of ${vocabSize} tokens as the text must be varied enough: it yields ${found}`,
+      `Cannot make a tokenizer of ${vocabSize} tokens: the text is varied enough for only ${found}`,
       {
         next: multiple < smallest
           ? "Use more text"

@@ -14,7 +14,7 @@ export async function loadSpeeches(): Promise<unknown> {
   const isBundle = import.meta.url.endsWith(".js");
   const speeches = isBundle ? readBundled(new URL(bundledFile, import.meta.url)) : readPackage();
   return await speeches.catch((cause) => {
-    throw new UserError(`Cannot read the corpus 'sotu' as it must be ${isBundle ? "whole" : "installed"}: it is not`, {
+    throw new UserError(`Cannot read the corpus 'sotu': it is ${isBundle ? "damaged" : "not installed"}`, {
       next: isBundle ? "Install iota again, or pass a text file" : "Run make setup with a network, or pass a text file",
       cause,
     });

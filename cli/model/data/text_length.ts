@@ -48,8 +48,8 @@ export function tooShort({ split, tokens, contextLength, sequences = 1, isResume
   const count = sequences === 1 ? "a sequence" : `${sequences} sequences`;
   const needed = sequences * contextLength + 1;
   return new UserError(
-    `Cannot cut ${count} of ${contextLength} tokens as the ${split} text must have at least ${needed} tokens: ` +
-      `it has ${tokens}`,
+    `Cannot cut ${count} of ${contextLength} tokens: the ${split} text needs at least ${needed} tokens and ` +
+      `has ${tokens}`,
     {
       next: isResumed
         ? "The run keeps its settings: start it over with more text and --fresh, which puts the existing run aside"

@@ -44,7 +44,7 @@ export class TokenReader {
   read(position: number, count: number): Uint32Array {
     assert(
       position >= 0 && position + count <= this.tokens,
-      `Cannot read tokens as they must lie in the stream of ${this.tokens}: asked for ${count} at ${position}`,
+      `Tokens must be within the stream of ${this.tokens}: asked for ${count} at ${position}`,
     );
     const out = new Uint32Array(count);
     for (const shard of this.#shards) {

@@ -80,8 +80,8 @@ export async function readTokenizer(path: string, sha256: string): Promise<Token
 export function mustBeTokenizerOf(path: string, { wanted, found }: { wanted: string; found: string }): void {
   if (wanted === found) return;
   throw new UserError(
-    `Cannot use the tokenizer '${path}' as it must be the one that the run was trained with, of hash ${wanted}: ` +
-      `it has the hash ${found}`,
+    `The tokenizer '${path}' is not the one that the run was trained with: its hash is ${found}, ` +
+      `the run's is ${wanted}`,
     { next: "Put the run's own dataset folder back from a copy" },
   );
 }
@@ -89,7 +89,7 @@ export function mustBeTokenizerOf(path: string, { wanted, found }: { wanted: str
 /** `path` only names the file in errors. */
 export function parseTokenizer(text: string, path: string): Tokenizer {
   const refuse = (reason: string): never => {
-    throw new UserError(`Cannot use the tokenizer '${path}' as iota must have written it: ${reason}`, {
+    throw new UserError(`'${path}' is not a tokenizer that iota wrote: ${reason}`, {
       next: "Remove the file to have it created again",
     });
   };

@@ -35,7 +35,7 @@ export async function generateText(options: GenerateOptions): Promise<string> {
   );
   assert(
     tokenizer.vocabSize <= vocabSize,
-    `The model must have a row for each of the tokenizer's ${tokenizer.vocabSize} tokens: it has ${vocabSize}`,
+    `The model must have a row for each of the tokenizer's ${tokenizer.vocabSize} tokens, but has ${vocabSize}`,
   );
   const stream = openStream(keyOf(seed, "generate"));
   const text = promptTokens(tokenizer, options.prompt);

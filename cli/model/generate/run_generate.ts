@@ -89,7 +89,7 @@ export async function sampleRun(
   if (found === null) {
     const outer = runAround(request.run);
     const isFile = await Deno.stat(request.run).then((info) => info.isFile, () => false);
-    throw new UserError(`Cannot generate as '${request.run}' must hold a whole checkpoint`, {
+    throw new UserError(`Cannot generate: '${request.run}' holds no complete checkpoint`, {
       next: isFile
         ? "That is a file: name the folder of a run, which iota swarm and iota orchestrate print and fill"
         : outer === undefined

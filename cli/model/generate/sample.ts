@@ -14,8 +14,8 @@ export interface SampleOptions {
 /** `uniform` lies in [0, 1). */
 export function sampleToken(logits: Float32Array, options: SampleOptions & { uniform: number }): number { // (V)
   const { temperature, topK, uniform } = options;
-  assert(temperature >= 0, `Cannot sample as 'temperature' must be at least 0: current value is ${temperature}`);
-  assert(topK >= 0, `Cannot sample as 'topK' must be at least 0: current value is ${topK}`);
+  assert(temperature >= 0, `'temperature' must be at least 0, but is ${temperature}`);
+  assert(topK >= 0, `'topK' must be at least 0, but is ${topK}`);
   const best = likeliest(logits);
   if (temperature === 0) return best;
   const peak = logits[best]!;
@@ -37,7 +37,7 @@ export function sampleToken(logits: Float32Array, options: SampleOptions & { uni
 function likeliest(logits: Float32Array): number {
   let best = 0;
   for (const [id, logit] of logits.entries()) {
-    assert(Number.isFinite(logit), `Cannot sample as every logit must be a number: token ${id} has ${logit}`);
+    assert(Number.isFinite(logit), `Every logit must be finite, but token ${id} has ${logit}`);
     if (logit > logits[best]!) best = id;
   }
   return best;

@@ -75,7 +75,7 @@ export async function findHub(
     onAmbiguous: ambiguousError,
     giveUpAfterMs,
     onGivenUp: (why) =>
-      new UserError(`Cannot wait longer for a run: ${inWords(why)}`, {
+      new UserError(`No run was found in time: ${inWords(why)}`, {
         next: `List the announced runs: ${runsCommand(given)}`,
       }),
     signal: context.interruption(),
@@ -123,7 +123,7 @@ async function enrolForTyped(
     onUnread: (why) => context.output.log.warn(`This node may not be registered on the chain: ${why}`),
     giveUpAfterMs: finding.giveUpAfterMs ?? null,
     onGivenUp: (why) =>
-      new UserError(`Cannot wait longer to join the run: ${inWords(why)}`, {
+      new UserError(`The run could not be joined in time: ${inWords(why)}`, {
         next: "Start it without --give-up-after",
       }),
     signal: context.interruption(),
@@ -139,7 +139,7 @@ function typedHub(
   if (invite === null) return { place, pin: typed, chain: given };
   for (const name of ["hub", "run"] as const) {
     if (typed[name] === null || typed[name] === invite[name]) continue;
-    throw new UsageError(`Cannot use --${name} ${typed[name]} as the invite names another: ${invite[name]}`, {
+    throw new UsageError(`--${name} ${typed[name]} contradicts the invite, which names ${invite[name]}`, {
       next: `Leave --${name} out`,
     });
   }
@@ -248,7 +248,7 @@ function ambiguousError(runs: readonly Announcement[], { network, netuid }: Name
   const isOneName = new Set(runs.map(({ invite }) => invite.run)).size === 1;
   const [first] = runs;
   return new UserError(
-    `Cannot choose a run as subnet ${netuid} of ${network} announces ${runs.length}, and its owner none of them: ${list}`,
+    `Cannot choose a run: subnet ${netuid} of ${network} announces ${runs.length}, none of them by its owner: ${list}`,
     { next: isOneName ? `Name its key: --hub ${first!.invite.hub}` : `Name one: --run ${first!.invite.run}` },
   );
 }

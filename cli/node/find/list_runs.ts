@@ -68,7 +68,7 @@ export function answererOf({ invite: { run, hub } }: Announcement, status: RunSt
 async function placeOf(context: CommandContext): Promise<NamedChain> {
   const given = givenChain(context);
   if (given?.network === "none") {
-    throw new UsageError("Cannot list runs with --chain none as they are announced on a chain", {
+    throw new UsageError("Cannot list runs with --chain none: runs are announced on a chain", {
       next: "For example: --chain finney",
     });
   }
@@ -86,7 +86,7 @@ async function announcementsOf(place: NamedChain, timeoutMs: number): Promise<An
       await chain.close();
     }
   };
-  const late = () => new ChainError("timeout", `Cannot read subnet ${netuid} of ${network} as it does not answer`);
+  const late = () => new ChainError("timeout", `Cannot read subnet ${netuid} of ${network}: it does not answer`);
   try {
     return await withDeadline(read(), { timers: systemTimers, deadlineMs: 4 * timeoutMs, late });
   } catch (error) {

@@ -21,7 +21,7 @@ function scheduleOf(text: string | undefined): Schedule | null {
   if (text === undefined) return null;
   const parsed = parseSchedule(text);
   if (parsed.ok) return parsed.schedule;
-  throw new UsageError(`Cannot use --schedule as its ${parsed.problem}`, {
+  throw new UsageError(`Cannot use --schedule: its ${parsed.problem}`, {
     next: 'For example: --schedule "mon-fri 22:00-07:00; sat,sun 0:00-24:00"',
   });
 }
@@ -39,7 +39,7 @@ export async function openPauseWatch(context: CommandContext): Promise<PauseWatc
   if (missing.length > 0) {
     watch.stop();
     throw new UserError(
-      `Cannot apply ${missing.join(" and ")} as this machine must report the readings for it: it does not`,
+      `Cannot apply ${missing.join(" and ")}: this machine does not report the readings for it`,
       {
         next: `Leave ${missing.length === 1 ? "it" : "them"} out; --schedule works everywhere`,
       },

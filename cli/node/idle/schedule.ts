@@ -38,14 +38,14 @@ export function parseSchedule(text: string): ParsedSchedule {
     const words = part.trim().toLowerCase().split(/\s+/);
     const days = /^[a-z]/.test(words[0] ?? "") ? words.shift()! : null;
     const weekdays = days === null ? everyDay : weekdaysOf(days);
-    if (weekdays === null) return wrong(`days must be like mon-fri or sat,sun: current value is '${days}'`);
+    if (weekdays === null) return wrong(`days must be like mon-fri or sat,sun, but are '${days}'`);
     const ranges = words.join("").split(",");
     for (const range of ranges) {
       const found = /^(\d{1,2}):(\d\d)-(\d{1,2}):(\d\d)$/.exec(range);
       const from = found === null ? null : minuteOf(found[1]!, found[2]!);
       const until = found === null ? null : minuteOf(found[3]!, found[4]!);
       if (from === null || until === null || from === dayMinutes || from === until) {
-        return wrong(`hours must be like 22:00-07:00: current value is '${range}'`);
+        return wrong(`hours must be like 22:00-07:00, but are '${range}'`);
       }
       hours.push({ weekdays, from, until });
     }

@@ -92,7 +92,7 @@ export class HeldStages {
     const parameters = start.slice();
     const isMoved = await workInTurns(moveBy(parameters, await blobs.get(source.change)));
     if (!isMoved) {
-      throw new BlobError("wrongHash", `Cannot repeat a task as ${source.change.hash} must be a change of its stage`);
+      throw new BlobError("wrongHash", `Cannot repeat a task: ${source.change.hash} is not a change of its stage`);
     }
     return parameters;
   }

@@ -54,7 +54,7 @@ export async function reduceSlice(
 ): Promise<Parsed<Uint8Array>> {
   const slices: WeightedSlice[] = [];
   for (const { payload, weight, scale } of inputs) slices.push({ payload: await blobs.get(payload), weight, scale });
-  if (slices.length === 0) return refused("badBlob", "Cannot reduce a slice as it must have a payload");
+  if (slices.length === 0) return refused("badBlob", "Cannot reduce a slice without a payload");
   return await average(slices);
 }
 
@@ -135,4 +135,4 @@ export async function mergeStage({ start, slices, outer, codec, blobs, step }: M
 
 /** The reducers agreed on bytes that are not a slice of this stage: treated like a missing blob. */
 const unreadable = ({ hash }: BlobRef) =>
-  new BlobError("wrongHash", `Cannot merge slice ${hash} as the slices must cover the stage's values`);
+  new BlobError("wrongHash", `Cannot merge slice ${hash}: the slices do not cover the stage's values`);

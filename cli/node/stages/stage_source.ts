@@ -70,6 +70,6 @@ async function fetchVector(
     const onBytes = (done: number) => onLoading?.("fetching", { done: before + done, total });
     return floatsOf(await blobs.get(ref, onLoading === undefined ? { peers } : { peers, onBytes }));
   }
-  const detail = `Cannot load a stage as its vector must have ${bytes} bytes: current value is ${ref.bytes}`;
+  const detail = `Cannot load a stage: its vector must have ${bytes} bytes, but has ${ref.bytes}`;
   throw new BlobError("wrongHash", detail); // the node that named it lied
 }

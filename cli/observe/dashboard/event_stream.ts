@@ -60,11 +60,11 @@ export class EventStream {
   /** `origin`: of the address that asks. */
   open(request: Request, origin: string): Response {
     if (request.method === "HEAD") return new Response(null, { headers });
-    if (this.#isClosed) return busy("Cannot show the run as this process is ending");
+    if (this.#isClosed) return busy("Cannot show the run: this process is ending");
     const { mostViewers } = this.#options;
     if (this.#viewers.size >= mostViewers) this.#makeRoom(origin);
     if (this.#viewers.size >= mostViewers) {
-      return busy(`Cannot show the run as at most ${mostViewers} viewers may follow it at once; try again`);
+      return busy(`Cannot show the run: ${mostViewers} viewers follow it already, which is the limit; try again later`);
     }
     return new Response(this.#stream(request.headers.get("last-event-id"), origin), { headers });
   }

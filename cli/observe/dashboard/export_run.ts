@@ -40,7 +40,7 @@ export async function exportRun(
     const making = openProgress(output, "exporting", "moments");
     const recording = await recordMoments(history, span, (done, count) => making.at(done, count));
     making.close();
-    if (recording === null) throw new UserError("Cannot export the run as its log must hold a moment");
+    if (recording === null) throw new UserError("Cannot export the run: its log is empty");
     await write(page, await oneFile({ ...recording, earnings: await runEarnings(folder) }));
     written.push({ file: page, what: `${plural(recording.changes.length + 1, "moment")}, for any browser` });
   }

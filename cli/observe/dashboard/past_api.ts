@@ -35,21 +35,21 @@ export function pastPages(past: Past, options: RationOptions): Pages {
     "/api/v1/past": async (request, origin) => {
       const sequence = numberIn(request, "at");
       if (sequence !== null) return await answer({ origin, json: () => past.at(sequence) });
-      return refusal("badRequest", "Cannot show this moment as 'at' must be the whole number of a record");
+      return refusal("badRequest", "'at' must be the whole number of a record");
     },
     "/api/v1/pathway": async (request, origin) => {
       const microbatch = numberIn(request, "microbatch");
       if (microbatch === null) {
-        return refusal("badRequest", "Cannot show this microbatch as 'microbatch' must be a whole number");
+        return refusal("badRequest", "'microbatch' must be a whole number");
       }
-      const lacks = `Cannot show microbatch ${microbatch} as the run's record log must hold a finished task of it`;
+      const lacks = `Cannot show microbatch ${microbatch}: the run's record log holds no finished task of it`;
       return await answer({ origin, json: () => past.pathway(microbatch), lacks, leastBytes: searchBytes });
     },
     "/api/v1/earnings": (_, origin) => answer({ origin, json: () => past.earnings(), leastBytes: accountBytes }),
     "/api/v1/member": async (request, origin) => {
       const node = new URL(request.url).searchParams.get("node") ?? "";
       if (!/^\w+$/.test(node) || node.length > longestAddress) {
-        return refusal("badRequest", "Cannot show this member as 'node' must be its address");
+        return refusal("badRequest", "'node' must be the address of a member");
       }
       const json = async () => await past.account(node) ?? "null";
       return await answer({ origin, json, leastBytes: accountBytes });
@@ -66,7 +66,7 @@ export function besidePages(
   return {
     "/api/v1/beside": async (request, origin) => {
       const step = numberIn(request, "step");
-      if (step === null) return refusal("badRequest", "Cannot show the other run as 'step' must be a whole number");
+      if (step === null) return refusal("badRequest", "'step' must be a whole number");
       const json = () => history.at(places.sequenceOf(step), (moment) => JSON.stringify(publicMoment(moment)));
       return await answer({ origin, json });
     },

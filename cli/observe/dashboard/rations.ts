@@ -40,7 +40,7 @@ export function openRations({ timers, bytesPerSecond }: RationOptions): (questio
     const isFull = all.waiting >= mostWaiting || all.paidUntilMs > nowMs + savedMs;
     const isOwnFull = own.waiting >= mostWaitingOfOne || own.paidUntilMs > nowMs + savedOfOneMs;
     if (isFull || isOwnFull) {
-      return refusal("limitExceeded", "Cannot show the past now as too many ask for it; try again in a second");
+      return refusal("limitExceeded", "Too many requests for the past at once; try again in a second");
     }
     byOrigin.delete(origin);
     byOrigin.set(origin, own); // the newest last
@@ -55,7 +55,7 @@ export function openRations({ timers, bytesPerSecond }: RationOptions): (questio
       if (text === null) return refusal("missing", lacks);
       return new Response(text, { headers: jsonHeaders });
     } catch {
-      return refusal("storage", "Cannot show the past as the run's record log cannot be read now");
+      return refusal("storage", "Cannot show the past: the run's record log cannot be read now");
     } finally {
       for (const account of [all, own]) account.waiting -= 1;
     }
@@ -77,7 +77,7 @@ function forgetOld(byOrigin: Map<string, Account>): void {
   }
 }
 
-const noRecord = "Cannot show the past as the run's record log must hold a record";
+const noRecord = "Cannot show the past: the run's record log is empty";
 
 /** Null unless the query names a whole number. */
 export function numberIn({ url }: Request, name: string): number | null {

@@ -60,7 +60,7 @@ export function openBeside(folder: string): BesideRun {
 
 function onlyServed(beside: string): UsageError {
   return new UsageError(
-    `Cannot use --beside with a file to write as two runs are only served: current value is '${beside}'`,
+    `Cannot write two runs to a file: --beside '${beside}' works only in the served dashboard`,
     {
       next: "Leave out --beside, or the options --export, --csv and --tensorboard",
     },
@@ -73,7 +73,7 @@ async function readRun(
 ): Promise<void> {
   const progress = openProgress(context.output, "reading the run's log", "bytes");
   const span = await attempting(
-    { action: "read the run", value: `${folder}/records.jsonl` },
+    { action: "read the run's records", value: `${folder}/records.jsonl` },
     () => history.refresh((done, total) => progress.at(done, total)),
   ).finally(() => progress.close());
   const { facts, nodes } = history.newest.view;
@@ -84,7 +84,7 @@ async function readRun(
 
 function noRecords(folder: string, { damaged }: PublicSpan): UserError {
   const found = damaged === 0 ? "it has none" : `${plural(damaged, "line")} cannot be read`;
-  return new UserError(`Cannot show '${folder}' as its records.jsonl must hold a record: ${found}`, {
+  return new UserError(`Cannot show '${folder}': its records.jsonl holds no record: ${found}`, {
     next: "Pass the folder that an orchestrator or a swarm wrote: --run runs/demo",
   });
 }
@@ -158,7 +158,7 @@ export async function openFolderPage(
   });
   const next = `Use another port: ${shellWords(["iota", "dashboard", "--run", folder, "--port", "0"])}`;
   const listener = await attempting(
-    { action: "serve the dashboard", value: `${host}:${port}` },
+    { action: "serve the dashboard on", value: `${host}:${port}` },
     () =>
       listen({
         ...{ host, port, limits: defaultNetLimits, ...(tls === null ? {} : { tls }) },
@@ -195,7 +195,7 @@ const isAskedByPage = (pathname: string): boolean => pathname === "/events" || p
 const isOnlyHere = (host: string): boolean => ["127.0.0.1", "localhost", "::1", "[::1]"].includes(host);
 
 const notFound = (): Response =>
-  Response.json({ code: "missing", detail: "Cannot find this page; try /" }, { status: 404 });
+  Response.json({ code: "missing", detail: "There is no such page; try /" }, { status: 404 });
 
 export function untilAborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();

@@ -89,7 +89,7 @@ export class PastThread implements Past {
   #fail(why: string): void {
     const waiting = this.#answered;
     this.#answered = [];
-    for (const { reject } of waiting) reject(new Error(`Cannot read the run's past as ${why}`));
+    for (const { reject } of waiting) reject(new Error(`Cannot read the run's past: ${why}`));
   }
 }
 

@@ -140,12 +140,12 @@ export class LedgerReader {
       if (carried.lost !== lost) return `it must say that ${lost} lines are lost: it says ${carried.lost}`;
       const missing = line - this.head.line - 1; // some of those that count as lost may be there
       if (this.lines > 0 && (missing < 0 || missing > lost)) {
-        return `its number must be at most ${this.head.line + lost + 1}, after lost lines: it is ${line}`;
+        return `its number must be at most ${this.head.line + lost + 1}, after lost lines, but is ${line}`;
       }
     }
     const previous = "previous" in content ? content.previous : this.head.hash;
     if (!isAnchor) {
-      if (line !== this.head.line + 1) return `its number must be ${this.head.line + 1}: it is ${line}`;
+      if (line !== this.head.line + 1) return `its number must be ${this.head.line + 1}, but is ${line}`;
       if (previous !== this.head.hash) return "it must continue the line before it: it names another hash";
     }
     if (hashOf(previous, body) !== hash) return "its hash must be that of its text and the line before it";
@@ -192,8 +192,8 @@ export class LedgerReader {
     }
     this.run ??= entry.run;
     this.hub ??= entry.hub;
-    if (entry.run !== this.run) return `its run must be ${this.run}: it is ${entry.run}`;
-    return entry.hub === this.hub ? null : `its hub must be ${this.hub}: it is ${entry.hub}`;
+    if (entry.run !== this.run) return `its run must be ${this.run}, but is ${entry.run}`;
+    return entry.hub === this.hub ? null : `its orchestrator must be ${this.hub}, but is ${entry.hub}`;
   }
 
   /** What a line carries must be what the lines before it gave, where these are known. */

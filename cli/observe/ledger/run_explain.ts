@@ -15,8 +15,8 @@ import { caveatsOf } from "./verify_text.ts";
 export async function runExplain({ options, output, positionals: [asked] }: CommandContext): Promise<number> {
   const run = options.text("run");
   if (asked === undefined || run === undefined) {
-    const what = asked === undefined ? "a node must be given" : "a run must be given: there is none on this machine";
-    throw new UsageError(`Cannot explain as ${what}`, {
+    const what = asked === undefined ? "Name a node to explain" : "Name a run: there is none on this machine";
+    throw new UsageError(what, {
       next: "For example: iota explain 5Grwva… --run runs/demo",
     });
   }
@@ -82,7 +82,9 @@ function nodeNamed(
   const shown = all.slice(0, mostShown).map((node) => names.has(node) ? `${node} (${names.get(node)})` : node);
   if (all.length > mostShown) shown.push(`${all.length - mostShown} more`);
   throw new UserError(
-    `Cannot explain '${asked}' as it must be ${found.length > 1 ? "one node" : "a node"} of the run in '${run}': ` +
+    `Cannot explain '${asked}': ${
+      found.length > 1 ? "several nodes match" : "no node matches"
+    } in the run in '${run}': ` +
       `there are ${shown.join(", ")}`,
     { next: "Give one of these addresses or names" },
   );

@@ -12,8 +12,8 @@ export async function runVerify({ options, output, positionals }: CommandContext
   const place = placeOf({ named: options.text("run"), word: positionals[0] });
   const wanted = options.text("hub");
   if (wanted !== undefined && decodeAddress(wanted) === null) {
-    throw new UsageError(`Cannot verify as --hub must be a whole address: current value is ${wanted}`, {
-      next: "The hub's whole address stands behind the # of the run's invite; a part of it proves nothing",
+    throw new UsageError(`--hub must be a whole address, but is '${wanted}'`, {
+      next: "Copy the orchestrator's whole address from behind the # of the run's invite; a part of it proves nothing",
     });
   }
   const path = await logPathOf(place);
@@ -24,7 +24,7 @@ export async function runVerify({ options, output, positionals }: CommandContext
   for (const line of textOf(found, { isOtherHub: otherHub })) output.line(line);
   if (otherHub) {
     const by = found.signedLine === 0 ? "nobody, as its first round has not ended" : found.hub;
-    output.log.error(`The log must be signed by ${wanted}, or it is another hub's word: it is signed by ${by}`);
+    output.log.error(`The log is signed by ${by}, not by ${wanted}`);
   }
   output.answer({ log: path, ...counts, firstWrongLine: wrong?.line ?? null, why: wrong?.why ?? null }, "");
   return wrong === null && !otherHub ? 0 : 1;
@@ -54,7 +54,7 @@ export async function logPathOf(place: string): Promise<string> {
 }
 
 export function missingLog(path: string): UserError {
-  return new UserError(`Cannot read a signed log as '${path}' must exist and have lines`, {
+  return new UserError(`There is no signed log in '${path}', or it is empty`, {
     next: "Give the folder of a run that an orchestrator of this version has kept, for example runs/demo",
   });
 }

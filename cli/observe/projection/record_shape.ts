@@ -106,7 +106,7 @@ const shapes: ReadonlyMap<string, v.GenericSchema> = new Map(
   Object.entries(fields).map(([type, own]) => [type, v.object(own as Record<string, v.GenericSchema>)]),
 );
 
-/** The first field that is not what it must be; null: it is a record. */
+/** The first field that is not what it must be; null, but is a record. */
 export function recordProblem(record: unknown): string | null {
   if (typeof record !== "object" || record === null) return "it is no object";
   const { type } = record as { readonly type?: unknown };

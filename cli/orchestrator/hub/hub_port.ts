@@ -88,7 +88,7 @@ export async function tryPort(port: number): Promise<void> {
   await opened.close();
 }
 
-const starting = "Cannot serve anyone yet as the orchestrator is starting; try again";
+const starting = "The orchestrator is still starting; try again";
 
 const notYet: Service = {
   accept(wire: Wire): WireHandler {

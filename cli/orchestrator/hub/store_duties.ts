@@ -25,7 +25,7 @@ export function storeDuties({ state, driver, pause, isMember, self, onFailure }:
     mayStore(node) {
       const member = state.members.get(node);
       if (node === self || (member?.role === "miner" && member.stage !== null)) return null;
-      return fault("notAdmitted", "Cannot store a blob as only a miner with a stage may store blobs");
+      return fault("notAdmitted", "Cannot store a blob: only a miner with a stage may store blobs");
     },
     quotaExceeded(node, fault) {
       if (isMember(node) && !driver.isFull) driver.enqueue({ type: "faultReceived", node, fault });

@@ -30,9 +30,9 @@ class Reader {
 
   read(): unknown {
     const version = this.#byte();
-    if (version !== canonicalVersion) throw this.#problem(`its version must be ${canonicalVersion}: it is ${version}`);
+    if (version !== canonicalVersion) throw this.#problem(`the version must be ${canonicalVersion}, but is ${version}`);
     const value = this.#item();
-    if (this.#at !== this.#bytes.length) throw this.#problem(`its end must be at byte ${this.#bytes.length}`);
+    if (this.#at !== this.#bytes.length) throw this.#problem("bytes follow the end of the value");
     return value;
   }
 
@@ -83,7 +83,7 @@ class Reader {
 
   #nested(tag: number): unknown {
     this.#depth += 1;
-    if (this.#depth > deepest) throw this.#problem(`it must not be nested deeper than ${deepest}`);
+    if (this.#depth > deepest) throw this.#problem(`nested deeper than ${deepest}`);
     const value = this.#collection(tag);
     this.#depth -= 1;
     return value;
@@ -127,11 +127,11 @@ class Reader {
 
   #shape(tag: number): readonly string[] {
     if (tag === tags.earlierShape) return this.#earlier(this.#shapes);
-    if (tag !== tags.newShape) throw this.#problem(`it must not have the tag ${tag}`);
+    if (tag !== tags.newShape) throw this.#problem(`unknown tag ${tag}`);
     const keys: string[] = [];
     for (let left = this.#count(); left > 0; left--) {
       const key = this.#string(this.#byte());
-      if (key === "__proto__") throw this.#problem("its keys must not be '__proto__'");
+      if (key === "__proto__") throw this.#problem("a key is '__proto__'");
       keys.push(key);
     }
     this.#shapes.push(keys);
@@ -140,14 +140,14 @@ class Reader {
 
   #earlier<T>(things: readonly T[]): T {
     const number = this.#varint();
-    if (number >= things.length) throw this.#problem(`it must not name a thing ${number} that has not been there`);
+    if (number >= things.length) throw this.#problem(`thing ${number} is referenced before it was defined`);
     return things[number]!;
   }
 
   /** Of items, each of which takes a byte at least. */
   #count(): number {
     const count = this.#varint();
-    if (count > this.#bytes.length - this.#at) throw this.#problem(`it must have room for ${count} items`);
+    if (count > this.#bytes.length - this.#at) throw this.#problem(`too short for ${count} items`);
     return count;
   }
 
@@ -158,7 +158,7 @@ class Reader {
       value += (byte & 0x7f) * scale;
       if (byte < 0x80) return value;
     }
-    throw this.#problem("its numbers must be below 2^53");
+    throw this.#problem("a number is 2^53 or more");
   }
 
   #byte(): number {
@@ -168,12 +168,12 @@ class Reader {
   /** Where the next bytes begin. */
   #take(bytes: number): number {
     const start = this.#at;
-    if (bytes > this.#bytes.length - start) throw this.#problem(`it must not end within an item`);
+    if (bytes > this.#bytes.length - start) throw this.#problem("the bytes end within an item");
     this.#at += bytes;
     return start;
   }
 
   #problem(rule: string): CanonicalError {
-    return new CanonicalError(`Cannot read canonical bytes as ${rule} (at byte ${this.#at})`);
+    return new CanonicalError(`Cannot read canonical bytes: ${rule} (at byte ${this.#at})`);
   }
 }

@@ -83,7 +83,7 @@ export class CanonicalWriter {
         if (value === null) return this.#byte(tags.null);
         return this.#object(value);
       default:
-        throw new TypeError(`Cannot write a value as it must be plain data: it is a ${typeof value}`);
+        throw new TypeError(`Only plain data can be written, not a ${typeof value}`);
     }
   }
 
@@ -129,7 +129,7 @@ export class CanonicalWriter {
 
   #object(value: object): void {
     this.#depth += 1;
-    assert(this.#depth <= deepest, `Cannot write a value as it must not be nested deeper than ${deepest}`);
+    assert(this.#depth <= deepest, `Cannot write a value nested deeper than ${deepest}`);
     if (Array.isArray(value)) {
       this.#counted(tags.array, value.length);
       for (let i = 0; i < value.length; i++) this.#item(value[i]);
@@ -189,9 +189,9 @@ export class CanonicalWriter {
     const prototype = Object.getPrototypeOf(value);
     const isPlain = prototype === Object.prototype || prototype === null;
     if (!isPlain) {
-      throw new TypeError(`Cannot write a value as it must be plain data: it is a ${prototype.constructor?.name}`);
+      throw new TypeError(`Only plain data can be written, not a ${prototype.constructor?.name}`);
     }
-    assert(!given.includes("__proto__"), "Cannot write an object as its keys must not be '__proto__'");
+    assert(!given.includes("__proto__"), "Cannot write an object with the key '__proto__'");
     const keys = given.toSorted(byCodeUnits);
     const text = JSON.stringify(keys);
     const layout = this.#layouts.get(text) ?? { keys, hasIdentity: this.#hasIdentity(keys), values: -1, number: 0 };

@@ -35,8 +35,8 @@ export class JournalEpoch {
     if (found === this.#value) return;
     throw new JournalError(
       "fenced",
-      `Cannot write the journal '${this.#journalPath}' as its epoch must be ${this.#value}, this process's own: ` +
-        `current value is ${found ?? "gone"}, so another process has taken over the run`,
+      `Cannot write the journal '${this.#journalPath}': its epoch is ${found ?? "gone"}, not ${this.#value}, ` +
+        "so another process has taken over the run",
     );
   }
 

@@ -50,7 +50,7 @@ export function openJournalFile(options: OpenJournalOptions): DatabaseSync {
     `);
     const found = Number(db.prepare("select count(*) as n from sqlite_schema where type = 'table'").get()?.["n"]);
     if (found === 0) begin(db, identity);
-    else if (found < tables) throw damaged(path, `it must have ${tables} tables: it has ${found}`);
+    else if (found < tables) throw damaged(path, `it has ${found} of ${tables} tables`);
     checkIdentity(db, identity);
     return db;
   } catch (error) {
@@ -78,7 +78,7 @@ export function refuseHeld(path: string): void {
 /** SQLite treats an empty file as new, and deletes the log that still holds its content. */
 function refuseHeadless(path: string): void {
   if (bytesOf(path) === 0 && bytesOf(`${path}-wal`) > 0) {
-    throw damaged(path, "it must not be empty while its log is not: its beginning is gone");
+    throw damaged(path, "its beginning is gone: it is empty while its log is not");
   }
 }
 
@@ -103,11 +103,11 @@ function checkIdentity(db: DatabaseSync, identity: JournalIdentity): void {
   const found = new Map(db.prepare("select key, value from meta").all().map((row) => [row["key"], row["value"]]));
   for (const [key, value] of Object.entries({ format, ...identity })) {
     if (found.get(key) === value) continue;
-    const text = `Cannot use the journal as its ${key} must be ${value}: current value is ${found.get(key)}`;
+    const text = `Cannot use the journal: its ${key} must be ${value}, but is ${found.get(key)}`;
     throw new JournalError("foreign", text);
   }
 }
 
 export function damaged(path: string, why: string): JournalError {
-  return new JournalError("damaged", `Cannot read the journal '${path}' as ${why}`);
+  return new JournalError("damaged", `Cannot read the journal '${path}': ${why}`);
 }

@@ -216,7 +216,7 @@ export class JournalThread {
   }
 
   #stop(why: string): void {
-    this.#stopped = new JournalError("storage", `Cannot write the journal '${this.#options.path}' as ${why}`);
+    this.#stopped = new JournalError("storage", `Cannot write the journal '${this.#options.path}': ${why}`);
     this.#groups.length = 0;
     this.#opened.reject(this.#stopped);
     this.#closed.resolve({ isFenced: false });

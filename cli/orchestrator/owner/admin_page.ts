@@ -48,7 +48,7 @@ export function openAdminPage(options: AdminPageOptions): HubPage {
     if (!body.ok) return refusal(body.fault);
     if (request.headers.has(ticketHeader)) {
       return refusal(
-        fault("unauthenticated", "Cannot act as a request of the owner must be signed: it shows a ticket"),
+        fault("unauthenticated", "An owner's request must be signed; this one only has a ticket"),
       );
     }
     const { pathname: target } = new URL(request.url);
@@ -57,13 +57,13 @@ export function openAdminPage(options: AdminPageOptions): HubPage {
     if (!sender.ok) return refusal(sender.fault);
     const claim = readClaim(request.headers);
     if (!claim.ok || claim.value.nonceNs < beganNs) {
-      return refusal(fault("unauthenticated", "Cannot act on a request from before this process began; send it again"));
+      return refusal(fault("unauthenticated", "The request was signed before this process started; send it again"));
     }
     const call = readOwnerCall(body.value);
     if (!call.ok) return refusal(call.fault);
     if (call.value.run !== run) {
       return refusal(
-        fault("unauthenticated", `Cannot act as the request must be for run ${run}: it is for another run`),
+        fault("unauthenticated", `The request is for another run; this one is ${run}`),
       );
     }
     const done = await act(call.value.request);
@@ -75,6 +75,6 @@ function ownerFault(node: NodeId, owner: NodeId): Fault | null {
   if (node === owner) return null;
   return fault(
     "notAdmitted",
-    `Cannot act on the run as only the key that signs it may, ${owner}: the request is by ${node}`,
+    `Only the run's signing key, ${owner}, may change the run; the request is signed by ${node}`,
   );
 }

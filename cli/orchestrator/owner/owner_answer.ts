@@ -11,7 +11,7 @@ export async function readBody({ body }: Request): Promise<Parsed<string>> {
   for await (const part of body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)) {
     text += part;
     if (text.length > mostBytes) {
-      return refused("limitExceeded", `Cannot act as the request must have at most ${mostBytes} characters`);
+      return refused("limitExceeded", `The request is longer than ${mostBytes} characters`);
     }
   }
   return { ok: true, value: text };

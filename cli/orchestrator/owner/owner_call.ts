@@ -21,7 +21,7 @@ export async function identityAt(url: string): Promise<{ runId: string; hub: Nod
   const response = await reach(url, () => outboundFetch(`${url}/status`, { signal: AbortSignal.timeout(answerMs) }));
   const { success, output } = v.safeParse(identityShape, await response.json().catch(() => null));
   if (success) return { runId: output.runId, hub: nodeId(output.hub) };
-  throw new UserError(`Cannot act on the run as ${url} must be its orchestrator: it answers as something else`, {
+  throw new UserError(`${url} answers, but not as an orchestrator`, {
     next: "Pass the address that the orchestrator printed: --orchestrator URL",
   });
 }
@@ -62,7 +62,7 @@ async function reach(url: string, ask: () => Promise<Response>): Promise<Respons
     if (cause instanceof ProxyError) {
       throw new UserError(`Cannot reach ${url}: ${cause.message}`, { next: reachProblem(cause).fix, cause });
     }
-    throw new UserError(`Cannot act on the run as its orchestrator must answer at ${url}: it does not`, {
+    throw new UserError(`No orchestrator answers at ${url}`, {
       next: "Start it, or pass the address that it printed: --orchestrator URL",
       cause,
     });

@@ -20,8 +20,8 @@ export async function readOwnerDecisions(folder: string): Promise<OwnerDecisions
   try {
     return v.parse(shape, JSON.parse(new TextDecoder().decode(bytes)));
   } catch (cause) {
-    throw new UserError(`Cannot start as '${pathOf(folder)}' must hold the owner's decisions: it cannot be read`, {
-      next: "Delete it to let in again whom the owner has removed",
+    throw new UserError(`Cannot read the owner's decisions in '${pathOf(folder)}'`, {
+      next: "Restore it from a copy, or delete it, which readmits the nodes that the owner has removed",
       cause,
     });
   }

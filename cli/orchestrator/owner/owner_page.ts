@@ -28,14 +28,14 @@ export function openOwnerPage({ hub, key, act }: OwnerPageOptions): (request: Re
     const { pathname, search, hostname } = new URL(request.url);
     if (!ownNames.has(hostname)) {
       return refusal(
-        fault("notAdmitted", `Cannot answer as this page must be asked for on this machine: '${hostname}'`),
+        fault("notAdmitted", `This page answers only requests to this machine, not to '${hostname}'`),
       );
     }
     if (pathname === "/owner") return await answer(request, { key, act });
-    if (request.method !== "GET") return refusal(fault("malformedMessage", "Cannot answer as it must be a GET"));
+    if (request.method !== "GET") return refusal(fault("malformedMessage", "Only GET is answered here"));
     const page = pages[pathname];
     if (page !== undefined) return await page(request, "local");
-    if (!passedOn.test(pathname)) return unavailable("missing", 404, "Cannot find this page; try /");
+    if (!passedOn.test(pathname)) return unavailable("missing", 404, "There is no such page; try /");
     return await passOn(`${hub}${pathname}${search}`, request);
   };
 }
@@ -43,10 +43,10 @@ export function openOwnerPage({ hub, key, act }: OwnerPageOptions): (request: Re
 const ownNames = new Set(["127.0.0.1", "localhost", "[::1]"]);
 
 async function answer(request: Request, { key, act }: Pick<OwnerPageOptions, "key" | "act">): Promise<Response> {
-  if (request.method !== "POST") return refusal(fault("malformedMessage", "Cannot act as it must be a POST"));
+  if (request.method !== "POST") return refusal(fault("malformedMessage", "Only POST is answered here"));
   if (!isSame(request.headers.get("x-iota-owner") ?? "", key)) {
     const again = "open the address that iota admin page printed";
-    return refusal(fault("unauthenticated", `Cannot act as the page must show the key it was opened with; ${again}`));
+    return refusal(fault("unauthenticated", `The page was opened without its key; ${again}`));
   }
   const body = await readBody(request);
   const asked = body.ok ? readOwnerRequest(body.value) : body;
@@ -71,7 +71,7 @@ async function passOn(url: string, { signal }: Request): Promise<Response> {
       headers: [...kept, ["x-content-type-options", "nosniff"]],
     });
   } catch {
-    return unavailable("storage", 502, "Cannot answer as the orchestrator does not");
+    return unavailable("storage", 502, "The orchestrator does not answer");
   }
 }
 

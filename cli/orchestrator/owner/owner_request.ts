@@ -48,13 +48,13 @@ function readAs<Shape extends typeof callShape | typeof requestShape>(
   try {
     value = JSON.parse(text);
   } catch {
-    return refused("malformedMessage", "Cannot act as the request must be JSON");
+    return refused("malformedMessage", "The request is not JSON");
   }
   const { success, output, issues } = v.safeParse(shape, value);
   if (success) return parsed(output);
   const [{ message, input }] = issues;
   const where = v.getDotPath(issues[0]) ?? "the request";
   const isRate = message === rateRule;
-  const rule = isRate ? `${message}: current value is ${JSON.stringify(input)}` : "is not valid in an owner's request";
-  return refused("malformedMessage", `Cannot act as ${where} ${rule}`);
+  const rule = isRate ? `${message}, but is ${JSON.stringify(input)}` : "is not valid in an owner's request";
+  return refused("malformedMessage", `${where} ${rule}`);
 }

@@ -38,7 +38,7 @@ async function ownedRun(context: CommandContext): Promise<OwnedRun> {
   const { runId: run, hub } = await identityAt(url);
   if (pair.address !== hub) {
     throw new UserError(
-      `Cannot act on the run as only the key that signs it may, ${hub}: the key here is ${pair.address}`,
+      `Only the run's signing key, ${hub}, may change the run; the key here is ${pair.address}`,
       { next: "Pass that wallet: --wallet NAME, or the run's own folder: --run DIR" },
     );
   }
@@ -47,26 +47,26 @@ async function ownedRun(context: CommandContext): Promise<OwnedRun> {
 
 async function requestOf({ positionals: [action, subject], options }: CommandContext): Promise<OwnerRequest> {
   const lacks = (what: string, example: string) =>
-    new UsageError(`Cannot act on the run as ${what}`, { next: `For example: iota admin ${example} --run runs/demo` });
+    new UsageError(what, { next: `For example: iota admin ${example} --run runs/demo` });
   const after = options.text("after");
-  if (after !== undefined && action !== "stop") throw lacks("--after goes with stop only", "stop --after round");
+  if (after !== undefined && action !== "stop") throw lacks("--after works only with stop", "stop --after round");
   switch (action) {
     case "pause":
     case "resume":
       return { action };
     case "kick":
     case "admit":
-      if (subject === undefined) throw lacks("a node's address must be given", `${action} 5GrwvaEF`);
+      if (subject === undefined) throw lacks("Name the node by its address", `${action} 5GrwvaEF`);
       return { action, node: await addressOrBeginning(subject, options.text("run")) };
     case "rate": {
       const learningRate = Number(subject ?? NaN);
-      if (!Number.isFinite(learningRate)) throw lacks("a learning rate must be given", "rate 0.0005");
+      if (!Number.isFinite(learningRate)) throw lacks("Give the new learning rate", "rate 0.0005");
       return { action, learningRate };
     }
     case "stop":
       return { action: after === undefined ? "stop" : "stopAfterRound" };
     default:
-      throw lacks("an action must be given: pause, resume, kick, admit, rate, stop or page", "pause");
+      throw lacks("iota admin needs an action: pause, resume, kick, admit, rate, stop or page", "pause");
   }
 }
 
@@ -74,9 +74,7 @@ async function savedRunIn(folder: string): Promise<SavedRun> {
   const saved = await readSavedRun(folder);
   if (saved !== null && saved !== "damaged") return saved;
   throw new UserError(
-    `Cannot act on the run as '${folder}' must be the folder of one: its run.json ${
-      saved === null ? "is not there" : "is damaged"
-    }`,
+    `'${folder}' is not the folder of a run: its run.json is ${saved === null ? "missing" : "damaged"}`,
     { next: "Pass the run's folder, or its address and key: --orchestrator URL --wallet NAME" },
   );
 }
@@ -84,14 +82,14 @@ async function savedRunIn(folder: string): Promise<SavedRun> {
 function urlOf(given: string | undefined, saved: SavedRun | null): string {
   const text = given ?? (saved?.port === null || saved === null ? undefined : `http://${hostOf(saved)}:${saved.port}`);
   if (text === undefined) {
-    throw new UsageError("Cannot act on the run as its folder or its address must be given", {
+    throw new UsageError("Name the run by its folder or its address", {
       next: "For example: iota admin pause --run runs/demo, or --orchestrator http://10.0.0.1:9009 --wallet owner",
     });
   }
   const url = URL.parse(text.replace(/^ws/, "http"));
   if (url !== null && (url.protocol === "http:" || url.protocol === "https:")) return url.origin;
   throw new UsageError(
-    `Cannot use --orchestrator as it must be an address such as http://10.0.0.1:9009: it is '${text}'`,
+    `--orchestrator must be an address such as http://10.0.0.1:9009, but is '${text}'`,
   );
 }
 
@@ -111,7 +109,7 @@ async function openKey(
     ? { folder: path, wallet, hotkey: String(hotkey) }
     : { folder: `${folder}/wallets`, wallet: "orchestrator", hotkey: "default" };
   if (folder !== undefined && await hotkeyExists(place)) return await loadHotkey(place);
-  throw new UserError("Cannot act on the run as the key that signs it must be here: none was found", {
+  throw new UserError("The run's signing key was not found on this machine", {
     next: "Pass its wallet: --wallet NAME",
   });
 }

@@ -94,7 +94,7 @@ export class RunOwner {
     if (isPaused === this.#isPaused) {
       return refused(
         "wrongPhase",
-        `Cannot ${action} the run as it must be ${isPaused ? "going on" : "paused by its owner"}`,
+        `Cannot ${action} the run: its owner ${isPaused ? "has already paused it" : "has not paused it"}`,
       );
     }
     await this.#keep({ isPaused });
@@ -131,7 +131,7 @@ export class RunOwner {
     const { config } = role().state;
     const from = config.train.learningRate;
     if (from === learningRate) {
-      return refused("wrongPhase", `Cannot set the learning rate as it must be another: it is ${from}`);
+      return refused("wrongPhase", `The learning rate is ${from} already`);
     }
     const changed = withChanges(config, [{ path: "train.learningRate", from, to: learningRate }]);
     const broken = brokenRules(changed).find(({ fields }) => fields.includes("train.learningRate"));
@@ -167,5 +167,4 @@ export class RunOwner {
   }
 }
 
-const removalOf = (node: NodeId): Fault =>
-  fault("notAdmitted", `Cannot admit ${node} as the run's owner has removed it from the run`);
+const removalOf = (node: NodeId): Fault => fault("notAdmitted", `Cannot admit ${node}: the run's owner has removed it`);

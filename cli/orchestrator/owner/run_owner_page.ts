@@ -36,7 +36,7 @@ export async function runOwnerPage(context: CommandContext, owned: OwnedRun): Pr
       }
     },
   });
-  const listener = await attempting({ action: "serve the owner's page", value: `${host}:${port}` }, () =>
+  const listener = await attempting({ action: "serve the owner's page on", value: `${host}:${port}` }, () =>
     listen({
       ...{ host, port, limits: defaultNetLimits, fetch, onNotice: (text) => output.log.warn(text) },
       accept: (wire) => {

@@ -10,7 +10,7 @@ export function givenLinks({ options }: Pick<CommandContext, "options">): LinkSh
   if (text === undefined) return undefined;
   const shape = parseLinks(text);
   if (shape !== null) return shape;
-  throw new UsageError(`Cannot use --links as ${brokenLinksRule(text)}: current value is '${text}'`, {
+  throw new UsageError(`Cannot use --links '${text}': ${brokenLinksRule(text)}`, {
     next: 'For example: --links "40ms 20mbit"',
   });
 }

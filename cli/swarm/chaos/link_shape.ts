@@ -47,7 +47,7 @@ export function brokenLinksRule(text: string): string | null {
   const [, delay, rate, , jitter, life] = wordsOf(text);
   if (delay === undefined) return `it must be ${linksGrammar}`;
   const long = [delay, rate, jitter, life].find((each) => each !== undefined && !shortNumber.test(each));
-  if (long !== undefined) return `each of its numbers must have at most 6 digits and 3 decimals: one is ${long}`;
+  if (long !== undefined) return `each of its numbers must have at most 6 digits and 3 decimals, but one is ${long}`;
   if (rate !== undefined && Number(rate) === 0) return "its rate must be above 0";
   return life !== undefined && Number(life) === 0 ? "the life of a connection, its reset, must be above 0" : null;
 }

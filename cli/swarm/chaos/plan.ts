@@ -76,7 +76,7 @@ function refused(rule: string, value: string, meant: string | null = null): Pars
   const guess = meant === null ? "" : `. Did you mean ${meant}?`;
   return {
     ok: false,
-    problem: `Cannot use --chaos as ${rule}: current value is '${shown(value)}'${guess}`,
+    problem: `Cannot use --chaos: ${rule}, but got '${shown(value)}'${guess}`,
     next: "For example: --chaos 'kill-miner every 20 steps; kill-orchestrator at step 30'",
   };
 }

@@ -67,7 +67,7 @@ export function parseOptions(request: ParseRequest): ParsedArguments {
   const positionals = typed._.map(String);
   if (positionals.length > maxPositionals) {
     const extra = positionals[maxPositionals]!;
-    throw new UsageError(`Cannot use '${extra}' as this command takes ${counted(maxPositionals)} besides its options`, {
+    throw new UsageError(`Unexpected '${extra}': this command takes ${counted(maxPositionals)} besides its options`, {
       next,
     });
   }
@@ -100,7 +100,7 @@ function parseWords(
 
 function givenTwice({ name }: OptionSpec, { given, next }: { given: readonly string[]; next: string }): UsageError {
   const values = [...new Set(given)].map((value) => `'${value}'`).join(" and ");
-  return new UsageError(`Cannot use --${name} as it is given twice with different values: ${values}`, { next });
+  return new UsageError(`--${name} is given twice with different values: ${values}`, { next });
 }
 
 /** Given several times, its entries add up. */
@@ -127,7 +127,7 @@ function unknownOption(word: string, { specs, next }: { specs: Map<string, Optio
   const name = word.replace(/^-+/, "");
   const guess = closest(name, [...specs.keys()]) ?? meantByValue(name, [...specs.values()]);
   const meant = guess === undefined ? "" : `. Did you mean --${guess}?`;
-  return new UsageError(`Cannot use ${word} as this command has no such option${meant}`, { next });
+  return new UsageError(`This command has no option ${word}${meant}`, { next });
 }
 
 /** `--gpu` for `--device gpu`, or `--chain` where the help shows `--endpoint CHAIN`. */
@@ -155,7 +155,7 @@ function joinNegativeValues(words: readonly string[], specs: Map<string, OptionS
 function readValue(spec: OptionSpec, text: string, next: string): OptionValue {
   assert(spec.kind !== "boolean", "A flag has no value to read");
   if (text === "") {
-    throw new UsageError(`Cannot use --${spec.name} as it needs a value: --${spec.name} ${spec.placeholder}`, { next });
+    throw new UsageError(`--${spec.name} needs a value: --${spec.name} ${spec.placeholder}`, { next });
   }
   switch (spec.kind) {
     case "string":
@@ -197,7 +197,7 @@ interface WrongValue {
 }
 
 function wrongValue({ name, rule, text, meant, next }: WrongValue): UsageError {
-  return new UsageError(`Cannot use --${name} as it must be ${rule}: current value is '${text}'${meant}`, { next });
+  return new UsageError(`--${name} must be ${rule}, but is '${text}'${meant}`, { next });
 }
 
 function counted(count: number): string {

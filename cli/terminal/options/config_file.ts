@@ -29,13 +29,13 @@ export async function readConfigFile(
   const text = await attempting({ action: "read the configuration", value: path }, async () => {
     const { isFile, size } = await statFile(path, makes);
     if (!isFile) {
-      throw new UserError(`Cannot read the configuration as it must be a file: current value is '${path}'`, {
+      throw new UserError(`Cannot read the configuration '${path}': it is not a file`, {
         next: "Pass the path of a TOML file",
       });
     }
     if (size > maxBytes) {
       throw new UserError(
-        `Cannot read the configuration as '${path}' must not be larger than ${maxBytes} bytes: it has ${size}`,
+        `Cannot read the configuration '${path}': it has ${size} bytes, more than the limit of ${maxBytes}`,
         {
           next: "Pass the path of a TOML file",
         },
@@ -52,7 +52,7 @@ async function statFile(path: string, makes: string): Promise<Deno.FileInfo> {
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
     const init = ["iota", "config", "init", ...(makes === "run" ? [] : ["--for", makes]), path];
-    throw new UserError(`Cannot read the configuration as it must exist: current value is '${path}'`, {
+    throw new UserError(`Cannot read the configuration '${path}': it does not exist`, {
       next: `Check the spelling, or make a new one: ${shellWords(init)}`,
       cause: error,
     });

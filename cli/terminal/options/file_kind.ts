@@ -33,8 +33,8 @@ export function mustHoldOptions(
   if (!isRunFile(Object.fromEntries(foreign))) return;
   const makes = command === "miner" || command === "validate";
   throw new UserError(
-    `Cannot use '${path}' with iota ${command} as its file must hold options of that command: ` +
-      `it holds the settings of a run (${shown(foreign)})`,
+    `Cannot use '${path}' with iota ${command}: it holds the settings of a run (${shown(foreign)}), ` +
+      "not options of that command",
     {
       next: makes
         ? `Make a file of options: iota config init --for ${command} ${command}.toml`
@@ -48,8 +48,8 @@ export function mustHoldRun({ path, table }: ConfigFile): void {
   const names = new Set([...nodeOptions, ...chainOptions].map(({ name }) => name));
   if (isRunFile(table) || !Object.keys(table).some((name) => names.has(name))) return;
   throw new UserError(
-    `Cannot use '${path}' for a run as its file must hold the settings of a run: ` +
-      `it holds the options of a node (${shown(Object.entries(table))})`,
+    `Cannot use '${path}' for a run: it holds the options of a node (${shown(Object.entries(table))}), ` +
+      "not the settings of a run",
     { next: `Start the node with it: iota miner --config ${shellWord(path)}` },
   );
 }

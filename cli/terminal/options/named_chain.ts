@@ -37,7 +37,7 @@ export function givenChain({ options }: CommandContext): NamedChain | null {
   const netuid = options.number("netuid");
   if (network === undefined) {
     if (netuid === undefined) return null;
-    throw new UsageError("Cannot use --netuid as it needs a --chain: it is missing", {
+    throw new UsageError("--netuid needs --chain", {
       next: "For example: --chain finney --netuid 9",
     });
   }

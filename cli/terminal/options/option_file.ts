@@ -54,9 +54,7 @@ function entryProblem(specs: ReadonlyMap<string, OptionSpec>, entry: { name: str
   const spec = specs.get(name);
   if (spec === undefined) {
     const guess = closest(name, [...specs.keys()]);
-    return `Cannot use ${name} as this command has no such option${
-      guess === undefined ? "" : `: did you mean ${guess}?`
-    }`;
+    return `This command has no option ${name}${guess === undefined ? "" : `: did you mean ${guess}?`}`;
   }
   return valueProblem(spec, { value, shownAs: name });
 }
@@ -69,7 +67,7 @@ export function valueProblem(
   const words = wordsOfEntry(spec, value);
   if (words === null) {
     const rule = spec.kind === "boolean" ? "true or false" : "a text or a number";
-    return `Cannot use ${shownAs} as it must be ${rule}: current value is ${showValue(value)}`;
+    return `${shownAs} must be ${rule}, but is ${showValue(value)}`;
   }
   try {
     parseOptions({ words, options: [spec], maxPositionals: 0, helpCommand: "the help" });

@@ -45,14 +45,13 @@ export function hubPart(table: Table): ReadonlyMap<OptionSpec, unknown> {
 export function hubProblems(table: Table): Problem[] {
   const misplaced = Object.keys(table).flatMap((name): Problem[] => {
     const meant = name === hubTable ? null : misplacedHubSetting(name);
-    const text =
-      `Cannot use ${name} as there is no such setting outside a table: did you mean ${meant}, in [${hubTable}]?`;
+    const text = `There is no setting ${name} outside a table: did you mean ${meant}, in [${hubTable}]?`;
     return meant === null ? [] : [{ path: name, text, origin: "file" }];
   });
   const hub = table[hubTable];
   if (hub === undefined) return misplaced;
   if (!isTable(hub)) {
-    const text = `Cannot use hub as it must be a table, [hub]: current value is ${showValue(hub)}`;
+    const text = `hub must be a table, [hub], but is ${showValue(hub)}`;
     return [...misplaced, { path: hubTable, text, origin: "file" }];
   }
   const inside = Object.entries(hub).flatMap(([name, value]): Problem[] => {
@@ -67,7 +66,7 @@ function settingProblem(name: string, value: unknown): string | null {
   const spec = hubOptions.find((option) => settingName(option) === name);
   if (spec !== undefined) return valueProblem(spec, { value, shownAs: path });
   const near = didYouMean(path, hubPaths);
-  return `Cannot use ${path} as there is no such setting: ${
+  return `There is no setting ${path}: ${
     near === null ? `[hub] has ${hubOptions.map(settingName).join(", ")}` : `did you mean ${near}?`
   }`;
 }

@@ -158,14 +158,14 @@ export async function overridesOf(
   for (const entry of text.split(/,(?=\s*[A-Za-z])/)) { // a value may have commas before numbers: boundaries
     const at = entry.indexOf("=");
     if (at <= 0) {
-      throw new UsageError(`Cannot use --set as each entry must be PATH=VALUE: current value is '${entry}'`, {
+      throw new UsageError(`Each entry of --set must be PATH=VALUE, but one is '${entry}'`, {
         next: "For example: --set train.learningRate=1e-3,outer.momentum=0.5",
       });
     }
     const path = entry.slice(0, at).trim();
     const option = hubOptions.find((spec) => path === `${hubTable}.${settingName(spec)}`);
     if (option !== undefined) {
-      throw new UsageError(`Cannot use --set for ${path} as it has its own option: current value is '${entry}'`, {
+      throw new UsageError(`Cannot use --set '${entry}': ${path} has its own option`, {
         next: `Pass it to iota orchestrate: --${option.name}${
           option.kind === "boolean" ? "" : ` ${option.placeholder}`
         }`,
@@ -193,7 +193,7 @@ export function givenOption(options: OptionValues, path: string): string | undef
 function mustBeSame(path: string, { value, before }: { value: KnobValue; before: KnobValue | undefined }): void {
   if (before === undefined || before === value) return;
   throw new UsageError(
-    `Cannot use --set as ${path} is given twice with different values: '${before}' and '${value}'`,
+    `--set gives ${path} twice with different values: '${before}' and '${value}'`,
     { next: "Leave one of them out" },
   );
 }
@@ -203,8 +203,7 @@ function mustAgree(
 ): void {
   if (value === other) return;
   throw new UsageError(
-    `Cannot use --${ownOption} and --set ${path} together as a setting must have one value: current values are ` +
-      `'${other}' and '${value}'`,
+    `--${ownOption} and --set ${path} give one setting different values: '${other}' and '${value}'`,
     { next: "Leave one of them out" },
   );
 }

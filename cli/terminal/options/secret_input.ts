@@ -36,7 +36,7 @@ export function givenPasswordOption({ options }: Pick<CommandContext, "options">
 export function refuseIdlePassword(context: Pick<CommandContext, "options">, why: string): void {
   const given = givenPasswordOption(context);
   if (given === null) return;
-  throw new UsageError(`Cannot use ${given} as there is nothing to open or encrypt with it: ${why}`, {
+  throw new UsageError(`${given} has no effect, as there is nothing to open or encrypt: ${why}`, {
     next: `Leave ${given} out`,
   });
 }
@@ -130,7 +130,7 @@ export async function readPassword(context: CommandContext, asked: PasswordQuest
   const file = options.text("password-file");
   const variable = options.text("password-env");
   if (file !== undefined && variable !== undefined) {
-    throw new UsageError("Cannot use --password-file and --password-env together as there is one password", {
+    throw new UsageError("--password-file and --password-env exclude each other: there is only one password", {
       next: "Leave one of them out",
     });
   }
@@ -140,13 +140,13 @@ export async function readPassword(context: CommandContext, asked: PasswordQuest
   else password = await askPassword(asked);
   if (password === "") {
     const origin = file ?? variable ?? "what was typed";
-    throw new UserError(`Cannot use the password as it must not be empty: ${origin} is`, {
+    throw new UserError(`The password is empty: ${origin}`, {
       next: "Type it, or pass --password-file FILE or --password-env VARIABLE",
     });
   }
   if (asked.isNew && [...password].length < minPasswordCharacters) {
     throw new UserError(
-      `Cannot use the password as a new one must have at least ${minPasswordCharacters} characters: it has fewer`,
+      `The new password is shorter than ${minPasswordCharacters} characters`,
       { next: "Choose a longer one: anyone who gets the file can try passwords without limit" },
     );
   }
@@ -156,7 +156,7 @@ export async function readPassword(context: CommandContext, asked: PasswordQuest
 async function askPassword({ question, isNew, terminal }: PasswordQuestion): Promise<string> {
   const password = await askOnTerminal(question, terminal);
   if (isNew && password !== "" && await askOnTerminal("The same password again", terminal) !== password) {
-    throw new UserError("Cannot use the password as both entries must be equal: they differ", { next: "Start again" });
+    throw new UserError("The two entries of the password differ", { next: "Start again" });
   }
   return password;
 }
@@ -176,7 +176,7 @@ export async function readSecret(
 
 async function askOnTerminal(question: string, terminal: SecretTerminal = processTerminal): Promise<string> {
   if (!terminal.isTerminal()) {
-    throw new UsageError(`Cannot ask for a secret (${question}) as stdin and stderr must be a terminal: they are not`, {
+    throw new UsageError(`Cannot ask for a secret (${question}): stdin and stderr are not a terminal`, {
       next: "Put it into a file that only you can read, and name that file: see --help",
     });
   }
@@ -184,14 +184,14 @@ async function askOnTerminal(question: string, terminal: SecretTerminal = proces
 }
 
 async function readSecretFile(context: CommandContext, path: string): Promise<string> {
-  const { size, mode } = await attempting({ action: "read a secret", value: path }, () => Deno.stat(path));
+  const { size, mode } = await attempting({ action: "read a secret from", value: path }, () => Deno.stat(path));
   if (size > maxSecretBytes) {
-    throw new UserError(`Cannot read a secret from ${path} as the file must have at most 64 KiB: it has ${size} bytes`);
+    throw new UserError(`Cannot read a secret from ${path}: it has ${size} bytes, more than the limit of 64 KiB`);
   }
   if (mode !== null && (mode & 0o077) !== 0) {
     context.output.log.warn(`Other users of this machine can read that secret: chmod 600 '${path}'`);
   }
-  return await attempting({ action: "read a secret", value: path }, () => Deno.readTextFile(path));
+  return await attempting({ action: "read a secret from", value: path }, () => Deno.readTextFile(path));
 }
 
 async function readStdin(): Promise<string> {
@@ -199,7 +199,7 @@ async function readStdin(): Promise<string> {
   let bytes = 0;
   for (let part = await processTerminal.read(); part !== null; part = await processTerminal.read()) {
     bytes += part.length;
-    if (bytes > maxSecretBytes) throw new UserError("Cannot read a secret from stdin as it must have at most 64 KiB");
+    if (bytes > maxSecretBytes) throw new UserError("Cannot read a secret from stdin: it is longer than 64 KiB");
     parts.push(part.slice());
   }
   return await new Blob(parts as BlobPart[]).text();

@@ -125,9 +125,7 @@ export async function findHotkey(context: CommandContext, wallet: string): Promi
       if (names.length === 1) return { ...place, hotkey: names[0]! };
       if (names.length > 1) {
         throw new UserError(
-          `Cannot choose a hotkey as wallet ${wallet} must have one called default, or only one: it has ${
-            names.join(", ")
-          }`,
+          `Cannot choose a hotkey: wallet ${wallet} has several, none of them called default: ${names.join(", ")}`,
           { next: `Name it: --hotkey ${names[0]}` },
         );
       }

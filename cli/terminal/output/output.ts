@@ -235,7 +235,7 @@ export class TerminalOutput implements Output {
       if (quietly(() => this.host.write("stdout", text))) return;
     } catch (error) {
       this.#readerGone = true; // nothing more is printed, the error's own line included
-      const refusal = explainRefusal(error, { action: "print", value: "standard output" });
+      const refusal = explainRefusal(error, { action: "write to", value: "standard output" });
       if (refusal === undefined) throw error;
       throw new UserError(refusal.message, { next: "Free some space, or send the output elsewhere", cause: error });
     }
@@ -250,7 +250,7 @@ export class TerminalOutput implements Output {
 
   openLive(create: CreateTerminal): LiveTerminal | null {
     if (this.mode !== "live") return null;
-    assert(this.#region === null, "Cannot open a live screen as there must be one at a time");
+    assert(this.#region === null, "A live screen is open already");
     this.onLiveOpened();
     this.#region = create({
       write: (text) => this.writeOut(text),
@@ -260,7 +260,7 @@ export class TerminalOutput implements Output {
   }
 
   openKeys(listener: KeyboardListener): boolean {
-    assert(this.mode === "live", "Cannot read keys as the output must be a terminal's");
+    assert(this.mode === "live", "Cannot read keys: the output is not a terminal");
     this.#closeKeys = this.host.openKeys(listener);
     return this.#closeKeys !== null;
   }

@@ -20,7 +20,7 @@ export function byteOption(name: string, text: string | undefined): number | nul
   const bytes = bytesOf(text);
   if (bytes !== null) return bytes;
   throw new UsageError(
-    `Cannot use --${name} as it must be a number with a unit of bytes: current value is '${text}'`,
+    `--${name} must be a number with a unit of bytes, but is '${text}'`,
     { next: `For example: --${name} 16GiB; also 500MiB, 8GB` },
   );
 }

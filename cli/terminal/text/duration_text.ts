@@ -19,7 +19,7 @@ export function durationOption(name: string, text: string | undefined): number |
   const ms = durationOf(text);
   if (ms !== null) return ms;
   throw new UsageError(
-    `Cannot use --${name} as it must be a number with a unit, at most 365d, or 0: current value is '${text}'`,
+    `--${name} must be a number with a unit, at most 365d, or 0, but is '${text}'`,
     { next: `For example: --${name} 90s; also 5m, 2h, 1d` },
   );
 }

@@ -95,7 +95,7 @@ Deno.test("Weights given: uids and hotkeys with their scores, and invalid ones a
   assertEquals(parseWeightFile(`{"${bob}": 2, "0": 1}`, "f").map(({ score }) => score).sort(), [1, 2]);
   assertThrows(() => parseWeightFile("[1]", "f"), Error, "an object from hotkey to score");
   assertThrows(() => parseWeightFile(`{"${bob}": "2"}`, "f"), Error, "a number of at least 0");
-  assertThrows(() => parseWeightFile("{", "f"), Error, "must be JSON");
+  assertThrows(() => parseWeightFile("{", "f"), Error, "is not JSON");
 });
 
 Deno.test("Weights given: a hotkey means its current uid, and missing ones are listed", () => {
@@ -313,10 +313,10 @@ Deno.test("Serving: an address that the chain would not take is named before any
   for (const ip of ["999.1.1.1", "host.example", "01.2.3.4"]) {
     const { code, said } = await serve(ip);
     assertEquals(code, 2, said);
-    assertStringIncludes(said, `--ip must be an IPv4 or IPv6 address: current value is '${ip}'`);
+    assertStringIncludes(said, `--ip must be an IPv4 or IPv6 address, but is '${ip}'`);
   }
   for (const ip of ["127.0.0.1", "0.0.0.0", "255.255.255.255", "::1", "::"]) {
-    assertStringIncludes((await serve(ip)).said, `loopback, zero or broadcast address: current value is '${ip}'`);
+    assertStringIncludes((await serve(ip)).said, `loopback, zero or broadcast address, but is '${ip}'`);
   }
 });
 
@@ -325,7 +325,7 @@ Deno.test("Hotkeys: an address with a wrong letter is told from a name", async (
   for (const words of [["status"], ["register"], ["serve", "--ip", "203.0.113.7", "--port", "1"]]) {
     const { code, said } = await refusedWords([...words, "--hotkey", mistyped]);
     assertEquals(code, 2, said);
-    assertStringIncludes(said, `an address must match its checksum: current value is '${mistyped}'`);
+    assertStringIncludes(said, `The address '${mistyped}' of --hotkey does not match its checksum`);
   }
 });
 

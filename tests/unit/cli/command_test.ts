@@ -62,7 +62,7 @@ Deno.test("Command line: the version, for people and for programs", async () => 
 Deno.test("Command line: an unknown command proposes the nearest and exits with 2", async () => {
   const { code, stdout, stderr } = await run("wlak", idle);
   assertEquals([code, stdout], [2, ""]);
-  assertStringIncludes(stderr, "Cannot run 'wlak' as there is no such command. Did you mean walk?");
+  assertStringIncludes(stderr, "There is no command 'wlak'. Did you mean walk?");
   assertStringIncludes(stderr, "next  See iota help walk");
 });
 
@@ -76,7 +76,7 @@ Deno.test("Command line: a command's option may stand before its name", async ()
     assertEquals((await run(line, table)).code, 0);
   }
   assertEquals(seen, [3, 3, 3]);
-  assertStringIncludes((await run("--steps 3 wlak", table)).stderr, "Cannot run 'wlak'");
+  assertStringIncludes((await run("--steps 3 wlak", table)).stderr, "There is no command 'wlak'");
 });
 
 Deno.test("Command line: --json prints only JSON lines, the summary last", async () => {
@@ -259,7 +259,7 @@ Deno.test("Command line: a full disk behind stdout is said once, and nothing mor
     const code = await main(words, host, programThat(({ output }) => (output.answer({ at: 1 }, "lost"), 0)));
     assertEquals([code, host.written], [1, {
       stdout: "",
-      stderr: "error Cannot print as the disk must have room: current value is 'standard output'\n" +
+      stderr: "error Cannot write to 'standard output': the disk is full\n" +
         "next  Free some space, or send the output elsewhere\n",
     }]);
   }
@@ -342,6 +342,6 @@ Deno.test("Command line: help of a group lists its actions, and of an action is 
   }
   const wrong = await run("walk dgo", table);
   assertEquals(wrong.code, 2);
-  assertStringIncludes(wrong.stderr, "Cannot run 'walk dgo' as there is no such command. Did you mean dog?");
+  assertStringIncludes(wrong.stderr, "There is no command 'walk dgo'. Did you mean dog?");
   assertStringIncludes(wrong.stderr, "See iota help walk dog, or the list: iota help walk");
 });

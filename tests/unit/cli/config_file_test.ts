@@ -66,7 +66,7 @@ Deno.test("Configuration file: problems are printed with file and line", () => {
   assert(!result.ok);
   assertEquals(placeProblems({ problems: result.problems, file }).map((line) => line.slice(0, 60)), [
     "run.toml:3: Cannot use train.learningRate as it must be between 1e-7".slice(0, 60),
-    "run.toml:4: Cannot use train.step as there is no such setting".slice(0, 60),
+    "run.toml:4: There is no setting train.step: did you mean train.steps?".slice(0, 60),
     "Cannot use train.steps as it must be between 1 and 100000000: current".slice(0, 60),
   ]);
   assertEquals(placeProblems({ problems: [{ path: "seed", text: "Cannot", origin: "flag" }], file: null }), ["Cannot"]);
@@ -108,9 +108,9 @@ Deno.test("Configuration file: one that is missing, a folder or too large is a s
     const right = `${folder}/right.toml`;
     await Deno.writeTextFile(right, "seed = 4\n");
     const cases: [path: string, text: string][] = [
-      [`${folder}/none.toml`, "it must exist"],
-      [folder, "it must be a file"],
-      [large, "must not be larger than 1048576 bytes"],
+      [`${folder}/none.toml`, "it does not exist"],
+      [folder, "it is not a file"],
+      [large, "more than the limit of 1048576"],
     ];
     for (const [path, sentence] of cases) {
       const error = await assertRejects(() => readConfigFile(path), UserError);

@@ -79,7 +79,7 @@ Deno.test("Doctor: the data folder is tried without being made, and nothing stay
     await Deno.writeTextFile(`${folder}/file`, "");
     const below = await checkDisk(`${folder}/file/data`);
     assertEquals(below.level, "wrong");
-    assertStringIncludes(below.text, "every part of its path but the last must be a folder");
+    assertStringIncludes(below.text, "a part of its path is not a folder");
   });
 });
 

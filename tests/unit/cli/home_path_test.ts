@@ -71,9 +71,9 @@ Deno.test("Home: config check looks for files where the commands will, and its o
     const wrong = await check(`${home}/run.toml`);
     assertStringIncludes(
       wrong.stdout,
-      `run.toml:2: Cannot read the corpus as it must exist: current value is '${home}/text.txt'`,
+      `run.toml:2: Cannot read the corpus '${home}/text.txt': it does not exist`,
     );
-    assertStringIncludes(wrong.stdout, "run.toml:4: Cannot open the log as its folder must exist");
+    assertStringIncludes(wrong.stdout, "run.toml:4: Cannot open the log '");
     const documents = Array.from({ length: 60 }, (_, i) => `Document ${i} is about ${i * i}. `.repeat(40));
     await Deno.writeTextFile(`${home}/text.txt`, documents.join("\n\n"));
     await Deno.mkdir(`${home}/none`);

@@ -20,7 +20,7 @@ Deno.test("Password: an option that would open and encrypt nothing is refused", 
     const check = async (words: string, why: string) => {
       const { code, said } = await told(folder, `${words} --password-env SECRET`);
       assertEquals(code, 2, `${words}: ${said}`);
-      assertStringIncludes(said, `Cannot use --password-env as there is nothing to open or encrypt with it: ${why}`);
+      assertStringIncludes(said, `--password-env has no effect, as there is nothing to open or encrypt: ${why}`);
     };
     await check("new --name a", "hotkeys are never encrypted here");
     await check("import --uri //Alice --name a", "hotkeys are never encrypted here");

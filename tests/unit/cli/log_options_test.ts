@@ -44,7 +44,7 @@ Deno.test("Log options: a level holds on stderr and in a log file, wherever it i
   }
   const { stderr, code } = await logged("log --log-level wrong");
   assertEquals(code, 2);
-  assertStringIncludes(stderr[0]!, "Cannot use --log-level as it must be one of error, warn, info, debug");
+  assertStringIncludes(stderr[0]!, "--log-level must be one of error, warn, info, debug");
 });
 
 Deno.test("Log options: as JSON, every line on stderr and in a log file has the same three fields", async () => {

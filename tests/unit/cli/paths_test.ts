@@ -19,7 +19,7 @@ Deno.test("Paths: the data folder follows each system's custom", () => {
 });
 
 Deno.test("Paths: without a home folder the error says which options to pass", () => {
-  const error = assertThrows(() => dataFolder(on("linux", {})), UserError, "HOME must be set");
+  const error = assertThrows(() => dataFolder(on("linux", {})), UserError, "HOME is not set");
   assertEquals(error.next, "Pass the folders: --data DIR, and --wallet-path DIR if a wallet is used");
 });
 

@@ -135,11 +135,15 @@ Deno.test("Password: an empty, short or mistyped one is refused without being sh
     assertStringIncludes(result.stderr, says);
     assert(!result.stderr.includes("hush"));
   };
-  await check(ask(["--password-env", "EMPTY"], { env }), 1, "must not be empty");
-  await check(ask(["--password-env", "NONE"], { env }), 1, "must not be empty");
-  await check(ask(["--password-env", "SHORT"], { env, isNew: true }), 1, "at least 8 characters");
-  await check(ask([], { pieces: ["hush horse\r", "hush house\r"], isNew: true }), 1, "both entries must be equal");
-  await check(ask(["--password-file", "/nowhere/at/all"], {}), 1, "must exist");
+  await check(ask(["--password-env", "EMPTY"], { env }), 1, "The password is empty");
+  await check(ask(["--password-env", "NONE"], { env }), 1, "The password is empty");
+  await check(ask(["--password-env", "SHORT"], { env, isNew: true }), 1, "shorter than 8 characters");
+  await check(
+    ask([], { pieces: ["hush horse\r", "hush house\r"], isNew: true }),
+    1,
+    "two entries of the password differ",
+  );
+  await check(ask(["--password-file", "/nowhere/at/all"], {}), 1, "does not exist");
   assertEquals((await ask(["--password-env", "SHORT"], { env })).password, "hush123"); // an old one may be short
   assertEquals((await ask([], { pieces: ["hush horse\r", "hush horse\r"], isNew: true })).password, "hush horse");
 });

@@ -157,26 +157,26 @@ const wrongFields: readonly [name: string, file: unknown, text: string][] = [
   [
     "a misspelt key",
     { train: { learningrate: 0.1 } },
-    "Cannot use train.learningrate as there is no such setting: did you mean train.learningRate?",
+    "There is no setting train.learningrate: did you mean train.learningRate?",
   ],
-  ["a key in the wrong table", { steps: 3 }, "Cannot use steps as there is no such setting: did you mean train.steps?"],
+  ["a key in the wrong table", { steps: 3 }, "There is no setting steps: did you mean train.steps?"],
   [
     "an unknown key",
     { swarm: { sharks: 3 } },
-    "Cannot use swarm.sharks as there is no such setting: [swarm] has replicas, validators, gatherMs",
+    "There is no setting swarm.sharks: [swarm] has replicas, validators, gatherMs",
   ],
   [
     "an unknown table",
     { zoo: { lions: 3 } },
-    "Cannot use zoo as there is no such setting: the tables are model, pipeline",
+    "There is no setting zoo: the tables are model, pipeline",
   ],
   [
     "a dotted key in quotes",
     { "train.steps": 3 },
-    'Cannot use "train.steps" as there is no such setting: did you mean train.steps?',
+    'There is no setting "train.steps": did you mean train.steps?',
   ],
-  ["a prototype key", JSON.parse('{"__proto__": {"x": 1}}'), "Cannot use __proto__ as there is no such setting"],
-  ["a key of every object", { constructor: 1 }, "Cannot use constructor as there is no such setting"],
+  ["a prototype key", JSON.parse('{"__proto__": {"x": 1}}'), "There is no setting __proto__"],
+  ["a key of every object", { constructor: 1 }, "There is no setting constructor"],
 ];
 
 for (const [name, file, text] of wrongFields) {
@@ -270,11 +270,11 @@ Deno.test("Configuration: one that arrives without a field, with a strange one o
   const { seed: _, ...seedless } = config;
   const cases: [foreign: unknown, detail: string][] = [
     [seedless, "Cannot use seed as it must be a whole number"],
-    [{ ...config, extra: 1 }, "Cannot use extra as there is no such setting"],
-    [{ ...config, train: { ...config.train, extra: 1 } }, "Cannot use train.extra as there is no such setting"],
+    [{ ...config, extra: 1 }, "There is no setting extra"],
+    [{ ...config, train: { ...config.train, extra: 1 } }, "There is no setting train.extra"],
     [{ ...config, train: { ...config.train, steps: -1 } }, "Cannot use train.steps as"],
     [{ ...config, model: { ...config.model, heads: 5 } }, "model.width must be divisible by model.heads"],
-    [{ ...config, "train.steps": 5 }, "as there is no such setting"],
+    [{ ...config, "train.steps": 5 }, "There is no setting"],
     [null, "it must be a table: current value is nothing"],
     ["config", "it must be a table"],
     [new Map(), "it must be a table"],

@@ -184,7 +184,7 @@ Deno.test("Events: there are 64 places, a full house says so, and a viewer that 
   assertEquals([refused.status, refused.headers.get("retry-after")], [503, "5"]);
   const { code, detail } = await refused.json();
   assertEquals(code, "limitExceeded");
-  assertMatch(detail, /at most 64 viewers/);
+  assertMatch(detail, /64 viewers follow it already/);
   await viewers[0]!.leave();
   for (let i = 0; i < 100; i++) assertEquals((await run.get("/events", {}, "HEAD")).body, null);
   const late = new Viewer(await run.get("/events"));

@@ -182,7 +182,7 @@ Deno.test("prepareDataset: texts that cannot be split or tokenised are refused w
     assert(error instanceof UserError && error.next !== undefined);
   };
   await refused({ vocabSize: 256 }, "model.vocabSize must be at least 320");
-  await refused({ vocabSize: 65_536 }, "must be varied enough");
+  await refused({ vocabSize: 65_536 }, "varied enough for only");
   await withScratchFolder(async (folder) => {
     Deno.writeTextFileSync(`${folder}/one.txt`, "a single short document");
     await refused({ corpus: `${folder}/one.txt` }, "it has 1 different document");
@@ -202,15 +202,15 @@ Deno.test("planDataset: a text shorter than one sequence is refused with its len
     const refusal = async (contextLength: number, more: Partial<PrepareOptions> = {}) =>
       await assertRejects(() => planDataset({ ...options, contextLength, ...more }), UserError);
     const long = await refusal(train.tokens * 8);
-    assertStringIncludes(long.message, `the held-out text must have at least ${train.tokens * 8 + 1} tokens`);
-    assertStringIncludes(long.message, `it has ${heldOut.tokens}`);
+    assertStringIncludes(long.message, `the held-out text needs at least ${train.tokens * 8 + 1} tokens`);
+    assertStringIncludes(long.message, `has ${heldOut.tokens}`);
     const kept = await refusal(train.tokens * 8, { folder: `${folder}/whole`, isResumed: true });
     assertEquals(kept.message, long.message);
     assertStringIncludes(kept.next ?? "", "--fresh");
 
     const fitting = Number(/model\.contextLength=(\d+)$/.exec(long.next ?? "")?.[1]);
     await planDataset({ ...options, contextLength: fitting }); // the advice is right
-    assertEquals((await refusal(fitting + 8)).message.endsWith(`it has ${heldOut.tokens}`), true);
+    assertEquals((await refusal(fitting + 8)).message.endsWith(`has ${heldOut.tokens}`), true);
     await assertRejects(() => Deno.stat(options.folder), Deno.errors.NotFound);
   });
 });
@@ -235,7 +235,7 @@ Deno.test("Dataset: targets are the inputs shifted by one, and held-out windows 
     }
     const seen = dataset.tokenizer.decode(source.heldOut(source.heldOutWindows).inputs).match(/speaker \d+ /g) ?? [];
     assert(seen.length > 10 && seen.every((speaker) => heldOutSpeakers.has(speaker.trim())));
-    assertThrows(() => source.heldOut(source.heldOutWindows + 1), UserError, "the held-out text must have at least");
+    assertThrows(() => source.heldOut(source.heldOutWindows + 1), UserError, "the held-out text needs at least");
     assertThrows(() => dataset.batches({ seed: 1, sequences: 1, contextLength: 2 ** 20 }), UserError, "training text");
   });
 });
@@ -253,7 +253,7 @@ Deno.test("TokenReader: a stream over several files reads like one, in u16 and i
       for (let from = 0; from < 30; from++) {
         for (let to = from; to <= 30; to++) assertEquals(reader.read(from, to - from), all.slice(from, to));
       }
-      assertThrows(() => reader.read(29, 2), Error, "must lie in the stream of 30");
+      assertThrows(() => reader.read(29, 2), Error, "must be within the stream of 30");
       reader.close();
     }
   });

@@ -78,11 +78,11 @@ Deno.test("Safetensors: a file cut off anywhere is refused", async () => {
     await assertRejects(
       () => openBytes(whole.slice(0, length)),
       UserError,
-      "must be a valid safetensors file",
+      "is not a valid safetensors file",
       `${length}`,
     );
   }
-  await refused(Uint8Array.of(...whole, 0), "it must hold 16 bytes of tensors: it holds 17");
+  await refused(Uint8Array.of(...whole, 0), "it must hold 16 bytes of tensors, but holds 17");
 });
 
 Deno.test("Safetensors: damaged headers are refused with the first thing wrong", async () => {
@@ -94,10 +94,10 @@ Deno.test("Safetensors: damaged headers are refused with the first thing wrong",
   await refused(fileOf({ a: { dtype: "F32", shape: [-1], data_offsets: [0, 4] } }, 4), "a.shape.0");
   await refused(fileOf({ a: { dtype: "F32", shape: [1] } }, 4), "data_offsets");
   await refused(fileOf({ a: { ...f32(0, 4), dtype: "F7" } }, 4), "unknown dtype: F7");
-  await refused(fileOf({ a: f32(0, 8, [3]) }, 8), "must have 12 bytes for F32 [3]: it has 8");
+  await refused(fileOf({ a: f32(0, 8, [3]) }, 8), "must have 12 bytes for F32 [3], but has 8");
   await refused(fileOf({ a: f32(0, 8), b: f32(4, 12) }, 12), "'b' must start at byte 8");
   await refused(fileOf({ a: f32(0, 8), b: f32(12, 16) }, 16), "'b' must start at byte 8");
-  await refused(fileOf({ a: f32(0, 8) }, 4), "it must hold 8 bytes of tensors: it holds 4");
+  await refused(fileOf({ a: f32(0, 8) }, 4), "it must hold 8 bytes of tensors, but holds 4");
   await refused(fileOf({ a: f32(-4, 0) }, 4), "'a' must start at byte 0");
 });
 
@@ -108,7 +108,7 @@ Deno.test("Safetensors: a tensor of another name, shape or dtype is refused", as
     const readRefused = (name: string, shape: number[], includes: string) =>
       assertRejects(() => file.readInto(name, { shape, out }), UserError, includes);
     await readRefused("c", [2], "tensor 'c' must be in it");
-    await readRefused("a", [1, 2], "must have shape [1, 2]: it has [2]");
-    await readRefused("half", [2], "must be F32: it is BF16");
+    await readRefused("a", [1, 2], "must have shape [1, 2], but has [2]");
+    await readRefused("half", [2], "must be F32, but is BF16");
   });
 });

@@ -124,8 +124,8 @@ Deno.test("Canonical bytes: other bytes are refused with a sentence, whatever th
   for (let end = 0; end < whole.length; end++) {
     assertThrows(() => readCanonical(whole.subarray(0, end)), CanonicalError);
   }
-  assertThrows(() => readCanonical(new Uint8Array([...whole, 0])), CanonicalError, "its end must be at byte");
-  assertThrows(() => readCanonical(new Uint8Array([0xff, 0x0f])), CanonicalError, "its version must be 1: it is 255");
+  assertThrows(() => readCanonical(new Uint8Array([...whole, 0])), CanonicalError, "bytes follow the end of the value");
+  assertThrows(() => readCanonical(new Uint8Array([0xff, 0x0f])), CanonicalError, "the version must be 1, but is 255");
   for (let seed = 1; seed <= 3000; seed++) {
     const stream = openStream(keyOf(seed, "canonical damage"));
     const damaged = whole.slice();

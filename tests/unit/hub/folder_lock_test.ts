@@ -29,7 +29,7 @@ Deno.test("Folder lock: the second of two starts on a new folder writes nothing,
     const lock = await take(first);
     const names = Array.from(Deno.readDirSync(folder), ({ name }) => name);
     const { message, next } = await assertRejects(() => take(second), UserError);
-    assertMatch(message, new RegExp(`held by iota orchestrate, process ${Deno.pid}, which listens at port 9009`));
+    assertMatch(message, new RegExp(`in use by iota orchestrate, process ${Deno.pid}, which listens at port 9009`));
     assertMatch(next ?? "", /--data DIR/);
     assertEquals([names, Array.from(Deno.readDirSync(folder), ({ name }) => name)], [["run.lock"], ["run.lock"]]);
     assertThrows(() => refuseHeldFolder(folder, null), UserError, `process ${Deno.pid}`);
@@ -92,7 +92,7 @@ Deno.test("Folder lock: a folder, a link or a pipe in its place is refused in a 
     await withScratchFolder((folder) => {
       make(`${folder}/run.lock`);
       const ask = () => lockFolder(folder, { command: "orchestrate", port: 1, handed: null });
-      assertThrows(ask, UserError, `run.lock' must be a file: it is ${found}`);
+      assertThrows(ask, UserError, `run.lock' is ${found}`);
       assertThrows(() => refuseHeldFolder(folder, null), UserError, found);
       assertEquals(isRunHeld(folder), false);
       return Promise.resolve();

@@ -209,6 +209,6 @@ Deno.test("Journal: one of V8's bytes, as earlier versions wrote, is refused by 
     tamper(path, "update meta set value = 'iota-journal-4' where key = 'format'");
     const error = failure(() => open(path));
     assertEquals(error.code, "foreign");
-    assertStringIncludes(error.message, "its format must be iota-journal-5: current value is iota-journal-4");
+    assertStringIncludes(error.message, "its format must be iota-journal-5, but is iota-journal-4");
   });
 });

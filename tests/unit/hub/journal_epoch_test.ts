@@ -48,7 +48,7 @@ for (const end of ["close", "die"] as const) {
         assertEquals(code, "fenced");
         assertStringIncludes(
           message,
-          "its epoch must be 1, this process's own: current value is 2, so another process",
+          "its epoch is 2, not 1, so another process",
         );
       }
       journal.close();
@@ -71,7 +71,7 @@ Deno.test("Journal: every opening has a higher epoch, one behind the file is no 
       const { journal } = open(path);
       found.push(epoch());
       if (opening === 1) await Deno.remove(epochPath(path));
-      if (opening === 1) assertStringIncludes(failure(() => append(journal, 0, 1)).message, "current value is gone");
+      if (opening === 1) assertStringIncludes(failure(() => append(journal, 0, 1)).message, "its epoch is gone");
       journal.close();
       if (opening === 1) break; // its file is abandoned
     }

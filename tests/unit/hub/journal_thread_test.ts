@@ -61,7 +61,7 @@ Deno.test("Journal thread: what cannot be opened is refused as without a thread"
     const error = await assertRejects(
       () => JournalThread.open({ path, identity: foreign, maxBytes, onSnapshotWanted }),
       JournalError,
-      "its program must be 2.0.0: current value is 1.0.0",
+      "its program must be 2.0.0, but is 1.0.0",
     );
     assertEquals(error.code, "foreign");
   }));

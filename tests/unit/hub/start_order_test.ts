@@ -46,7 +46,7 @@ Deno.test("Start: a second one whose lock was removed is refused by the journal,
     const { code, stderr } = await start(["--data", run]);
     journal.close();
     assertEquals(code, 1);
-    assertStringIncludes(stderr, "only one process at a time may hold it");
+    assertStringIncludes(stderr, "another process holds it");
     assertEquals(await texts(), before);
   }));
 

@@ -84,6 +84,6 @@ Deno.test("Hub pin: --hub must be an address; a node can read the join line's op
   assertEquals(typedPin(options({ hub: hub!, run: run! })), { hub: nodeId(first), run: "toy-1" });
   assertEquals(typedPin(options({ hub: ` ${hub}\n`, run: `${run} ` })), { hub: nodeId(first), run: "toy-1" });
   for (const wrong of ["ws://127.0.0.1", hub!.slice(0, -1), hub!.slice(1)]) {
-    assertThrows(() => typedPin(options({ hub: wrong })), Error, "--hub as it must be an orchestrator's ss58 address");
+    assertThrows(() => typedPin(options({ hub: wrong })), Error, "--hub must be an orchestrator's ss58 address");
   }
 });

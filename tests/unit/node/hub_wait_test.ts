@@ -103,7 +103,7 @@ Deno.test("Waiting: with --give-up-after it ends on time with what it waited for
   assertEquals(error instanceof UserError, true);
   assertMatch(
     error.message,
-    /'ws:\/\/hub:1' must admit this node within 1 m 30 s .*has not for 1 m 30 s\. connection refused/,
+    /'ws:\/\/hub:1' did not admit this node in 1 m 30 s .*\. connection refused/,
   );
 });
 
@@ -130,5 +130,5 @@ Deno.test("Durations: a number with a unit, or 0; anything else is named", () =>
   ];
   for (const [text, ms] of read) assertEquals(durationOf(text), ms, text);
   assertEquals(durationOption("give-up-after", undefined), null);
-  assertThrows(() => durationOption("give-up-after", "soon"), UsageError, "current value is 'soon'");
+  assertThrows(() => durationOption("give-up-after", "soon"), UsageError, "but is 'soon'");
 });

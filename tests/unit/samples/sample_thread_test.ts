@@ -56,7 +56,7 @@ Deno.test("Sample: the tokenizer of another run is refused by its hash", async (
       () => sampleRun(referenceHost(), { run, ...sampling }, () => {}),
       UserError,
     );
-    assertMatch(message, /must be the one that the run was trained with, of hash [0-9a-f]{64}: it has the hash/);
+    assertMatch(message, /is not the one that the run was trained with: its hash is [0-9a-f]{64}, the run's is/);
     assertMatch(next ?? "", /dataset folder/);
   });
 });
@@ -77,7 +77,7 @@ Deno.test("Sample thread: a model that takes too much, a run without a checkpoin
   await withScratchFolder(async (run) => {
     const empty = await ask(run);
     assert("problem" in empty && !empty.isTooLarge);
-    assertMatch(empty.problem, /must hold a whole checkpoint/);
+    assertMatch(empty.problem, /holds no complete checkpoint/);
     await writeSampledRun(run, { round: 1 });
     const large = await ask(run, { mostBytes: 1_000 });
     assert("problem" in large && large.isTooLarge);

@@ -41,48 +41,48 @@ Deno.test("Chaos plan: each action and each time", () => {
 });
 
 Deno.test("Chaos plan: a wrong statement is reported with what was expected", () => {
-  const check = (text: string, expected: string) => assertEquals(problemOf(text), `Cannot use --chaos as ${expected}`);
-  check(" ; ", "it must have a statement: current value is ' ; '");
+  const check = (text: string, expected: string) => assertEquals(problemOf(text), `Cannot use --chaos: ${expected}`);
+  check(" ; ", "it must have a statement, but got ' ; '");
   check(
     "add-miner at step 1; kil-miner at step 3",
     "statement 2 ('kil-miner at step 3') must begin with one of kill-miner, stop-miner, pause-miner, add-miner, " +
-      "kill-validator, kill-orchestrator: current value is 'kil-miner'. Did you mean kill-miner?",
+      "kill-validator, kill-orchestrator, but got 'kil-miner'. Did you mean kill-miner?",
   );
   check(
     "kill-miner 2",
     "statement 1 ('kill-miner 2') must say when: at step N, every N steps, at round N, after merge N, in merge N or " +
-      "every N rounds: current value is ''",
+      "every N rounds, but got ''",
   );
   check(
     "kill-miner at ste 4",
-    "statement 1 ('kill-miner at ste 4') must have step or round after at: current value is 'ste'. " +
+    "statement 1 ('kill-miner at ste 4') must have step or round after at, but got 'ste'. " +
       "Did you mean step?",
   );
   check(
     "kill-miner every 0 steps",
-    "statement 1 ('kill-miner every 0 steps') must have a period that is a whole number from 1 to 1000000000: " +
-      "current value is '0'",
+    "statement 1 ('kill-miner every 0 steps') must have a period that is a whole number from 1 to 1000000000, " +
+      "but got '0'",
   );
   check(
     "kill-miner -1 at step 4",
-    "statement 1 ('kill-miner -1 at step 4') must have an index that is a whole number from 0 to 1000000000: " +
-      "current value is '-1'",
+    "statement 1 ('kill-miner -1 at step 4') must have an index that is a whole number from 0 to 1000000000, " +
+      "but got '-1'",
   );
   check(
     "pause-miner at step 4",
-    "statement 1 ('pause-miner at step 4') must say how long after pause-miner: for S seconds: current value is 'at'",
+    "statement 1 ('pause-miner at step 4') must say how long after pause-miner: for S seconds, but got 'at'",
   );
   check(
     "pause-miner for 9999 seconds at step 4",
-    "statement 1 ('pause-miner for 9999 seconds at step 4') must pause for more than 0 and at most 3600 seconds: " +
-      "current value is '9999'",
+    "statement 1 ('pause-miner for 9999 seconds at step 4') must pause for more than 0 and at most 3600 seconds, " +
+      "but got '9999'",
   );
   check(
     "add-miner at step 4 kill-miner",
-    "statement 1 ('add-miner at step 4 kill-miner') must end after its time or continue with ';': " +
-      "current value is 'kill-miner'",
+    "statement 1 ('add-miner at step 4 kill-miner') must end after its time or continue with ';', " +
+      "but got 'kill-miner'",
   );
-  check("add-miner at step 1;".repeat(65), "it must have at most 64 statements: current value is '65'");
+  check("add-miner at step 1;".repeat(65), "it must have at most 64 statements, but got '65'");
 });
 
 Deno.test("Chaos plan: whatever is typed is a plan or one short sentence", () => {
@@ -102,7 +102,7 @@ Deno.test("Chaos plan: whatever is typed is a plan or one short sentence", () =>
     const parsed = parsePlan(text);
     if (parsed.ok) plans += 1;
     else {
-      assertMatch(parsed.problem, /^Cannot use --chaos as .*: current value is '/su);
+      assertMatch(parsed.problem, /^Cannot use --chaos: .*, but got '/su);
       assertLess(parsed.problem.length, 400);
     }
   }

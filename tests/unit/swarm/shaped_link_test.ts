@@ -53,8 +53,8 @@ Deno.test("Link shape: words that are none are told which rule they break", () =
     const [words, rule] of [
       ["0ms 0mbit", "rate must be above 0"],
       ["1ms reset 0min", "reset, must be above 0"],
-      ["99999999ms", "at most 6 digits and 3 decimals: one is 99999999"],
-      ["1ms 0.0001mbit", "at most 6 digits and 3 decimals: one is 0.0001"],
+      ["99999999ms", "at most 6 digits and 3 decimals, but one is 99999999"],
+      ["1ms 0.0001mbit", "at most 6 digits and 3 decimals, but one is 0.0001"],
       ["reset 0min", '"DELAYms [RATE(kbit|mbit|gbit)] [jitter MSms] [reset LIFE(s|min)]"'],
     ] as const
   ) {

@@ -101,6 +101,6 @@ async function answerTo(asked: Asked, key: string): Promise<string> {
     const { text, detail } = await response.json() as { text?: string; detail?: string };
     return text ?? detail ?? `The answer was ${response.status}`;
   } catch {
-    return "Cannot ask as iota admin page does not answer; start it again";
+    return "iota admin page does not answer; start it again";
   }
 }

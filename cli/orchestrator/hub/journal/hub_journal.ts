@@ -90,7 +90,7 @@ export function replayRecovered(
     return { state, nowMs, events: entries.length, cut, sequence };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new JournalError("damaged", `Cannot continue from the journal '${path}' as replaying it fails: ${why}`);
+    throw new JournalError("damaged", `Cannot continue from the journal '${path}': replaying it fails: ${why}`);
   }
 }
 

@@ -34,7 +34,7 @@ export async function openPlaces(
   const save = (queued: readonly NodeId[]) => {
     const chunks = [new TextEncoder().encode(JSON.stringify(queued))];
     writing = writing.then(() => writeAtomically(path, { disk: realDisk, chunks })).catch((error) =>
-      warn(`Cannot keep the queue for places in ${path}, so a restart begins a new one: ${error.message}`)
+      warn(`Cannot save the waiting list in ${path}, so a restart begins a new one: ${error.message}`)
     );
   };
   const queue = new PlaceQueue({

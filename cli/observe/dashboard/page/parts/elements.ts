@@ -8,7 +8,7 @@
 
 export function byId(id: string): HTMLElement {
   const element = document.getElementById(id);
-  if (element === null) throw new Error(`Cannot find '${id}' in the page`);
+  if (element === null) throw new Error(`The page has no element '${id}'`);
   return element;
 }
 
