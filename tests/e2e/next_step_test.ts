@@ -44,7 +44,7 @@ function provoked(at: (name: string) => string, corpus: string): Provoked[] {
     },
     {
       words: ["orchestrate", ...toy, "--tls-cert", at("run.toml")],
-      says: /Cannot use --tls-cert without --tls-key/,
+      says: /without --tls-key/,
       pastes: true,
     },
     {
@@ -56,7 +56,7 @@ function provoked(at: (name: string) => string, corpus: string): Provoked[] {
     { words: ["orchestrate", ...toy, "--host", "203.0.113.9", "--data", at("h")], says: /does not have that address/ },
     { words: ["orchestrate", ...toy, "--data", at("held")], says: /must say which run this is: it is missing/ },
     { words: ["orchestrate", "--resume", "--data", at("none")], says: /holds no run/ },
-    { words: ["orchestrate", "--resume", "--fresh", "--data", at("held")], says: /--resume and --fresh together/ },
+    { words: ["orchestrate", "--resume", "--fresh", "--data", at("held")], says: /exclude each other/ },
     { words: ["miner", "--wallet", "no body", ...wallets, "--data", at("m")], says: /no body/, pastes: true },
     {
       words: ["miner", "--orchestrator", "ftp://what", "--wallet", "hot", ...wallets],
@@ -71,7 +71,7 @@ function provoked(at: (name: string) => string, corpus: string): Provoked[] {
     },
     { words: ["miner", "--listen", "here", "--wallet", "hot", ...wallets], says: /must be HOST:PORT/, pastes: true },
     { words: ["miner", "--tls-ca", at("none.pem"), "--wallet", "hot", ...wallets], says: /it does not exist/ },
-    { words: ["generate", "--run", at("none")], says: /must/, pastes: true },
+    { words: ["generate", "--run", at("none")], says: /no complete checkpoint/, pastes: true },
     {
       words: ["generate", "--run", at("held/checkpoints")],
       says: /the run's own folder: --run '.*held'$/m,
