@@ -19,17 +19,17 @@ function provoked(at: (name: string) => string, corpus: string): Provoked[] {
   const wallets = ["--wallet-path", at("wallets")];
   const toy = ["--size", "toy", "--corpus", corpus];
   return [
-    { words: ["orchestrat"], says: /no such command. Did you mean orchestrate/, pastes: true },
-    { words: ["chain", "regster"], says: /no such command. Did you mean register/, pastes: true },
-    { words: ["register"], says: /no such command. Did you mean chain register/, pastes: true },
+    { words: ["orchestrat"], says: /no command 'orchestrat'. Did you mean orchestrate/, pastes: true },
+    { words: ["chain", "regster"], says: /no command 'chain regster'. Did you mean register/, pastes: true },
+    { words: ["register"], says: /no command 'register'. Did you mean chain register/, pastes: true },
     { words: ["swarm", "--stepz", "3"], says: /has no option --stepz/, pastes: true },
     { words: ["swarm", "--set", "train.steps"], says: /Each entry of --set must be PATH=VALUE/, pastes: true },
     { words: ["swarm", "--set", "train.stepz=3"], says: /did you mean train\.steps/, pastes: true },
     { words: ["swarm", "--chaos", "kill-everybody"], says: /must begin with one of/, pastes: true },
-    { words: ["wallet"], says: /iota wallet needs|must/, pastes: true },
-    { words: ["chain"], says: /must/, pastes: true },
-    { words: ["config"], says: /must/, pastes: true },
-    { words: ["service"], says: /must/, pastes: true },
+    { words: ["wallet"], says: /needs an action/, pastes: true },
+    { words: ["chain"], says: /needs an action/, pastes: true },
+    { words: ["config"], says: /needs an action/, pastes: true },
+    { words: ["service"], says: /needs an action/, pastes: true },
     { words: ["config", "check"], says: /FILE must be given/, pastes: true },
     { words: ["config", "init", at("run.toml")], says: /no file of that name may exist/, pastes: true },
     { words: ["config", "init", "--size", "huge", at("new.toml")], says: /must be one of/, pastes: true },
@@ -39,14 +39,10 @@ function provoked(at: (name: string) => string, corpus: string): Provoked[] {
     { words: ["orchestrate", "--config", at("wrong.toml")], says: /hub\.port must be/, pastes: true },
     {
       words: ["orchestrate", ...toy, "--set", "model.vocabSize=4096", "--data", at("v")],
-      says: /it yields \d+/,
+      says: /enough for only \d+/,
       pastes: true,
     },
-    {
-      words: ["orchestrate", ...toy, "--tls-cert", at("run.toml")],
-      says: /without --tls-key/,
-      pastes: true,
-    },
+    { words: ["orchestrate", ...toy, "--tls-cert", at("run.toml")], says: /without --tls-key/, pastes: true },
     {
       words: ["orchestrate", ...toy, "--tls-cert", at("run.toml"), "--tls-key", at("run.toml")],
       says: /PEM/,

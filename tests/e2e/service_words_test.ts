@@ -45,7 +45,7 @@ Deno.test("Service: a file that the role refuses is refused before there is a un
       [["miner", "--config", "late.toml"], /Cannot use --schedule/],
       [["miner", "--chain", "nowhere"], /Cannot use this chain endpoint/],
       [["miner", "--give-up-after", "soon"], /--give-up-after/],
-      [["miner", "--quiet", "--verbose"], /--quiet and --verbose together/],
+      [["miner", "--quiet", "--verbose"], /--quiet and --verbose exclude each other/],
       [["orchestrate", "--config", "rules.toml"], /rules\.toml:\d+: Cannot use model\.\w+/],
       [["orchestrate", "--corpus", "none.txt"], /Cannot read the corpus '.*': it does not exist/],
       [["orchestrate", "--tls-cert", "cert.pem"], /Cannot use --tls-cert without --tls-key/],

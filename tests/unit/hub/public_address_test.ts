@@ -75,7 +75,7 @@ Deno.test("Public address: the set one is used, with the port's own number and s
 
 Deno.test("Public address: what cannot be dialled is refused", () => {
   for (const publicAddress of ["https://run.example", "ws://", "two words", "iota://x"]) {
-    assertThrows(() => urlOf({ publicAddress }), UsageError, `current value is '${publicAddress}'`);
+    assertThrows(() => urlOf({ publicAddress }), UsageError, `'${publicAddress}': other machines cannot dial`);
   }
 });
 
