@@ -13,6 +13,8 @@ const FILE_LINES_MAX = 350;
 const FILE_LINES_TARGET = 300;
 const FOLDER_FILES_MAX = 20; // side by side, so that a folder is seen at one look
 const LIKE_FILES = ["cli/commands"]; // a file for each of many like things
+const FILE_IMPORTS_MAX = 30; // more, and a reader must know half of the tree to follow one file
+const TABLES_OF_FILES = ["cli/observe/dashboard/dashboard.ts"]; // imports the page's files to serve them
 const README_LINES_MAX = 200;
 const FOLDER_README_LINES_MAX = 40;
 
@@ -159,6 +161,12 @@ Deno.test("Tidy: files stay short", () => {
   }
   const long = sized.filter((file) => file.lines > FILE_LINES_MAX).map((file) => `${file.path}: ${file.lines} lines`);
   check(`Split it by idea: one file, one idea, at most ${FILE_LINES_MAX} lines`, long);
+});
+
+Deno.test("Tidy: a file is composed of few others", () => {
+  const own = [...imports].filter(([path]) => folderOf(path) !== "tests" && !TABLES_OF_FILES.includes(path));
+  const over = own.filter(([, list]) => new Set(list.map((each) => each.specifier)).size > FILE_IMPORTS_MAX);
+  check(`Import ${FILE_IMPORTS_MAX} files at most: give a part a file and a name`, over.map(([path]) => path));
 });
 
 Deno.test("Tidy: README files stay short", () => {
