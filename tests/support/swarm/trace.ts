@@ -120,7 +120,7 @@ export function assertTrace(name: string, { text }: Trace): void {
   const file = new URL(`${name}.txt`, folder);
   if (Deno.env.get("UPDATE_TRACES") === "1") return Deno.writeTextFileSync(file, text);
   const hint =
-    `The trace is not that of tests/scenarios/traces/${name}.txt. If the change is meant, write it anew with ` +
-    "UPDATE_TRACES=1 and have the difference reviewed";
+    `The run differs from tests/scenarios/traces/${name}.txt. If the change is intended, rewrite the file with ` +
+    "UPDATE_TRACES=1 and review the difference";
   assertEquals(text, Deno.readTextFileSync(file), hint);
 }
