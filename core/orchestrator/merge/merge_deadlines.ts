@@ -116,7 +116,7 @@ function waitOn(
   return record({ type: "warning", text });
 }
 
-const leastWaitMs = 1000;
+const leastWaitMs = 5000; // processes that share cores reach a merge seconds apart, and a payload left out loses a round of its miner
 
 /** A node that made the others wait before gets only as long as they needed. */
 function shortenForUnreliable(
