@@ -48,7 +48,7 @@ function wrongDevice({ adapter: { name } }: ComputeWorker, worst: Departure): Un
 }
 
 /** What a device computes differently, and by how much. */
-export function departureText({ stage, operation, difference }: Departure): string {
+export function departureText({ stage, operation, memory, difference, firstRow, lastRow }: Departure): string {
   const off = Number.isFinite(difference) ? `is off by ${decimal(difference)}` : "is not a number";
-  return `${operation} of stage ${stage} ${off}`;
+  return `${operation} of stage ${stage} (${memory}) ${off}, most in rows ${firstRow} to ${lastRow}`;
 }

@@ -1,5 +1,5 @@
 /**
- * A device against the processor, operation by operation: which one computes something else.
+ * A device against the processor, operation by operation: which one computes something else, in which rows, with what bytes.
  *
  * A miner whose device is wrong is expelled like a liar: audits see only what a task puts out. Here its owner learns the
  * operation. Devices round differently, so results differ in the last bits; a wrong kernel differs by far more, and the first
@@ -10,7 +10,8 @@
 import { assert } from "../../core/assert.ts";
 import type { StageSpec } from "../../core/model/spec.ts";
 import type { StageDevice } from "../stage_device.ts";
-import { type TracedOutput, tracedTask } from "./traced_task.ts";
+import type { TracedOutput } from "./traced_device.ts";
+import { tracedTask } from "./traced_task.ts";
 
 export interface OperationCheck {
   readonly outputs: number; // compared
@@ -19,24 +20,31 @@ export interface OperationCheck {
   readonly agrees: boolean;
 }
 
-/** How far one output is off. */
+/** How far one output is off, and its 64 rows that are off the furthest. */
 export interface Departure {
   readonly stage: number;
   readonly operation: string;
+  readonly memory: string; // what it wrote
   /** |ours - theirs| / |theirs| of all its values; of codes, the share of unequal bytes. */
   readonly difference: number;
   readonly tolerance: number;
+  readonly firstRow: number;
+  readonly lastRow: number;
+  readonly rowsHash: string; // SHA-256 of these rows' bytes
+  readonly processorRowsHash: string;
 }
 
 export const valueTolerance = 1e-3; // honest devices: 1e-6 on software drivers; audits allow 0.05
 export const codeTolerance = 0.02; // a value next to an edge between two codes may fall on either side
+
+const blockRows = 64;
 
 /** `device` must compute what `processor` does; both make a new device for each stage. Null: only the processor's hash counts. */
 export async function checkOperations(
   specs: readonly StageSpec[],
   { device, processor }: { device: (() => StageDevice) | null; processor: () => StageDevice },
 ): Promise<OperationCheck> {
-  const found: Departure[] = [];
+  const found: Compared[] = [];
   const hashes: string[] = [];
   for (const spec of specs) {
     const theirs = await tracedTask(processor(), spec);
@@ -46,26 +54,53 @@ export async function checkOperations(
       `stage ${spec.index}: ${ours.length} outputs, the processor ${theirs.length}`,
     );
     for (const [i, output] of ours.entries()) {
-      found.push(departure(spec.index, output, theirs[i]!));
+      found.push(compared(spec, output, theirs[i]!));
       hashes.push(await hashOf(theirs[i]!.content));
     }
   }
-  const failed = found.find((each) => !(share(each) <= 1)); // also NaN
-  const worst = failed ?? found.reduce((largest, each) => share(each) > share(largest) ? each : largest);
+  const failed = found.find(({ share }) => !(share <= 1)); // also NaN
+  const worst = failed ?? found.reduce((largest, each) => each.share > largest.share ? each : largest);
   const processorHash = await hashOf(new TextEncoder().encode(hashes.join("\n")));
-  return { outputs: found.length, processorHash, worst, agrees: failed === undefined };
+  return { outputs: found.length, processorHash, worst: await departureOf(worst), agrees: failed === undefined };
 }
 
-function departure(stage: number, ours: TracedOutput, theirs: TracedOutput): Departure {
-  assert(
-    ours.operation === theirs.operation && ours.content.length === theirs.content.length,
-    "an operation is compared with itself",
-  );
+interface Compared {
+  readonly stage: number;
+  readonly ours: TracedOutput;
+  readonly theirs: TracedOutput;
+  readonly difference: number;
+  readonly tolerance: number;
+  readonly share: number; // of the tolerance
+}
+
+function compared({ index: stage }: StageSpec, ours: TracedOutput, theirs: TracedOutput): Compared {
+  assert(ours.operation === theirs.operation && ours.rows === theirs.rows, "an operation is compared with itself");
+  const difference = differenceOf(ours, theirs);
   const tolerance = ours.isBytes ? codeTolerance : valueTolerance;
-  return { stage, operation: ours.operation, difference: differenceOf(ours, theirs), tolerance };
+  return { stage, ours, theirs, difference, tolerance, share: difference / tolerance };
 }
 
-const share = ({ difference, tolerance }: Departure) => difference / tolerance;
+async function departureOf({ stage, ours, theirs, difference, tolerance }: Compared): Promise<Departure> {
+  const { operation, memory, rows } = ours;
+  let [firstRow, worst] = [0, 0];
+  for (let row = 0; row < rows; row += blockRows) {
+    const here = differenceOf(blockOf(ours, row), blockOf(theirs, row));
+    if (here <= worst) continue;
+    [firstRow, worst] = [row, here];
+    if (Number.isNaN(here)) break;
+  }
+  const [rowsHash, processorRowsHash] = [
+    await hashOf(blockOf(ours, firstRow).content),
+    await hashOf(blockOf(theirs, firstRow).content),
+  ];
+  const lastRow = Math.min(rows, firstRow + blockRows) - 1;
+  return { stage, operation, memory, difference, tolerance, firstRow, lastRow, rowsHash, processorRowsHash };
+}
+
+const blockOf = (output: TracedOutput, row: number): TracedOutput => ({
+  ...output,
+  content: output.content.subarray(row * output.rowBytes, (row + blockRows) * output.rowBytes),
+});
 
 function differenceOf(ours: TracedOutput, theirs: TracedOutput): number {
   if (ours.isBytes) {

@@ -28,7 +28,10 @@ const methods = [
   "step",
 ] as const;
 
-const none: Departure = { stage: 0, operation: "none", difference: 0, tolerance: 1 };
+const none: Departure = {
+  ...{ stage: 0, operation: "none", memory: "none", difference: 0, tolerance: 1, firstRow: 0, lastRow: 0 },
+  ...{ rowsHash: "", processorRowsHash: "" },
+};
 const notMeasured = () => Promise.reject(new Error("not measured"));
 
 /** A call of a stage, counted over all stages of a device from 1 on. */

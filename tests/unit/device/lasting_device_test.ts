@@ -264,7 +264,15 @@ function wrongWorker(fromWidth: number, checks: number[]): ComputeWorker {
     checkOperations: (specs) => {
       const { model: { width }, index } = specs[0]!;
       checks.push(width);
-      const worst = { stage: index, operation: "gemm", difference: 0.4, tolerance: 1e-3 };
+      const rows = { firstRow: 0, lastRow: 63, rowsHash: "", processorRowsHash: "" };
+      const worst = {
+        stage: index,
+        operation: "gemm",
+        memory: "layer 0 qkv",
+        difference: 0.4,
+        tolerance: 1e-3,
+        ...rows,
+      };
       return Promise.resolve({ outputs: 1, processorHash: "", worst, agrees: width < fromWidth });
     },
   };
@@ -279,7 +287,7 @@ Deno.test("LastingDevice: a device that is wrong at a stage's shapes gets no sta
   const error = await assertRejects(() => device.openStage(wide), UnusableDeviceError);
   assertMatch(
     error.message,
-    /losing reference computes stage 0 wrongly: gemm of stage 0 is off by 0.4/,
+    /losing reference computes stage 0 wrongly: gemm of stage 0 \(layer 0 qkv\) is off by 0.4/,
   );
   assertStringIncludes(error.next ?? "", "--device cpu");
   assertEquals(losses, []);

@@ -1,6 +1,6 @@
-/** A device compared with the processor operation by operation: an honest one agrees, a wrong kernel is named. */
+/** A device compared with the processor operation by operation: an honest one agrees, a wrong kernel is named with its rows. */
 
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import { checkedStages, judgeNumbers, knownProcessorHash } from "../../../cli/tools/doctor/numbers_check.ts";
 import { resolveConfig } from "../../../core/settings/parse.ts";
 import { sizeNames } from "../../../core/config/size.ts";
@@ -51,32 +51,39 @@ Deno.test("Operation check: the processor computes the known bits, which tell ev
   assertEquals(judgeNumbers(other, { isProcessor: true }).level, "wrong");
 });
 
-Deno.test("Operation check: each kind of operation of a stage is in the trace", async () => {
+Deno.test("Operation check: each kind of operation of a stage is in the trace, with all rows of what it writes", async () => {
   const seen = new Set<string>();
   for (const codec of ["q5block", "iota"] as const) {
     for (const spec of checkedStages("toy", codec)) {
-      for (const { operation } of await tracedTask(processor(), spec)) seen.add(operation);
+      const traced = await tracedTask(processor(), spec);
+      for (const { operation, rows, rowBytes, content, memory } of traced) {
+        seen.add(operation);
+        assert(content.length > (rows - 1) * rowBytes && content.length <= rows * rowBytes, `${operation} ${memory}`);
+        assertNotEquals(memory, "memory without a name");
+      }
     }
   }
   assertEquals([...seen].sort(), Object.keys(outputs).sort());
 });
 
-Deno.test("Operation check: a wrong kernel is named", async () => {
+Deno.test("Operation check: a wrong kernel is named, with the rows that are wrong and both hashes of them", async () => {
   const specs = manyRows();
   const device = () =>
     brokenSwiglu((activated, width) => {
       for (let i = 70 * width; i < 71 * width; i++) activated[i]! *= 1.5;
     });
   const found = await checkOperations(specs, { device, processor });
-  const { operation, difference } = found.worst;
-  assertEquals([found.agrees, operation], [false, "swiglu"]);
+  const { operation, memory, firstRow, lastRow, difference, rowsHash, processorRowsHash } = found.worst;
+  assertEquals([found.agrees, operation, firstRow, lastRow], [false, "swiglu", 64, 127]);
+  assertMatch(memory, /activated|swiglu|hidden/);
   assert(difference > valueTolerance && difference < 0.5, `${difference}`);
+  assertNotEquals(rowsHash, processorRowsHash);
   const { level, text } = judgeNumbers(
     { ...found, processorHash: knownProcessorHash },
     { isProcessor: false },
   );
   assertEquals(level, "wrong");
-  assertMatch(text, /swiglu of stage 0 is off by .*; audits would find it wrong/);
+  assertMatch(text, /swiglu of stage 0 .* most in rows 64 to 127; audits would find it wrong/);
 });
 
 Deno.test("Operation check: a kernel that makes a NaN is wrong, not equal", async () => {
