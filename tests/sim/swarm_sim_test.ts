@@ -1,6 +1,6 @@
 /**
  * Whole swarms in virtual time: the production machines under each kind of fault, with every rule of tests/lab/sim checked; and the
- * simulator itself: equal seeds give equal runs, failures are found and shrunk. Seeded mixtures are in seeds_*_test.ts.
+ * simulator itself: equal seeds give equal runs, failures are found and shrunk. Seeded mixtures: `make seeds`.
  */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
@@ -36,6 +36,11 @@ for (const kind of faultKinds) {
     for (const seed of [1, 2, 3]) pass({ seed, miners: 24, minutes: 2, faults: [kind] });
   });
 }
+
+Deno.test("Swarm: a merge that lacks a stage waits for the answer of its upload, not for audits as well", () => {
+  const faults: FaultKind[] = ["kill", "restart", "partition", "sleep", "fullDisk", "blobLoss", "badResult", "flood"];
+  pass({ seed: 48, miners: 24, minutes: 1, forwardMs: 60, faults: [...faults, "refusedUploads"] });
+});
 
 Deno.test("Swarm: a broken machine is found, and shrinks to a smaller run", () => {
   const kinds: FaultKind[] = ["kill", "cut", "join"];

@@ -41,10 +41,14 @@ const dueMs = (state: OrchestratorState, sinceMs: number): number =>
 const mostWaitMs = ({ interval, config }: OrchestratorState) =>
   Math.min(mostWait * interval.stepsMs, config.limits.mergePhaseMs);
 
-/** Keeps the time: a merge waits while all of its stages are reduced and one of them is not yet applied. */
+/**
+ * Keeps the time: a merge waits while all of its stages are reduced and one of them is not yet applied. A merge that lacks a stage
+ * does not wait for audits, as it is not applied (merge/losses/lost_rounds.ts).
+ */
 export function timeWait({ merge }: OrchestratorState, nowMs: number): void {
   if (merge === null) return;
-  const waits = merge.stages.every(isReduced) && merge.stages.some(({ phase }) => phase === "reducing");
+  const isReady = merge.stages.every((stage) => isReduced(stage) && stage.lostBecause === null);
+  const waits = isReady && merge.stages.some(({ phase }) => phase === "reducing");
   if (waits) merge.waitsSinceMs ??= nowMs;
   else if (merge.waitsSinceMs !== null) {
     merge.waitedMs += nowMs - merge.waitsSinceMs;
