@@ -19,7 +19,7 @@ export function attentionSizes(spec: StageSpec): AttentionSizes {
   const { width, heads, kvHeads, contextLength } = spec.model;
   const headWidth = width / heads;
   assert(headWidth % 8 === 0, `Cannot rotate as the head width must be a multiple of 8: current value is ${headWidth}`);
-  assert(heads % kvHeads === 0, `Cannot group heads as heads ${heads} must be a multiple of kvHeads ${kvHeads}`);
+  assert(heads % kvHeads === 0, `heads ${heads} must be a multiple of kvHeads ${kvHeads}`);
   return { sequences: spec.sequences, length: contextLength, heads, kvHeads, headWidth };
 }
 

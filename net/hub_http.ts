@@ -1,5 +1,5 @@
 /**
- * The HTTP side of the hub's port: `/healthz`, blobs, and pages about the run such as `/status`.
+ * The HTTP side of the orchestrator's port: `/healthz`, blobs, and pages about the run such as `/status`.
  *
  * Owns: combining the routes, and the answers for unknown paths and failures. Everything is a function from Request to
  * Response, so tests need no socket. Out of scope: the content of the pages (injected).

@@ -13,7 +13,7 @@ export interface NetLimits {
   readonly frameBytes: number; // one message on the wire
   readonly headerBytes: number; // its msgpack header
   readonly headerDepth: number; // nesting of the header; `welcome` needs 4
-  readonly nodeHeaderBytes: number; // for a header from a node to the hub; nodes' messages are small
+  readonly nodeHeaderBytes: number; // for a header from a node to the orchestrator; nodes' messages are small
   readonly nodeHeaderValues: number; // in such a header, including keys
   readonly segments: number; // raw tensors in one message
   readonly outboxBytes: number; // kept for retransmission to one peer; more ends the session
@@ -28,7 +28,7 @@ export interface NetLimits {
   readonly damagedLinks: number; // in a row without a message in between, then the session ends
   readonly sessionKeepMs: number; // how long a session without a link is kept
   readonly ticketMs: number; // how long a signed hello saves later ones the signature
-  readonly peers: number; // sessions of one hub
+  readonly peers: number; // sessions of one orchestrator
   readonly pendingHellos: number; // connections without a verified hello
   readonly strangers: number; // unauthenticated connections of any kind: half-open, idle, waiting for a hello
   readonly crowdedMs: number; // how long a stranger may stay while others of its origin wait for room
@@ -54,7 +54,7 @@ export interface NetLimits {
 
 const mebibyte = 1024 * 1024;
 
-/** A node's initial limits: ceilings, lowered to the run's numbers by the hub's answer to its hello. */
+/** A node's initial limits: ceilings, lowered to the run's numbers by the orchestrator's answer to its hello. */
 export const defaultNetLimits: NetLimits = {
   frameBytes: 256 * mebibyte,
   headerBytes: 16 * mebibyte,
@@ -97,7 +97,7 @@ export const defaultNetLimits: NetLimits = {
   passes: 256, // newcomers of one stage
 };
 
-/** The limits of a run's hub. */
+/** The limits of a run's orchestrator. */
 export function netLimits(config: RunConfig): NetLimits {
   const { limits } = config;
   const { bytes: nodeHeaderBytes, values: nodeHeaderValues } = largestNodeHeader(config);

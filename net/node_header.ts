@@ -1,5 +1,5 @@
 /**
- * The largest header that an honest node of a run sends, so that the hub need not read a larger one.
+ * The largest header that an honest node of a run sends, so that the orchestrator need not read a larger one.
  *
  * Owns: the bound, worked out from message.ts. Three messages grow with the run: a payload's slices (`payloadCommitted`), the
  * tasks in a gradient (`join`), the losses of a microbatch (`taskDone`); everything else is a few numbers and a sentence. The

@@ -3,8 +3,8 @@
  *
  * Owns: the read-only blob routes, a limit on requests per second, replacing one round's blobs with the
  * next. Out of scope: storage (injected), storing for others, sockets. Requests must be signed for this node and show
- * the hub's pass for the blob (peer_pass.ts). Invariants: a request over the limit costs no signature check, and an
- * unsigned one does not count against other nodes; nothing is served until a hub is trusted.
+ * the orchestrator's pass for the blob (peer_pass.ts). Invariants: a request over the limit costs no signature check, and an
+ * unsigned one does not count against other nodes; nothing is served until an orchestrator is trusted.
  */
 
 import { Hono } from "hono";
@@ -58,7 +58,7 @@ export class PeerBlobs {
     return this.#app.fetch(request, { trust });
   }
 
-  /** From now on only this hub's passes are valid. */
+  /** From now on only this orchestrator's passes are valid. */
   trust(issuer: PassIssuer): void {
     this.#passes.trust(issuer);
   }

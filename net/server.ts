@@ -1,5 +1,5 @@
 /**
- * One port for everything: WebSockets for the hub, HTTP for blobs, status and dashboard.
+ * One port for everything: WebSockets for the orchestrator, HTTP for blobs, status and dashboard.
  *
  * Owns: the listening socket, including reopening it, and the upgrade. Out of scope: sessions (hub.ts), routes
  * (hub_http.ts), limits on strangers (door.ts). Invariants: a message larger than `frameBytes` closes its connection

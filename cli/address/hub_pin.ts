@@ -1,11 +1,12 @@
 /**
- * Which orchestrator and run a node accepts at an address: those typed or announced, or the hub proven at the first contact.
+ * Which orchestrator and run a node accepts at an address: those typed or announced, or the orchestrator proven at the
+ * first contact.
  *
  * Trust on first use, as with SSH host keys: an invite, the chain's announcement, or `--hub` and `--run` name them from
- * the start. Without these the first hub to answer is remembered in the data folder, and no other is accepted at that
- * address until it is named. The key is what is trusted: a hub that proves it may begin another run, which the node joins
- * unless its user named one. At a loopback address, where only this machine listens and runs follow each other, the
- * remembered hub is replaced with a warning and never causes a refusal. Owns: one file per address, and which source
+ * the start. Without these the first orchestrator to answer is remembered in the data folder, and no other is accepted at that
+ * address until it is named. The key is what is trusted: an orchestrator that proves it may begin another run, which the
+ * node joins unless its user named one. At a loopback address, where only this machine listens and runs follow each other, the
+ * remembered orchestrator is replaced with a warning and never causes a refusal. Owns: one file per address, and which source
  * takes precedence. Out of scope: checking (net/auth/hello.ts). A torn or foreign file counts as none.
  */
 
@@ -18,7 +19,7 @@ import { isLoopbackHost } from "./public_address.ts";
 
 export interface Pinned {
   readonly hub: NodeId | null; // null: the first that proves one
-  readonly run: string | null; // null: any of that hub
+  readonly run: string | null; // null: any of that orchestrator
 }
 
 export class HubPin implements Pinned {
@@ -46,15 +47,15 @@ export class HubPin implements Pinned {
     return new HubPin(place, bytes === null ? nobody : parsePin(new TextDecoder().decode(bytes)), typed);
   }
 
-  /** The file whose remembered hub conflicts with this one; null: what was typed does. */
+  /** The file whose remembered orchestrator conflicts with this one; null: what was typed does. */
   rememberedIn(found: { hub: NodeId }): string | null {
     const isOther = this.hub !== null && this.hub !== found.hub;
     return isOther && this.#typed.hub === null ? this.#path : null;
   }
 
   /**
-   * These were proven, and from now on no other hub is accepted. Returns a warning if they replace remembered ones that
-   * were not typed, unless this process has met the hub before: then its new run has been announced to the user.
+   * These were proven, and from now on no other orchestrator is accepted. Returns a warning if they replace remembered ones
+   * that were not typed, unless this process has met the orchestrator before: then its new run has been announced to the user.
    */
   async met({ hub, run }: { hub: NodeId; run: string }): Promise<string | null> {
     this.hub = hub;
@@ -73,7 +74,7 @@ export class HubPin implements Pinned {
   }
 }
 
-/** The hub and run of `--hub` and `--run`. */
+/** The orchestrator and run of `--hub` and `--run`. */
 export function typedPin(options: OptionValues): Pinned {
   const hub = options.text("hub")?.trim();
   if (hub !== undefined && decodeAddress(hub) === null) {

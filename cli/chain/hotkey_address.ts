@@ -20,7 +20,7 @@ export async function hotkeyAddressOf(context: CommandContext): Promise<Address>
   return await explaining(place, () => hotkeyAddress(place));
 }
 
-/** A word that has an address's length and letters is no name. */
+/** Refuses a word with an address's length and letters: it is a mistyped address, not a name. */
 export function refuseMistyped(given: string): void {
   if (!/^5[1-9A-HJ-NP-Za-km-z]{46,48}$/.test(given)) return;
   throw new UsageError(

@@ -20,8 +20,8 @@ export const command: Command = {
   usage: "bench [adapter|hub] [options]",
   about:
     "Alone it tells within a minute what this machine is worth to a run: which stages of each size it can hold, how many tokens a " +
-    "second pass through one, and what its link must carry. Adapter measures what the device can do at most, what its use costs " +
-    "and how long it compiles. Hub moves segments between two processes through an orchestrator of this machine, over real " +
+    "second pass through one, and what its link must carry. `adapter` measures what the device can do at most, what its use costs " +
+    "and how long it compiles. `hub` moves segments between two processes through an orchestrator of this machine, over real " +
     "sockets, and tells how many miners of each size it could carry.",
   examples: [
     "iota bench",

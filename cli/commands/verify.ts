@@ -11,7 +11,7 @@ export const command: Command = {
   usage: "verify [DIR|LOG|--run DIR] [--hub ADDRESS]",
   about:
     "Reads the log that a run's orchestrator keeps (ledger.jsonl in its folder, and the older files beside it), checks that each " +
-    "line continues the one before and that the hub's signatures are right, computes every score again from the steps, reports " +
+    "line continues the one before and that the orchestrator's signatures are right, computes every score again from the steps, reports " +
     "and verdicts in the log, and names the first line that does not follow. The run may still be going. Exit 1: a line is wrong.",
   examples: [
     "iota verify --run runs/demo",

@@ -2,7 +2,7 @@
  * The files of TLS: an orchestrator's certificate and key, and the authority that a node trusts beside the system's.
  *
  * Owns: reading them and reporting problems, because a server with a bad pair still listens but refuses every node. Out of
- * scope: the hub's identity, which its hotkey proves in the hello; TLS keeps traffic from being read in transit.
+ * scope: the orchestrator's identity, which its hotkey proves in the hello; TLS keeps traffic from being read in transit.
  */
 
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";

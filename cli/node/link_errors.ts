@@ -54,7 +54,7 @@ export interface Refusal {
   readonly fault: Fault;
   readonly found: Challenger | null; // the one that answered instead
   readonly rememberedIn: string | null; // the file that names the expected one
-  readonly isOtherRun: boolean; // the hub is right, but serves another run than the one named
+  readonly isOtherRun: boolean; // the orchestrator is right, but serves another run than the one named
   readonly wallet: NodeWallet;
 }
 
@@ -127,7 +127,7 @@ function nextOf({ fault: { code } }: Refusal): string {
   return "If its owner confirms the change, start again with the invite that it prints: --orchestrator 'iota://…'";
 }
 
-/** What a node does whose user named a run that its hub does not serve any more. */
+/** What a node does whose user named a run that its orchestrator does not serve any more. */
 export function otherRunCure(answer: JoinAnswer): string {
   return `to join that run, stop this node and type: ${joinWords(answer)}`;
 }

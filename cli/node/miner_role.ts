@@ -102,7 +102,7 @@ export async function startMiner(options: MinerRoleOptions): Promise<RunningNode
   });
 
   const stop = (reason: string) => role.enqueue({ type: "stopRequested", reason });
-  /** The hub hears of it before it hears of anything else. */
+  /** The orchestrator hears of it before it hears of anything else. */
   function leave(error: StageLostError): Fault {
     role.enqueue({ type: "stopRequested", reason: stageLostReason, atOnce: true });
     return faultOf(error);

@@ -1,8 +1,8 @@
 /**
- * Shared by miner and validator: a link to the hub around a node's runtime (node_runtime.ts), which ends the role.
+ * Shared by miner and validator: a link to the orchestrator around a node's runtime (node_runtime.ts), which ends the role.
  *
- * Owns the words about a link, waiting for the hub, and the end: `finished` resolves when the machine finishes and rejects when
- * the hub permanently refuses this node or our own code fails.
+ * Owns the words about a link, waiting for the orchestrator, and the end: `finished` resolves when the machine finishes and
+ * rejects when the orchestrator permanently refuses this node or our own code fails.
  */
 
 import { present } from "../../core/assert.ts";
@@ -53,9 +53,9 @@ export interface NodeLink {
   readonly random: Random;
   /** After this long without a link, the role ends at the next failed attempt; null: it never gives up. */
   readonly giveUpAfterMs: number | null;
-  /** The only hub and run to accept; none: the first met. */
+  /** The only orchestrator and run to accept; none: the first met. */
   readonly pin?: Pinned;
-  /** The file that demands a different hub or run; null: the typed or announced one does. */
+  /** The file that demands a different orchestrator or run; null: the typed or announced one does. */
   readonly rememberedIn?: (found: Challenger) => string | null;
   /** For commands in messages. Default: the wallet called default. */
   readonly wallet?: Omit<NodeWallet, "address">;
@@ -66,11 +66,11 @@ export interface NodeLink {
   readonly traces?: { received(message: HubMessage): void; sent(message: NodeMessage): void } | undefined;
   /** Counts the bytes of messages. @default nobody does */
   readonly meter?: { sent(bytes: number): void; received(bytes: number): void };
-  /** Gets the hub's identity, the authorization for requests to it, and its clock, in whose time they are stamped. */
+  /** Gets the orchestrator's identity, the authorization for requests to it, and its clock, in whose time they are stamped. */
   readonly onConnected: (ticket: HeldTicket, clock: ClockDifference) => void;
 }
 
-/** The hub has begun another run: the role ends, and the next life joins that one. */
+/** The orchestrator has begun another run: the role ends, and the next life joins that one. */
 export const newRunReason = "its orchestrator has begun another run";
 
 export interface NodeRoleOptions<State, Event, Effect, Result> {
@@ -226,7 +226,7 @@ export class NodeRole<State, Event, Effect extends NodeEffect, Result> {
     this.fail(refusedError({ url, role: this.#role, fault, found, rememberedIn: file, isOtherRun, wallet }));
   }
 
-  /** The named or known hub answers, but not with the named run. */
+  /** The named or known orchestrator answers, but not with the named run. */
   #isOtherRun(found: Challenger | null): found is Challenger {
     const { hub, run } = this.#link.pin ?? { hub: null, run: null };
     return found !== null && (hub === null || hub === found.hub) && run !== null && run !== found.run;

@@ -78,10 +78,11 @@ export async function takeUp(
 }
 
 /**
- * What a miner's payloads have left out so far, one value for each value of the stage. The hub may ask for a payload twice in a
- * round (the store lost it, a session ended) and must get the same bytes, so what a payload leaves out takes effect only when
- * the round is merged. A stage that is loaded anew starts without a residual. What a payload held that came too late, or that
- * the hub scaled down or left out, is lost, as it is with other codecs: a miner is not told how its payload counted.
+ * What a miner's payloads have left out so far, one value for each value of the stage. The orchestrator may ask for a
+ * payload twice in a round (the store lost it, a session ended) and must get the same bytes, so what a payload leaves out
+ * takes effect only when the round is merged. A stage that is loaded anew starts without a residual. What a payload held
+ * that came too late, or that the orchestrator scaled down or left out, is lost, as it is with other codecs: a miner is not
+ * told how its payload counted.
  */
 export class Residual {
   #settled: Float32Array | null; // as the round began

@@ -1,6 +1,7 @@
 /**
  * A role that pauses while its rules say so: it leaves the run, which hands its leases to others, and later joins again
- * with the same identity. A role that lost its stage with its device, or whose hub has begun another run, joins again at once.
+ * with the same identity. A role that lost its stage with its device, or whose orchestrator has begun another run, joins
+ * again at once.
  *
  * Owns: successive lives of the role on a device that stays open and whose memory is freed in between. It ends with the
  * run or on request. Out of scope: deciding when to pause (cli/node/idle).

@@ -19,7 +19,7 @@ import { peerStore } from "../roles/stores.ts";
 
 export interface PeerServer {
   readonly url: string; // where others reach it
-  /** The hub whose newcomers it serves; before this is set, none are served. */
+  /** The orchestrator whose newcomers it serves; before this is set, none are served. */
   trust(issuer: PassIssuer): void;
   /** Serves only these vectors. */
   hold(vectors: readonly Uint8Array[]): void;

@@ -50,7 +50,7 @@ export async function runValidator(context: CommandContext): Promise<number> {
   const memoryBytes = byteOption("memory", context.options.text("memory")) ?? undefined;
   const onScores: ValidatorRoleOptions["onScores"] = (...scored) => chain.scored(...scored);
   const start = () => {
-    role = new PausingRole({ // never pauses, but joins another run of its hub
+    role = new PausingRole({ // never pauses, but joins another run of its orchestrator
       gate: alwaysOpen,
       start: () => Promise.resolve(startValidator({ ...node, memoryBytes, onScores, onRecord })),
       onPaused: () => {},

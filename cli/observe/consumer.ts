@@ -13,7 +13,7 @@ import type { Timers } from "../../net/timers.ts";
 import type { Output } from "../terminal/output/output.ts";
 import type { KeyAction } from "../terminal/screen/live_screen.ts";
 
-/** What the hub proves in a hello; a page only states it. */
+/** What the orchestrator proves in a hello; a page only states it. */
 export interface HubIdentity {
   readonly runId: string;
   readonly hub: NodeId; // its key
@@ -38,7 +38,7 @@ export interface ConsumerContext {
 export interface ProjectionConsumer {
   /** The view already contains this record. */
   onRecord?(entry: StampedRecord): void;
-  /** Pages at the hub's port, by path. */
+  /** Pages at the orchestrator's port, by path. */
   readonly pages?: Readonly<Record<string, HubPage>>;
   close?(): void;
 }

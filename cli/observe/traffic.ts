@@ -1,6 +1,6 @@
 /**
- * Bytes that cross the hub's port, as measured by the hub: per node, direction and purpose; and for each token that crosses a
- * stage boundary.
+ * Bytes that cross the orchestrator's port, as measured by the orchestrator: per node, direction and purpose; and for each token
+ * that crosses a stage boundary.
  *
  * Messages count once, with their framing, when they arrive or are queued; blobs with the content that passed, when its request
  * ends, also if it was broken off or refused. Out of scope: headers of HTTP, beats of a link, what TCP sends again, bodies that

@@ -7,11 +7,11 @@
  * thread revokes all of its own. Either way no thread of the process holds more than the command declares, and workers
  * that it starts get no more than it has.
  *
- * Measured on Deno 2.9.6 with a miner that waits for its hub: 15 MB of private memory and, on a machine with four times its cores
- * in load, 0.4 s more to start. In that version each worker that the confined thread starts takes 1.0 s instead of 0.03: twice it
- * waits, half a second each time, as if for a debugger. So commands that open stage after stage take whole rights. A child process
- * with narrow flags would cost about as much as a thread, but an executable cannot give itself other flags, and signals would have
- * to be forwarded.
+ * Measured on Deno 2.9.6 with a miner that waits for its orchestrator: 15 MB of private memory and, on a machine with four
+ * times its cores in load, 0.4 s more to start. In that version each worker that the confined thread starts takes 1.0 s
+ * instead of 0.03: twice it waits, half a second each time, as if for a debugger. So commands that open stage after stage
+ * take whole rights. A child process with narrow flags would cost about as much as a thread, but an executable cannot give
+ * itself other flags, and signals would have to be forwarded.
  */
 
 import { resolve as resolvePath } from "node:path";

@@ -1,5 +1,5 @@
 /**
- * The limit on this process's open files and sockets. A hub must know it in advance, because when descriptors run out
+ * The limit on this process's open files and sockets. An orchestrator must know it in advance, because when descriptors run out
  * its journal fails too.
  *
  * Owns: asking a shell while programs may still be started, and passing the number to the confined thread among its

@@ -1,6 +1,6 @@
 /**
- * Blobs as the roles use them: whole vectors by hash. Behind it the hub's HTTP store, its disk, or memory, and other nodes
- * that offer the same blob: they are asked first, the hub when they fail.
+ * Blobs as the roles use them: whole vectors by hash. Behind it the orchestrator's HTTP store, its disk, or memory, and other nodes
+ * that offer the same blob: they are asked first, the orchestrator when they fail.
  */
 
 import type { BlobHash, BlobRef } from "../../core/ids.ts";
@@ -23,7 +23,7 @@ export interface BlobOrigin {
   readonly onBytes?: (bytes: number) => void;
 }
 
-/** The hub's own view of its store. */
+/** The orchestrator's own view of its store. */
 export interface HubBlobs extends BlobAccess {
   /** Deleting a missing blob is not an error. */
   delete(hash: BlobHash): Promise<void>;

@@ -52,7 +52,7 @@ interface BatchUnderWay<Effect> {
 }
 
 const batchEvents = 64; // made durable at once
-const eventsUnderWay = 1024; // a tenth of a second of a busy hub's, or its slow disk's last sync
+const eventsUnderWay = 1024; // a tenth of a second of a busy orchestrator's, or its slow disk's last sync
 const stallMs = 250; // a deadline that is noticed so much later was slept through
 const readingMs = 1_000; // to read what has arrived meanwhile
 const forgiveMs = 10_000; // by the machine's clock, from one such deadline to the next

@@ -12,7 +12,7 @@ import { DiskUploads, type DiskUploadsOptions } from "../../net/blobs/blob_uploa
 import { outboundFetch } from "../program/outbound.ts";
 import type { BlobCapacity, BlobStore, KeptUploads, LocalBlobStore } from "../../net/blobs/blobs.ts";
 
-/** The run's store, the hub's own. */
+/** The run's store, the orchestrator's own. */
 export function openRunStore(options: DiskBlobsOptions): Promise<LocalBlobStore> {
   return DiskBlobs.open(options);
 }
@@ -22,7 +22,7 @@ export function openRunUploads(options: DiskUploadsOptions): Promise<KeptUploads
   return DiskUploads.open(options);
 }
 
-/** The store of another node, usually the hub's. By the process's way out, unless its own `fetch` is given. */
+/** The store of another node, usually the orchestrator's. By the process's way out, unless its own `fetch` is given. */
 export function remoteStore(options: HttpBlobsOptions): BlobStore {
   return new HttpBlobs({ fetch: outboundFetch, ...options });
 }

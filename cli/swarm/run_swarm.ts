@@ -97,7 +97,7 @@ export async function runSwarm(context: CommandContext, unkept: readonly OptionS
 export const stoppedCode = (summary: Readonly<Record<string, unknown>>): number =>
   hasLostRound(summary) ? exitFailed : exitFine;
 
-/** By the system, by a key, or by Ctrl-C of a person who sees the screen and reads how to resume: that is no failure. */
+/** Stopped by the system, a key, or Ctrl-C of a person who sees on the screen how to resume: not a failure. */
 function isStoppedInOrder({ interruption, output }: CommandContext): boolean {
   const { aborted, reason } = interruption();
   return aborted && (reason instanceof Terminated || (reason instanceof Stopped && output.mode === "live"));

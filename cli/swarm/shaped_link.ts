@@ -1,5 +1,6 @@
 /**
- * One node's line to the hub: a proxy on loopback that passes bytes on as late, as slowly and as unreliably as its shape says.
+ * One node's line to the orchestrator: a proxy on loopback that passes bytes on as late, as slowly and as unreliably as its
+ * shape says.
  *
  * All of a node's connections share the line. Owns the sockets. A new connection takes a round trip, as TCP's greeting does, and
  * each direction's end comes behind its bytes, as late as they do. Out of scope: the arithmetic (link_shape.ts); it looks at no
@@ -120,7 +121,7 @@ async function dial(target: { hostname: string; port: number }): Promise<Deno.Tc
     return await Deno.connect(target);
   } catch (error) {
     isGone(error);
-    return null; // the hub is away: its node sees the connection end, and dials again
+    return null; // the orchestrator is away: its node sees the connection end, and dials again
   }
 }
 

@@ -88,7 +88,7 @@ export class CpuOps implements StageOps {
   #product(label: string, product: Product & { readonly residual: number }): CpuDispatch {
     const { columns, depth, a, b } = product;
     const isWhole = columns % 4 === 0 && (depth % 4 === 0 || (a.layout === "rows" && b.layout === "rows"));
-    assert(isWhole, `Cannot multiply as columns ${columns}, depth ${depth} must divide by 4`);
+    assert(isWhole, `Cannot multiply: columns ${columns} and depth ${depth} must be multiples of 4`);
     return jobDispatch(this.#team, label, productJob(product));
   }
 

@@ -33,8 +33,8 @@ export class TooLittleMemoryError extends Error {
   /** By `--memory`. */
   static allowed({ bytes, memoryBytes }: { bytes: number; memoryBytes: number }): TooLittleMemoryError {
     return new TooLittleMemoryError(
-      `Cannot hold this stage as it must fit the ${mebibytes(memoryBytes)} that a stage may take: it takes ` +
-        `${mebibytes(bytes)}, even if activations are computed again`,
+      `Cannot hold this stage: it takes ${mebibytes(bytes)}, even if activations are computed again, and ` +
+        `${mebibytes(memoryBytes)} are allowed`,
     );
   }
 
@@ -43,10 +43,8 @@ export class TooLittleMemoryError extends Error {
     { adapter, bytes, limitBytes, reason }: { adapter: string; bytes: number; limitBytes: number; reason: string },
   ): TooLittleMemoryError {
     return new TooLittleMemoryError(
-      `Cannot hold this stage as ${adapter} must give the ${
-        mebibytes(bytes)
-      } that it takes: memory ran out (${reason}), ` +
-        `although each buffer may have ${mebibytes(limitBytes)}`,
+      `Cannot hold this stage: ${adapter} ran out of memory (${reason}) before it gave the ${mebibytes(bytes)} ` +
+        `that the stage takes, although each buffer may have ${mebibytes(limitBytes)}`,
     );
   }
 }

@@ -64,7 +64,7 @@ export class StageBuffers implements DeviceBuffers {
   scratch(label: string, count: number): BufferRange {
     const known = this.#shared.get(label);
     if (known !== undefined) {
-      assert(known.size === Math.max(16, count * 4), `Cannot share scratch '${label}' as its size must not differ`);
+      assert(known.size === Math.max(16, count * 4), `Cannot share scratch '${label}': its size differs`);
       return known;
     }
     const made = this.storage(label, count);

@@ -13,16 +13,14 @@ export class NoAdapterError extends Error {
   override name = "NoAdapterError";
 }
 
-const noAdapter =
-  "Cannot open a WebGPU adapter as this machine must offer a Vulkan, Metal or DX12 device: none was found";
+const noAdapter = "Cannot open a WebGPU adapter: this machine offers no Vulkan, Metal or DX12 device";
 
-const noSoftware = "Cannot open a software driver as one must be installed: none was found";
+const noSoftware = "Cannot open a software driver: none is installed";
 
-const onlySoftware = (found: string) =>
-  `Cannot open a GPU as this machine must have one with its driver: only ${found} was found, a software driver`;
+const onlySoftware = (found: string) => `Cannot open a GPU: only ${found} was found, a software driver`;
 
 const noDevice = (adapter: string, reason: string) =>
-  `Cannot open ${adapter} as its driver must give a device with the limits that it promises: ${reason}`;
+  `Cannot open ${adapter}: its driver gives no device with the limits that it promises: ${reason}`;
 
 /** The device stopped working after it was opened: a command of ours was wrong, unless it is a `DeviceLostError`. */
 export class GpuFailure extends Error {

@@ -31,9 +31,9 @@ export function gemm(
   const { aStride = kind === "weightGradient" ? rows : depth, cStride = columns } = options;
   assert(
     columns % 4 === 0 && depth % 4 === 0,
-    `Cannot multiply as columns ${columns}, depth ${depth} must divide by 4`,
+    `Cannot multiply: columns ${columns} and depth ${depth} must be multiples of 4`,
   );
-  assert(kind !== "weightGradient" || rows % 4 === 0, `Cannot multiply as rows ${rows} must divide by 4`);
+  assert(kind !== "weightGradient" || rows % 4 === 0, `Cannot multiply: rows ${rows} must be a multiple of 4`);
   const settings = settingsFor(choice[kind], { rows, columns });
   const tile = gemmTile(settings);
   return kernels.dispatch({

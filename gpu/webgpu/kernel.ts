@@ -166,7 +166,7 @@ const offsetMultiple = 256; // what every adapter allows
 function checkBindings(label: string, ranges: readonly BufferRange[], limitBytes: number): void {
   for (const range of ranges) {
     const { size, offset } = range;
-    assert(offset % offsetMultiple === 0, `Cannot bind to ${label} from byte ${offset} as it must divide by 256`);
+    assert(offset % offsetMultiple === 0, `Cannot bind to ${label} from byte ${offset}: it is not a multiple of 256`);
     if (size <= limitBytes) continue;
     const buffer = gpuBuffer(range).label;
     const action = `bind '${buffer}' to ${label} as a binding`;

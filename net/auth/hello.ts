@@ -2,18 +2,18 @@
  * Mutual authentication by challenge, before any message.
  *
  *   hub  -> node   challenge  its address, the run, a fresh nonce
- *   node -> hub    hello      its address, role, own nonce, the session it wants to resume, its proof
+ *   node -> orchestrator    hello      its address, role, own nonce, the session it wants to resume, its proof
  *   hub  -> node   accept     the session, what it has received of it, its proof      (or refusal: a fault, and the end)
  *
  * The first proofs are signatures. With them both sides agree on a secret, and the node gets a ticket for it. From then
  * on the node shows the ticket, and both prove knowledge of the secret over the same text. That takes less than a tenth
- * of the hub's time, so thousands of nodes reconnect within seconds. If the hub cannot use a ticket (too old, another
- * hub's, no proof), it sends its challenge again, and the node signs on the same connection. This is resumption as in
+ * of the orchestrator's time, so thousands of nodes reconnect within seconds. If the orchestrator cannot use a ticket (too old, another
+ * orchestrator's, no proof), it sends its challenge again, and the node signs on the same connection. This is resumption as in
  * TLS 1.3 (RFC 8446, section 2.2).
  *
  * Both sides say their clock's time, so that each knows how far the other's is off (clocks.ts).
  *
- * A recorded hello is worthless: it answers a nonce that no hub will draw again. Owns: the checks of the records, as
+ * A recorded hello is worthless: it answers a nonce that no orchestrator will draw again. Owns: the checks of the records, as
  * pure functions. Out of scope: keys (injected as `Signer` and `Verify`), sockets, admission (injected; a ticket does
  * not grant it). Later frames on the link carry MACs from the same secret (frame_mac.ts). They are readable by
  * eavesdroppers; use TLS against that.
@@ -56,8 +56,8 @@ export type Admit = (input: { node: NodeId; role: Role }) => Fault | null;
 export interface NodeIdentity {
   readonly signer: Signer;
   readonly role: Role;
-  readonly run: string | null; // null: any run of the hub, also another one later
-  readonly hub: NodeId | null; // null: any hub that proves the address it shows
+  readonly run: string | null; // null: any run of the orchestrator, also another one later
+  readonly hub: NodeId | null; // null: any orchestrator that proves the address it shows
 }
 
 /** A hello, and what its sender needs to check the answer. */
@@ -66,11 +66,11 @@ export interface Greeting {
   readonly by: KeyShare | HeldTicket;
 }
 
-/** A hello that the hub has verified. */
+/** A hello that the orchestrator has verified. */
 export interface ProvenHello {
   readonly hello: Hello;
   readonly secret: LinkSecret;
-  readonly share: string | null; // the hub's public key, for a signed hello
+  readonly share: string | null; // the orchestrator's public key, for a signed hello
 }
 
 /** `unproven`: its ticket is unusable here; the node may sign instead. */
@@ -103,7 +103,7 @@ export function challengerOf(header: unknown): Challenger | null {
 /** Tells a process from others that use its hotkey. */
 export const processOf = (random: Random): string => hex(random.bytes(32));
 
-/** The node's answer, or why it rejects this hub. A ticket for another run or hub is not shown. */
+/** The node's answer, or why it rejects this orchestrator. A ticket for another run or orchestrator is not shown. */
 export function answerChallenge(
   header: unknown,
   from: {
@@ -241,7 +241,7 @@ export function createAccept(
   return { type: "accept", ...terms, proof: { ...offer, signature } };
 }
 
-/** The hub's verified answer to our hello, and the ticket for the next one; a refusal is returned as its fault. */
+/** The orchestrator's verified answer to our hello, and the ticket for the next one; a refusal is returned as its fault. */
 export function checkAccept(
   header: unknown,
   { greeting: { hello, by }, verify }: { greeting: Greeting; verify: Verify },
@@ -256,7 +256,7 @@ export function checkAccept(
   if (!(by instanceof KeyShare)) {
     const isProven = proof.type === "ticket" && by.secret.proves({ message, proof: unhex(proof.mac) });
     return isProven ? parsed({ accept, ticket: by }) : refused(
-      "staleResult", // not final: the signed hello that follows shows whether this is our hub
+      "staleResult", // not final: the signed hello that follows shows whether this is our orchestrator
       "Cannot use a ticket as the orchestrator did not prove that it can open it; signing the next hello",
     );
   }

@@ -23,7 +23,7 @@ import {
 
 const signature = v.pipe(v.string(), v.regex(/^[0-9a-f]{128}$/, "must be 128 lower-case hex digits"));
 /**
- * The hub decides whether it opens: a ticket of any other length makes the node sign, like every ticket that does not
+ * The orchestrator decides whether it opens: a ticket of any other length makes the node sign, like every ticket that does not
  * open.
  */
 export const ticketText = v.pipe(v.string(), v.regex(/^(?:[0-9a-f]{2}){1,256}$/, "must be lower-case hex digits"));
@@ -79,10 +79,10 @@ export type Refusal = v.InferOutput<typeof refusalSchema>;
 /** A hello's content, before it is proven. */
 export type HelloClaim = Omit<Hello, "proof">;
 
-/** The hub's decision about the session, to be proven. */
+/** The orchestrator's decision about the session, to be proven. */
 export type SessionTerms = Omit<Accept, "type" | "proof">;
 
-/** The largest message the hub accepts and sends. */
+/** The largest message the orchestrator accepts and sends. */
 export type AgreedLimits = Accept["limits"];
 
 /** What a node's proof covers besides the claim. */
@@ -90,7 +90,7 @@ export type NodeOffer =
   | { readonly type: "signature"; readonly share: string }
   | { readonly type: "ticket"; readonly ticket: string };
 
-/** What a hub's proof covers besides hello and terms. */
+/** What an orchestrator's proof covers besides hello and terms. */
 export type HubOffer =
   | { readonly type: "signature"; readonly share: string; readonly ticket: string }
   | { readonly type: "ticket" };

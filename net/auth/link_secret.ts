@@ -1,5 +1,5 @@
 /**
- * The secret that a node and its hub share, agreed without ever sending it.
+ * The secret that a node and its orchestrator share, agreed without ever sending it.
  *
  * Signed Diffie-Hellman, after ISO/IEC 9798-3 (proved sound by Canetti and Krawczyk, Eurocrypt 2001): each side
  * generates an X25519 key (RFC 7748) for one hello; the hello's signatures cover both public keys, both addresses and

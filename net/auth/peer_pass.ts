@@ -1,10 +1,10 @@
 /**
- * The hub's signed permission for a node to copy a stage from its replicas.
+ * The orchestrator's signed permission for a node to copy a stage from its replicas.
  *
- * Replicas do not know which nodes were admitted or assigned to which stage; the hub does. With each assignment it
+ * Replicas do not know which nodes were admitted or assigned to which stage; the orchestrator does. With each assignment it
  * signs a pass that names the run, the reader, the blobs and an expiry, and the serving peer checks it. Owns: making,
  * showing and checking passes. Out of scope: authenticating the reader (request_auth.ts), what is served
- * (peer_blobs.ts). Invariants: a pass is invalid for another reader or blob, and at a peer of another run or hub; at
+ * (peer_blobs.ts). Invariants: a pass is invalid for another reader or blob, and at a peer of another run or orchestrator; at
  * most `passes` checked ones are remembered, so a signature is checked once for all parts of a vector.
  */
 
@@ -17,7 +17,7 @@ import { bytesOf } from "./signed_headers.ts";
 import { passPattern } from "../messages/schema_hub.ts";
 import type { Timers } from "../timers.ts";
 
-/** The hub and run whose passes are valid. */
+/** The orchestrator and run whose passes are valid. */
 export interface PassIssuer {
   readonly run: string;
   readonly hub: NodeId;
@@ -26,7 +26,7 @@ export interface PassIssuer {
 export interface PassTerms {
   readonly reader: NodeId;
   readonly blobs: readonly BlobHash[];
-  readonly untilMs: number; // by the hub's wall clock
+  readonly untilMs: number; // by the orchestrator's wall clock
 }
 
 const passHeader = "iota-pass";
@@ -57,7 +57,7 @@ export interface PassCheckOptions {
 export class PassCheck {
   readonly #options: PassCheckOptions;
   readonly #checked = new Set<string>(); // the oldest first
-  #issuer: PassIssuer | null = null; // null: no hub is known yet, so no pass is valid
+  #issuer: PassIssuer | null = null; // null: no orchestrator is known yet, so no pass is valid
 
   constructor(options: PassCheckOptions) {
     this.#options = options;

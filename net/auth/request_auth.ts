@@ -3,10 +3,10 @@
  * accepted once.
  *
  * Each makes btauth/1's claim and proves it with a signature, or with an HMAC under a ticket's secret (ticket.ts),
- * which takes a twentieth of the time; only the hub can open a ticket. Clocks must agree within `clockSkewMs`. The gate
- * decides before it reads a body, so an upload's body hash is the blob's name in its path: the SHA-256 of a single leaf
+ * which takes a twentieth of the time; only the orchestrator can open a ticket. Clocks must agree within `clockSkewMs`. The
+ * gate decides before it reads a body, so an upload's body hash is the blob's name in its path: the SHA-256 of a single leaf
  * sent whole, otherwise the name that all parts must give. Requests do not name a run; a ticket belongs to one run. A
- * signature replayed to another run of the hub, or after its restart, gets only what its node may have there anyway: a
+ * signature replayed to another run of the orchestrator, or after its restart, gets only what its node may have there anyway: a
  * blob that its work needs, or space for bytes that are unused until they are swept.
  *
  * Owns: both sides of the proofs, and the nonces seen. Out of scope: keys and admission (both injected). Invariant: a
@@ -44,7 +44,7 @@ export type Authorize = (request: SignedRequest, by?: "signature") => Record<str
 export interface AuthorizeOptions {
   readonly signer: Signer;
   readonly receiver: NodeId; // the receiving node
-  readonly ticket?: HeldTicket; // the receiver's, if it is the hub
+  readonly ticket?: HeldTicket; // the receiver's, if it is the orchestrator
   readonly timers: Timers;
   readonly random: Random;
 }
@@ -71,7 +71,7 @@ export interface RequestGateOptions {
   readonly verify: Verify;
   /** Null: the node may use the store now. */
   readonly admit: (node: NodeId) => Fault | null;
-  /** Null: requests must be signed, because only the hub can open tickets. */
+  /** Null: requests must be signed, because only the orchestrator can open tickets. */
   readonly tickets: TicketBox | null;
   readonly limits: Pick<NetLimits, "clockSkewMs" | "nonces" | "peers" | "failedSignaturesPerSecond">;
   readonly timers: Timers;

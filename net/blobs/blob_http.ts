@@ -1,5 +1,5 @@
 /**
- * Blobs over HTTP, client side: another machine's store, usually the hub's, as seen by a node.
+ * Blobs over HTTP, client side: another machine's store, usually the orchestrator's, as seen by a node.
  *
  * Owns: which requests are made and in which order, resuming a broken download. Out of scope: requests and retries
  * (blob_requests.ts), large uploads (blob_send.ts). Invariants: a whole blob is checked against its hash before or

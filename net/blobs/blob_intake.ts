@@ -1,5 +1,5 @@
 /**
- * The one gate for members' uploads into the hub's store, from request body to stored blob.
+ * The one gate for members' uploads into the orchestrator's store, from request body to stored blob.
  *
  * Owns the order of the checks (may the node store at all, is the disk full, is a slot free, is quota left), and
  * releasing everything however the upload ends. Out of scope: accounting (blob_quota.ts, upload_slots.ts), files, HTTP.
@@ -16,7 +16,7 @@ export interface BlobIntakeOptions {
   readonly slots: UploadSlots;
   /** Null: the node is expected to store something. */
   readonly mayStore: (node: NodeId) => Fault | null;
-  /** Whether the hub is waiting for disk space. */
+  /** Whether the orchestrator is waiting for disk space. */
   readonly isFull: () => boolean;
   /** The disk had no space for this many bytes of a member, which is not the member's fault. */
   readonly onDiskFull: (bytes: number) => void;
@@ -71,7 +71,7 @@ export class BlobIntake {
   }
 }
 
-/** The message for members, without the hub's folders. */
+/** The message for members, without the orchestrator's folders. */
 function diskFull(cause?: BlobError): BlobError {
   return new BlobError("diskFull", "Cannot store a blob now as the orchestrator's disk is full: it waits for room", {
     cause,

@@ -1,5 +1,5 @@
 /**
- * How much members may keep in the hub's store, and which node each blob is charged to.
+ * How much members may keep in the orchestrator's store, and which node each blob is charged to.
  *
  * A blob is charged to the node that stored it first, until it is deleted or the run needs it. Space for uploads is reserved
  * in advance. Out of scope: storing (blob_disk.ts), which blobs are needed (the machine), consequences for a node that is

@@ -20,7 +20,7 @@ export type BlobProblem =
   | "busy" // too many uploads at once
   | "brokenOff" // an upload's connection broke or was silent for too long
   | "storage" // the folder cannot be used
-  | "refused" // the hub does not accept this request
+  | "refused" // the orchestrator does not accept this request
   | "unreachable"; // no answer after every retry
 
 /** A store operation failed; `code` is for branching, the message includes the next step. */

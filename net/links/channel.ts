@@ -1,5 +1,5 @@
 /**
- * A session on its current wire: shared by the hub's and the node's side of a link.
+ * A session on its current wire: shared by the orchestrator's and the node's side of a link.
  *
  * Owns: MACs, decoding, recording, delivery, sending within the window, heartbeats counted in beats (the owner has the
  * timer), and whether damage is due to the link or the other side. Out of scope: creating or closing wires, the hello.
@@ -85,7 +85,7 @@ export class Channel<In> {
     this.#break(reason);
   }
 
-  /** Lowers the limits to those of the run's hub. */
+  /** Lowers the limits to those of the run's orchestrator. */
   lowerLimits(agreed: AgreedLimits): void {
     const frameBytes = Math.min(this.#limits.frameBytes, agreed.frameBytes);
     const headerBytes = Math.min(this.#limits.headerBytes, agreed.headerBytes);

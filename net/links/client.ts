@@ -54,7 +54,7 @@ function unreachable(url: string, error: Error & { code?: unknown }): SocketFail
     case "ERR_TLS_CERT_ALTNAME_INVALID":
       return {
         reason: `${start} as its certificate must name this address`,
-        cure: "use an address that it names, or give the hub another certificate",
+        cure: "use an address that it names, or give the orchestrator another certificate",
       };
     default:
       return { reason: `${start}: ${error.message}; check that it runs there and that the address is right` };

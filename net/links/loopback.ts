@@ -1,5 +1,5 @@
 /**
- * The in-memory transport: wires between a hub and nodes of one process, for `sim` and tests.
+ * The in-memory transport: wires between an orchestrator and nodes of one process, for `sim` and tests.
  *
  * Owns: pairs of wires that deliver in order, one frame per turn of `schedule`. Out of scope: injected faults (tests
  * wrap its `Dial`), sessions (hub.ts and node.ts are the same code as over sockets). Invariant: frames are copied, so
@@ -10,7 +10,7 @@ import type { Dial, Wire, WireHandler } from "./wire.ts";
 
 export type Schedule = (task: () => void) => void;
 
-/** Every dial reaches this hub, whatever the url. */
+/** Every dial reaches this orchestrator, whatever the url. */
 export function createLoopback(accept: (wire: Wire) => WireHandler, schedule: Schedule = queueMicrotask): Dial {
   return (_url, handler) => {
     const nodeEnd = new LoopbackWire(schedule);

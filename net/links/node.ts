@@ -2,7 +2,7 @@
  * A miner's or validator's end of its one link, over any wire.
  *
  * Owns: dialling with jittered back-off after every way of losing a link or a session, the node's side of the hello, resuming the session, heartbeats. Out of scope:
- * sockets (client.ts and loopback.ts provide `Dial`), the meaning of messages, giving up: it retries until the hub
+ * sockets (client.ts and loopback.ts provide `Dial`), the meaning of messages, giving up: it retries until the orchestrator
  * permanently refuses it or `close` is called. Invariant: after `refused` or `close` nothing is sent, dialled or reported.
  */
 
@@ -32,9 +32,9 @@ import type { Dial, Wire } from "./wire.ts";
 
 /**
  * The wait is drawn from the upper half of a bound that doubles from the first to the longest. The longest is 4 s, because it
- * decides when the last node is back after a hub was away for a minute: 5,000 nodes in 4.3 s of virtual time, against 5.2 s
- * with a bound of 5 s and 30 s with one of 30 s (tests/sim/reconnect_sim_test.ts; the log of measurements has more). This
- * does not harm a hub that is only busy: it refuses early, and the waits still grow eightfold.
+ * decides when the last node is back after an orchestrator was away for a minute: 5,000 nodes in 4.3 s of virtual time,
+ * against 5.2 s with a bound of 5 s and 30 s with one of 30 s (tests/sim/reconnect_sim_test.ts; the log of measurements has
+ * more). This does not harm an orchestrator that is only busy: it refuses early, and the waits still grow eightfold.
  */
 const firstRetryMs = 500;
 const longestRetryMs = 4_000;
@@ -45,7 +45,10 @@ const longestRetryMs = 4_000;
  */
 const lastingMs = 8_000;
 
-/** A node that the hub sends away again and again is let in in vain: after the first few times its waits grow to a minute. */
+/**
+ * A node that the orchestrator sends away again and again is let in in vain: after the first few times its waits grow to
+ * a minute.
+ */
 const freeExits = 3;
 const longestRejoinMs = 60_000;
 
@@ -56,14 +59,14 @@ export const finalCodes: ReadonlySet<FaultCode> = new Set<FaultCode>([
 
 type Phase =
   | { readonly type: "idle" } // not connected yet, or waiting for the next attempt
-  | { readonly type: "challenged" } // dialled, the hub speaks first
+  | { readonly type: "challenged" } // dialled, the orchestrator speaks first
   | { readonly type: "greeted"; readonly greeting: Greeting }
   | { readonly type: "connected" }
   | { readonly type: "closed" };
 
 export class Node<In, Out> implements NodeTransport<Out> {
   readonly #options: NodeOptions<In>;
-  #identity: NodeIdentity; // with the hub of the first contact
+  #identity: NodeIdentity; // with the orchestrator of the first contact
   #hasMetHub = false;
   readonly #dial: Dial;
   readonly #memory = new FrameMemory();
@@ -77,7 +80,7 @@ export class Node<In, Out> implements NodeTransport<Out> {
   #paused = false;
   #attempt = 0; // failed attempts in a row
   #waits = 0; // in a row without a link that lasted
-  #exits = 0; // sessions that the hub ended, in a row without a link that lasted
+  #exits = 0; // sessions that the orchestrator ended, in a row without a link that lasted
   #helloAtMs = 0; // of the monotonic clock, as is the next one
   #connectedAtMs: number | null = null; // null: no link
   #cancelTimer: Cancel = () => {};
@@ -180,7 +183,7 @@ export class Node<In, Out> implements NodeTransport<Out> {
   }
 
   /**
-   * Any answer that does not prove the ticket's secret invalidates the ticket: the hub's request for a signature, or an
+   * Any answer that does not prove the ticket's secret invalidates the ticket: the orchestrator's request for a signature, or an
    * impostor's answer.
    */
   #takeAnswer(header: unknown, greeting: Greeting): void {
@@ -235,7 +238,7 @@ export class Node<In, Out> implements NodeTransport<Out> {
     this.#signAgainAtMs = timers.steadyMs() + limits.ticketMs * (0.5 + 0.25 * random.unit());
   }
 
-  /** The session continues on the next link. This is rare, and without it expired tickets would make a hub's restart slow. */
+  /** The session continues on the next link. This is rare, and without it expired tickets would make an orchestrator's restart slow. */
   #signAgain(): void {
     this.#ticket = null;
     this.#signAgainAtMs = Infinity;
@@ -268,7 +271,7 @@ export class Node<In, Out> implements NodeTransport<Out> {
     }
   }
 
-  /** The wrong hub answers. A node that has met its hub keeps trying, because an impostor must not be able to end it. */
+  /** The wrong orchestrator answers. A node that has met its orchestrator keeps trying, because an impostor must not be able to end it. */
   #distrust(reason: Fault, found: Challenger | null = null): void {
     if (this.#hasMetHub && reason.code === "unauthenticated") this.#disconnected(reason.detail, { found });
     else this.#refused(reason, found);

@@ -1,5 +1,5 @@
 /**
- * Where a hub's connections wait until their hello is verified.
+ * Where an orchestrator's connections wait until their hello is verified.
  *
  * Owns: the table of guests, their challenges and timeouts, checking hellos, and counting refusals. Out of scope:
  * authenticated nodes (hub.ts). Invariants: at most `pendingHellos` guests, shared by origin (`Crowd`); a guest gets

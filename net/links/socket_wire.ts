@@ -33,7 +33,7 @@ export const socketOptions = {
   closeTimeout: 2_000, // ms; a peer that does not answer a close is gone
   /**
    * A mask of zeros, which `ws` skips. Masks keep browser scripts from writing requests that a proxy would answer, but
-   * no script chooses our bytes. Unmasking took 0.7 of the 1.7 processor seconds that a hub spent per GB relayed.
+   * no script chooses our bytes. Unmasking took 0.7 of the 1.7 processor seconds that an orchestrator spent per GB relayed.
    */
   generateMask: (mask: Uint8Array) => void mask.fill(0),
 } as const;

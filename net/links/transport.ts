@@ -42,7 +42,7 @@ export type HubEvent<In, Held = Uint8Array> =
   /** Data was damaged on its link: no node is blamed, and the session resumes on another link. */
   | { type: "linkDamaged"; peer: NodeId; fault: Fault }
   /**
-   * Strangers were refused: the message has counts since the hub started. Sent at once, then at most once per
+   * Strangers were refused: the message has counts since the orchestrator started. Sent at once, then at most once per
    * `refusalReportMs`.
    */
   | { type: "refusals"; counts: RefusalCounts; text: string };
@@ -63,9 +63,12 @@ export interface HubTransport<Out, Sent = Segment> {
 }
 
 export type NodeEvent<In, Held = Uint8Array> =
-  /** The ticket also authorizes requests to this hub, stamped in its time: `clock` is the hub's. */
+  /** The ticket also authorizes requests to this orchestrator, stamped in its time: `clock` is the orchestrator's. */
   | { type: "connected"; hub: NodeId; run: string; resumed: boolean; ticket: HeldTicket; clock: ClockDifference }
-  /** The link broke or could not be established, or not the expected hub or run answered: `found`. The next attempt starts in `retryMs`. */
+  /**
+   * The link broke or could not be established, or not the expected orchestrator or run answered: `found`. The next
+   * attempt starts in `retryMs`.
+   */
   | {
     type: "disconnected";
     reason: string;
@@ -74,13 +77,13 @@ export type NodeEvent<In, Held = Uint8Array> =
     attempt: number;
     retryMs: number;
   }
-  /** The hub no longer has our session: undelivered messages are lost, join again after `connected`. */
+  /** The orchestrator no longer has our session: undelivered messages are lost, join again after `connected`. */
   | { type: "sessionLost"; fault: Fault }
   | { type: "message" } & Received<In, Held>
-  /** A message from the hub was rejected. */
+  /** A message from the orchestrator was rejected. */
   | { type: "fault"; fault: Fault }
   /**
-   * Final: the hub refuses us, or is not the expected one (then `found` says which one answered); no further attempt is
+   * Final: the orchestrator refuses us, or is not the expected one (then `found` says which one answered); no further attempt is
    * made.
    */
   | { type: "refused"; fault: Fault; found: Challenger | null };

@@ -83,7 +83,7 @@ export class Announcer {
       if (own === undefined || publishedInvite(own.fields) !== this.#text) return;
       await chain.send({ type: "setCommitment", netuid, fields: [] }, signer);
     } catch (error) {
-      if (!(error instanceof ChainError)) throw error; // the chain is unreachable: nodes will find that the hub does not answer
+      if (!(error instanceof ChainError)) throw error; // the chain is unreachable: nodes will find that the orchestrator does not answer
     }
   }
 

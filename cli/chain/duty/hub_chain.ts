@@ -1,9 +1,9 @@
 /**
- * A hub's chain, according to the run's settings: who may join, and where nodes find the run.
+ * An orchestrator's chain, according to the run's settings: who may join, and where nodes find the run.
  *
  * A run without a chain admits anyone and announces nothing. With `admission = "anyone"` it admits anyone and is
- * announced. Otherwise the hub keeps reading the subnet and removes nodes that lose their place there. The only call it
- * sends is its announcement.
+ * announced. Otherwise the orchestrator keeps reading the subnet and removes nodes that lose their place there. The only
+ * call it sends is its announcement.
  */
 
 import type { ChainSigner } from "../../../chain/call.ts";

@@ -1,7 +1,7 @@
 /**
  * The weights that a run's validators have on its chain, in a file of the run's folder: `chain/weights.json`.
  *
- * Owns: the file, and what is read from the chain for it. Whoever follows the run's chain writes it, an orchestrator or a swarm;
+ * Owns: the file, and what is read from the chain for it. The process that follows the run's chain, an orchestrator or a swarm, writes it;
  * a dashboard only reads it. Bounded: the validators with most stake, and the largest weights of each. A failed write is reported
  * and costs only the display.
  */

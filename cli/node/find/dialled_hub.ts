@@ -4,7 +4,7 @@
  *
  * An orchestrator that moved announces its new address under the same run and key; a node whose attempts keep failing
  * reads the chain again. Sessions, tickets and the node's work do not depend on the address, so a change loses nothing.
- * Owns: the current address, and when to read the chain. Invariant: only the pinned run of the pinned hub is followed.
+ * Owns: the current address, and when to read the chain. Invariant: only the pinned run of the pinned orchestrator is followed.
  */
 
 import type { Timers } from "../../../net/timers.ts";
@@ -23,7 +23,7 @@ export interface DialledHubOptions {
   readonly onProblem: (text: string) => void;
 }
 
-const vainAttempts = 3; // a restarting hub is back by then
+const vainAttempts = 3; // a restarting orchestrator is back by then
 const firstPauseMs = 5_000; // between reads; doubled each time, because thousands may read at once
 const longestPauseMs = 60_000;
 

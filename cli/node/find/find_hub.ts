@@ -33,7 +33,7 @@ import { chainSocketOptions } from "../../program/outbound.ts";
 
 export interface FoundHub {
   readonly place: DialledHub;
-  readonly pin: Pinned; // what the hub must prove
+  readonly pin: Pinned; // what the orchestrator must prove
   /** The chain for the node's duties, as typed or where the run was found; null: the run names it. */
   readonly chain: NamedChain | null;
 }
@@ -162,7 +162,7 @@ function placeOf(
   });
 }
 
-/** The address that the chain announces for this run of this hub, or for the hub's next run. */
+/** The address that the chain announces for this run of this orchestrator, or for the orchestrator's next run. */
 async function announcedSocket(
   { network, netuid }: NamedChain,
   { run, hub }: { run: string; hub: string },

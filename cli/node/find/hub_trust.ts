@@ -1,8 +1,8 @@
 /**
  * Which certificates a node accepts from an orchestrator at wss://: those the system trusts, or those of --tls-ca.
  *
- * Owns: the two connections to the hub that depend on it, its socket and its blobs over HTTP. TLS only keeps traffic
- * secret; the hub's hotkey in the hello proves its identity, whatever the certificate.
+ * Owns: the two connections to the orchestrator that depend on it, its socket and its blobs over HTTP. TLS only keeps traffic
+ * secret; the orchestrator's hotkey in the hello proves its identity, whatever the certificate.
  */
 
 import { dialThrough } from "../../../net/links/client.ts";
@@ -14,7 +14,7 @@ import { readTlsAuthority } from "../../files/tls_files.ts";
 
 export interface HubTrust {
   readonly dial: Dial;
-  /** For requests to the hub only. */
+  /** For requests to the orchestrator only. */
   readonly http: { readonly fetch: Fetch };
   /** The same, in a pool of their own that can be closed. */
   readonly connections: () => Connections;

@@ -25,7 +25,7 @@ import { askAnyStatus, type RunStatus } from "./run_status.ts";
 export interface ShownRun {
   readonly announcement: Announcement;
   readonly status: RunStatus | null; // null: no answer that can be read
-  /** Who answers at the announced address, by its own words; `untrusted`: someone with an untrusted certificate. */
+  /** The node that answers at the announced address, as it describes itself; `untrusted`: its certificate is not trusted. */
   readonly answers: "itself" | "another" | "nobody" | "untrusted";
 }
 

@@ -39,7 +39,7 @@ interface Met {
   readonly meeting: Meeting;
 }
 
-/** A hub that has just started, or has not seen this node's registration yet, lets it in within a minute. */
+/** An orchestrator that has just started, or has not seen this node's registration yet, lets it in within a minute. */
 const patienceMs = 60_000;
 
 export class RunPicker {

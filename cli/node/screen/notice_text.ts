@@ -14,7 +14,7 @@ const dutyTexts: Readonly<Record<ToldDuty, string>> = {
   reducing: "its slices of the merge",
   applying: "the merged parameters",
   uploading: "an upload of parameters",
-  showing: "parameters that it was to show",
+  showing: "parameters that it had to upload",
 };
 
 function behindText({ merges, startsAnew }: Extract<Notice, { about: "behind" }>): string {
@@ -53,7 +53,7 @@ export function noticeText(notice: Notice): string {
     case "rest":
       return `no stage until round ${notice.untilRound}: duties came too late; check link and device`;
     case "forfeit":
-      return `pay not due is lost from round ${notice.fromRound} on: what it was to show is missing`;
+      return `unvested pay from round ${notice.fromRound} on was forfeited: the parameters were never uploaded`;
     case "behind":
       return behindText(notice);
     case "rival":

@@ -1,6 +1,7 @@
 /**
  * The array work of a merge on one machine: form a slice of the payload, reduce a slice, take the outer step. The same functions
- * serve miners and the hub as referee, so their hashes can be compared. What the bytes of a slice mean is the payload codec's.
+ * serve miners and the orchestrator as arbiter, so their hashes can be compared. What the bytes of a slice mean is the
+ * payload codec's.
  *
  * All of it runs in turns (net/turns.ts): each value depends only on its own position, so parts give the same bits as the
  * whole.
@@ -75,7 +76,7 @@ interface OuterRun {
   readonly codec: PayloadCodec;
 }
 
-/** The outer step of one slice; null if the bytes are no slice of at most as many values as there are. */
+/** The outer step of one slice; null if the bytes are not a slice, or one with more values than the stage. */
 export function* outerSlice(
   { slice, parameters, momentum }: OuterPart,
   { outer, codec }: OuterRun,

@@ -1,4 +1,4 @@
-/** What a node reports to the hub about a job that failed. */
+/** What a node reports to the orchestrator about a job that failed. */
 
 import { type Fault, fault } from "../../../core/fault.ts";
 import { isTooLarge } from "../../../gpu/worker_client.ts";

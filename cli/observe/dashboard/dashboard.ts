@@ -1,5 +1,5 @@
 /**
- * The dashboard at the hub's port: `/`, its style and its program, all from this program's own files.
+ * The dashboard at the orchestrator's port: `/`, its style and its program, all from this program's own files.
  *
  * The page's program is TypeScript like the rest and is served module by module under `/program/`, with the types taken out when
  * it is first asked for; so there is no build step, and the page formats numbers with the terminal's own code. Out of scope: the

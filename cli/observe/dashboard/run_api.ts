@@ -1,8 +1,8 @@
 /**
- * `/api/v1/run`, its OpenAPI document, `/events` and the picture for links at the hub's port: the public part of a run's view, once as JSON, or followed as it changes.
+ * `/api/v1/run`, its OpenAPI document, `/events` and the picture for links at the orchestrator's port: the public part of a run's view, once as JSON, or followed as it changes.
  *
  * Owns: when the public part is computed: at most every `everyMs`, and only when somebody asks or follows, so neither the rate
- * of records nor that of requests matters. Large changes wait longer, so that a viewer of a swarm of any size costs the hub's
+ * of records nor that of requests matters. Large changes wait longer, so that a viewer of a swarm of any size costs the orchestrator's
  * line at most `viewerBytesPerSecond`. Out of scope: what is public (public_run.ts).
  */
 
@@ -16,7 +16,7 @@ import { runSnapshot } from "../public/public_run.ts";
 import { changesJson, partsOf, snapshotJson, type SnapshotParts } from "./run_changes.ts";
 
 const everyMs = 500;
-const previewMs = 30_000; // a drawing takes some 15 ms of the hub's loop
+const previewMs = 30_000; // a drawing takes some 15 ms of the orchestrator's loop
 const mostViewers = 64;
 const viewerBytesPerSecond = 64 * 1024;
 const streamMs = defaultNetLimits.helloMs - 2_000; // the port gives a stranger's request `helloMs`

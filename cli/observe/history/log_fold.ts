@@ -20,7 +20,7 @@ export interface LogPlace {
 export interface LogFoldEvents {
   /** These records are in no file. */
   readonly onMissing?: (from: number, to: number) => void;
-  /** A line that is no record and no view, or one that cannot be folded. */
+  /** A line that is neither a record nor a view, or cannot be folded. */
   readonly onDamaged?: () => void;
   /** The view already contains this record. */
   readonly onRecord?: (entry: StampedRecord, view: RunView) => void;

@@ -2,7 +2,7 @@
  * What members signed of an entry, and whether their signatures are theirs.
  *
  * Owns how a statement is put together again from an entry. Entries of earlier versions have no signatures: they are counted by
- * whoever verifies a log, and are the hub's word. Out of scope: the hub's own signatures (ledger_reader.ts).
+ * whoever verifies a log, and are the orchestrator's word. Out of scope: the orchestrator's own signatures (ledger_reader.ts).
  */
 
 import type { CommittedEntry, EvaluatedEntry, LogEntry, TriedEntry, VerdictEntry } from "../../../core/ledger/entry.ts";

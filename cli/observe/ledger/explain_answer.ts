@@ -9,7 +9,7 @@ import { dueOf, reasonsOfRound } from "./explain_text.ts";
 export interface Earned {
   readonly earned: number; // counted in scores, or paid when they were
   readonly inEscrow: number; // credited, and not yet due
-  readonly lost: number; // credited once, and forfeited before it was due, or with an expulsion
+  readonly lost: number; // credited once, then forfeited before it vested, or by a ban
 }
 
 export function earnedBy({ rounds }: MinerHistory): Earned {
@@ -49,7 +49,7 @@ function escrowText({ rounds, isExpelled }: MinerHistory): string {
 }
 
 function whyText({ events, node, rounds, isExpelled }: MinerHistory): string {
-  if (isExpelled) return "it was proven to lie and was expelled: its unpaid work and all later work count nothing";
+  if (isExpelled) return "it was proven to lie and was banned: its unpaid work and all later work count for nothing";
   if (rounds.length === 0) return "no round that it worked in has ended";
   const verdicts = events.flatMap((event) => event.type === "verdict" && event.miner === node ? [event] : []);
   const wrong = verdicts.filter(({ passed }) => !passed).length;

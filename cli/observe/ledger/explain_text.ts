@@ -82,7 +82,7 @@ function placeText({ node, events, stages, isExpelled }: MinerHistory): string[]
   const left = events.findLast(({ type }) => type === "left" || type === "joined");
   return [
     ...(stage === undefined ? [] : [`Its last stage is ${stage}.`]),
-    ...(left?.type === "left" ? [`It ${isExpelled ? "was expelled" : "left the run"}: ${left.reason}.`] : []),
+    ...(left?.type === "left" ? [`It ${isExpelled ? "was banned" : "left the run"}: ${left.reason}.`] : []),
     ...events.flatMap((event) =>
       event.type === "blamed" ? [`A fault was proven: ${event.detail} (${event.code}).`] : []
     ),
@@ -122,7 +122,7 @@ function signedText(verdicts: Verdicts): string[] {
   return [
     signed === verdicts.length
       ? "Each verdict is signed by its validator."
-      : `Verdicts signed by their validators: ${signed} of ${verdicts.length}; the others are the hub's word.`,
+      : `Verdicts signed by their validators: ${signed} of ${verdicts.length}; the others are the orchestrator's word.`,
     ...(failed.length === 0 ? [] : [`Work found wrong that it had signed itself: ${proven} of ${failed.length}.`]),
   ];
 }
@@ -162,13 +162,13 @@ export function reasonsOfRound(earnings: RoundEarnings): string[] {
     ...(quality < 1 ? [`${(100 * quality).toFixed(0)} % of them counted, by the last trial of its payload`] : []),
     ...(isDue || isForfeited || isExpelled ? [] : [`due once round ${round + roundsUntilDue} is reported`]),
     ...(isForfeited
-      ? ["taken back before they were due, as it left or stayed silent when it was to show its parameters"]
+      ? ["forfeited before they vested, because it left or did not answer when it had to upload its parameters"]
       : []),
     ...(credited < dueOf(earnings)
       ? [
         `of ${amount(earned)}, as ${
           isExpelled
-            ? "it was expelled"
+            ? "it was banned"
             : "the rest is in no merge, or was withheld, as it let a second duty of the merge pass"
         }`,
       ]
@@ -197,7 +197,7 @@ const endText = ({ end }: MinerHistory): string[] =>
 
 /** What is held against it, each with the way out; the first is what costs most. */
 export function adviceFor(history: MinerHistory): string[] {
-  if (history.isExpelled) return ["Nothing in this run: it was proven to lie and is expelled; no later work is paid."];
+  if (history.isExpelled) return ["Nothing in this run: it was proven to lie and is banned; no later work is paid."];
   const last = history.rounds.at(-1);
   const failed = verdictsOn(history).filter(({ passed }) => !passed).at(-1);
   const isSlow = last !== undefined && last.matesTasks !== null && last.tasks < slowShare * last.matesTasks;

@@ -1,6 +1,6 @@
 /**
  * Reads a signed log line by line and says which is the first that does not follow: a number or hash that does not continue the
- * chain, a signature that is not its hub's, or an entry that the entries before it contradict (core/ledger).
+ * chain, a signature that is not its orchestrator's, or an entry that the entries before it contradict (core/ledger).
  *
  * Owns the checks, for the process that continues a log as well as for whoever verifies one. Lines after a wrong one are not
  * read. Out of scope: files (ledger_files.ts).
@@ -46,7 +46,7 @@ export class LedgerReader {
   scores = 0; // computed again
   signatures = 0; // of members, checked
   unsigned = 0; // findings without one
-  signedLine = 0; // up to here the hub's signature covers all lines
+  signedLine = 0; // up to here the orchestrator's signature covers all lines
   wrong: WrongLine | null = null;
   readonly #verify: Verify;
   readonly #checksMembers: boolean;
@@ -92,9 +92,9 @@ export class LedgerReader {
     if (this.wrong !== null) return;
     if (this.run === null) return this.#refuse(`it is missing: the head beside the log signs ${head.line} lines`);
     if (head.run !== this.run) return;
-    if (!this.#isSigned(head, head)) return this.#refuse("the signature of the head beside the log must be the hub's");
+    if (!this.#isSigned(head, head)) return this.#refuse("the head beside the log is not signed by the orchestrator");
     if (head.line > this.head.line) {
-      return this.#refuse(`it is missing: the hub has signed ${head.line} lines, and the log ends before`);
+      return this.#refuse(`it is missing: the orchestrator has signed ${head.line} lines, and the log ends before`);
     }
     const hash = this.#hashes.get(head.line);
     if (hash !== undefined && hash !== head.hash) {
@@ -102,7 +102,7 @@ export class LedgerReader {
     }
   }
 
-  /** Whether this hub has signed lines in this run that are missing at the end. */
+  /** Whether this orchestrator has signed lines in this run that are missing at the end. */
   provesMore(head: SignedHead, own: { run: string; hub: NodeId }): boolean {
     return head.line > this.head.line && head.run === own.run && this.#isSigned(head, head, own);
   }
@@ -113,12 +113,12 @@ export class LedgerReader {
   }
 
   /**
-   * Whether the hub's signature is missing where no hub leaves it out: after scores, which are signed with the same write. Only a
-   * power cut in between leaves such a log, and a hub that goes on with it signs them then.
+   * Whether the orchestrator's signature is missing where no orchestrator leaves it out: after scores, which are signed with the
+   * same write. Only a power cut in between leaves such a log, and an orchestrator that goes on with it signs them then.
    */
   requireSigned(): void {
     if (this.wrong !== null || this.#scoresLine <= this.signedLine) return;
-    this.wrong = { line: this.#scoresLine, why: "the hub's signature must follow it" };
+    this.wrong = { line: this.#scoresLine, why: "no signature of the orchestrator follows it" };
   }
 
   /** A full disk may take a part of a line; then the number of lost ones follows. */
@@ -159,7 +159,9 @@ export class LedgerReader {
   #contentProblem(read: ReadLine): string | null {
     const { content } = read;
     if ("signer" in content) {
-      if (!this.#isSigned(this.head, content)) return `its signature must be the hub's, over line ${this.head.line}`;
+      if (!this.#isSigned(this.head, content)) {
+        return `its signature is not the orchestrator's over line ${this.head.line}`;
+      }
       this.signedLine = this.head.line;
       return null;
     }
@@ -185,10 +187,10 @@ export class LedgerReader {
     return signatureProblem(parts, (signed) => isGenuine(signed, { run, verify: this.#verify }));
   }
 
-  /** Run and hub are what the first line states, and never change. */
+  /** Run and orchestrator are what the first line states, and never change. */
   #originProblem(entry: LogEntry): string | null {
     if (entry.type !== "begun" && entry.type !== "carried") {
-      return this.run === null ? "a log must begin with its run and hub" : null;
+      return this.run === null ? "a log must begin with its run and orchestrator" : null;
     }
     this.run ??= entry.run;
     this.hub ??= entry.hub;

@@ -29,7 +29,7 @@ export interface AccountRound {
   readonly earned: number; // units of a mean stage's forward
   readonly credited: number; // of these, in the round's report
   readonly reasons: readonly string[]; // why not all of it
-  readonly score: number | null; // by reports and expulsions
+  readonly score: number | null; // by reports and bans
   readonly shareOfScores: number | null;
   readonly withheldBy: readonly string[]; // validators whose own scores of it are lower
 }

@@ -21,7 +21,7 @@ export interface RunEarnings {
 
 type RoundEntry = Extract<LogEntry, { type: "round" }>;
 
-const mostMiners = 64; // more are no list that a person reads
+const mostMiners = 64; // nobody reads a longer list
 
 /** Null: no round has ended. */
 export async function runEarnings(folder: string): Promise<RunEarnings | null> {

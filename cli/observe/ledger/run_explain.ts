@@ -32,7 +32,7 @@ export async function runExplain({ options, output, positionals: [asked] }: Comm
     output.log.warn(`Line ${wrong.line} of the log does not follow: ${wrong.why}. Only the lines before it are used`);
   }
   for (const text of caveatsOf(first)) output.log.warn(text);
-  if (!hubSigns(first)) output.log.warn("Only lines that the hub has signed are used");
+  if (!hubSigns(first)) output.log.warn("Only lines that the orchestrator has signed are used");
   const name = names.get(node);
   const hasRounds = options.flag("by-round");
   const isMiner = history.seen.get(node) !== "validator";
@@ -82,10 +82,8 @@ function nodeNamed(
   const shown = all.slice(0, mostShown).map((node) => names.has(node) ? `${node} (${names.get(node)})` : node);
   if (all.length > mostShown) shown.push(`${all.length - mostShown} more`);
   throw new UserError(
-    `Cannot explain '${asked}': ${
-      found.length > 1 ? "several nodes match" : "no node matches"
-    } in the run in '${run}': ` +
-      `there are ${shown.join(", ")}`,
+    `Cannot explain '${asked}': ${found.length > 1 ? "it matches several nodes" : "it is not a node"} ` +
+      `of the run in '${run}'; ${found.length > 1 ? "they are" : "its nodes are"} ${shown.join(", ")}`,
     { next: "Give one of these addresses or names" },
   );
 }

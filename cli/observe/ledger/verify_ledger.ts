@@ -18,20 +18,20 @@ export interface VerifiedLedger {
   readonly verdicts: number;
   readonly commitments: number; // of miners, one a round
   readonly proofs: number; // failed verdicts with what their miner signed of the work
-  readonly unprovenVerdicts: number; // failed ones without: that it was the miner's work is the hub's word
+  readonly unprovenVerdicts: number; // failed ones without: that it was the miner's work is the orchestrator's word
   readonly draws: number; // rounds whose key was revealed as it had been committed to
   readonly signatures: number; // of members, each checked
-  readonly unsigned: number; // verdicts and losses without one: the hub's word
+  readonly unsigned: number; // verdicts and losses without one: the orchestrator's word
   readonly signedLine: number; // up to here signed; later lines belong to an open round or a killed process
   readonly unprovenRounds: number; // their steps are not all in the log
   readonly lostLines: number;
-  readonly isEnded: boolean; // the newest entry says so, with the hub's signature after it
+  readonly isEnded: boolean; // the newest entry says so, with the orchestrator's signature after it
   readonly tornBytes: number;
   readonly foreignHead: string | null; // the run that the head beside the log is of; null: this one, or there is none
   readonly wrong: WrongLine | null;
 }
 
-/** Whether the hub's signature covers all lines, but for one that says so itself. */
+/** Whether the orchestrator's signature covers all lines, but for one that says so itself. */
 export const hubSigns = ({ firstLine, lines, signedLine }: VerifiedLedger): boolean =>
   signedLine >= firstLine + lines - 2;
 

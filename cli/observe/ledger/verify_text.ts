@@ -10,7 +10,7 @@ export function textOf(found: VerifiedLedger, { isOtherHub = false } = {}): stri
   if (lines === 0 && wrong !== null) return [verdictOf(found)];
   return [
     ...(isOtherHub ? [] : [verdictOf(found)]),
-    `Run ${run}, hub ${hub}`,
+    `Run ${run}, orchestrator ${hub}`,
     `${plural(lines, "line")} in a sequence without a gap: ${plural(steps, "step")}${
       repeatedSteps > 0 ? ` and ${repeatedSteps} of them again` : ""
     }, ${plural(rounds, "round")}, ${plural(verdicts, "verdict")}; ` +
@@ -21,8 +21,8 @@ export function textOf(found: VerifiedLedger, { isOtherHub = false } = {}): stri
       plural(signatures, "valid signature")
     } of members, ${commitments} of them on commitments of miners to a round; ` +
     `${plural(proofs, "failed verdict")} about work that its miner signed` +
-    (unprovenVerdicts > 0 ? `; ${unprovenVerdicts} have no such proof and are the hub's word` : "") +
-    (unsigned > 0 ? `; ${unsigned} verdicts or losses have none and are the hub's word` : ""),
+    (unprovenVerdicts > 0 ? `; ${unprovenVerdicts} have no such proof and are the orchestrator's word` : "") +
+    (unsigned > 0 ? `; ${unsigned} verdicts or losses have none and are the orchestrator's word` : ""),
     ...caveatsOf(found),
   ];
 }
@@ -62,7 +62,7 @@ export function caveatsOf(found: VerifiedLedger): string[] {
       ? [`${plural(unprovenRounds, "round")} cannot be recomputed from their steps, which are not all in the log`]
       : []),
     ...(lostLines > 0
-      ? [`${plural(lostLines, "line")} missing: not enough room on the hub's disk, or lost by it`]
+      ? [`${plural(lostLines, "line")} missing: not enough room on the orchestrator's disk, or lost by it`]
       : []),
     ...(foreignHead === null ? [] : [
       `The head beside the log is of another run, ${foreignHead}: it cannot tell whether lines are missing at the log's end`,

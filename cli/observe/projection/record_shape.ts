@@ -1,7 +1,7 @@
 /**
  * Checks that data read from a disk is a record, field by field: what is missing in one must not surprise whoever shows it.
  *
- * Non-finite numbers are null in JSON, so measured ones may be. A type that this version does not know is no record for it.
+ * Non-finite numbers are null in JSON, so measured ones may be. A record of a type that this version does not know is rejected.
  */
 
 import * as v from "valibot";

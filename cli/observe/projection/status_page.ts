@@ -1,5 +1,5 @@
 /**
- * `/status` at the hub's port: the run's progress, for anyone who asks. Field names once published stay; a node reads them with
+ * `/status` at the orchestrator's port: the run's progress, for anyone who asks. Field names once published stay; a node reads them with
  * cli/node/find/run_status.ts.
  */
 

@@ -1,5 +1,5 @@
 /**
- * The news of a run as anyone may read them at the hub's port.
+ * The news of a run as anyone may read them at the orchestrator's port.
  *
  * Owns: what is left out. A sentence that can hold a path of this machine, or text that a node sent about its own machine, is
  * replaced by one that cannot. Text is one printable line of at most `textLength` characters.

@@ -1,5 +1,5 @@
 /**
- * What anyone may read of a run at the hub's port: `/api/v1/run`, and the state that the dashboard shows.
+ * What anyone may read of a run at the orchestrator's port: `/api/v1/run`, and the state that the dashboard shows.
  *
  * Owns: the published field names, which stay, and the choice of what is public: everything is named here one by one, so a
  * field that the view gets later stays private until somebody adds it. Private: paths, warnings' texts, devices, addresses of

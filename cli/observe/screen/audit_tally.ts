@@ -1,4 +1,4 @@
-/** Passed audits of a round in one line: single ones are no news. Failed ones are; their lines stand elsewhere. */
+/** Passed audits of a round in one line: a single one is not news. Failed audits have lines of their own elsewhere. */
 
 import type { RecordOf } from "../../../core/view/view_record.ts";
 import { decimal, plural } from "../../terminal/text/format.ts";

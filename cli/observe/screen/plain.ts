@@ -145,9 +145,9 @@ function sentence(record: SpokenRecord, view: RunView): string {
     case "roundEndsEarly":
       return `merge    ${endsEarlyText(record)}`;
     case "rewound":
-      return `rewind   from step ${record.step} to ${record.toStep}: no miner still has the parameters of that step`;
+      return `rollback from step ${record.step} to ${record.toStep}: no miner still has the parameters of that step`;
     case "mergeRetaken":
-      return `retake   round ${record.round} begins again at step ${record.step} as ${retakenText(record)}`;
+      return `rollback round ${record.round} begins again at step ${record.step} as ${retakenText(record)}`;
     case "mergeLate":
       return `late     stage ${record.stage} continues without ${shortAddress(record.node)} (${record.phase})`;
     case "resumed":

@@ -1,5 +1,5 @@
 /**
- * The hub's part of a microbatch's trace: one span from its first task until its step is closed, and in it one for each lease.
+ * The orchestrator's part of a microbatch's trace: one span from its first task until its step is closed, and in it one for each lease.
  *
  * A task is sent with its lease's `traceparent` (W3C Trace Context), so what the miner does is in the same trace
  * (task_traces.ts). Of each step the first microbatches alone are traced, so a run of any size makes a bounded number of spans.

@@ -1,5 +1,5 @@
 /**
- * `/metrics` at the hub's port, for Prometheus, and `/grafana.json`, a dashboard of it to import into Grafana.
+ * `/metrics` at the orchestrator's port, for Prometheus, and `/grafana.json`, a dashboard of it to import into Grafana.
  *
  * Owns: when the text is made: at most every `freshMs`, however often it is asked for.
  */

@@ -8,7 +8,7 @@ import type { TaskId } from "../../../core/ids.ts";
 import type { HubMessage, NodeMessage } from "../../../core/protocol/message.ts";
 import { contextOf } from "./traceparent.ts";
 
-const mostOpen = 1024; // tasks of a lost session never end, and a hub may send any number
+const mostOpen = 1024; // tasks of a lost session never end, and an orchestrator may send any number
 
 export class TaskTraces {
   readonly #tracer: Tracer;

@@ -1,5 +1,5 @@
 /**
- * The hub's store as members see it: blobs and unfinished uploads behind one gate, with every member's share derived
+ * The orchestrator's store as members see it: blobs and unfinished uploads behind one gate, with every member's share derived
  * from the run.
  */
 
@@ -35,7 +35,7 @@ export interface HubStoreOptions {
   readonly stageFloats: readonly number[];
   readonly codec: PayloadCodec; // of the run's payloads
   readonly states: number; // that a miner shows in a round at most
-  /** The store size that members' blobs may reach; the rest of its capacity is reserved for the hub. */
+  /** The store size that members' blobs may reach; the rest of its capacity is reserved for the orchestrator. */
   readonly capacityBytes: number;
   readonly limits: NetLimits;
   readonly timers: Timers;

@@ -1,5 +1,5 @@
 /**
- * The tickets of a hub. Their key is derived from its hotkey, so that tickets stay valid after a restart.
+ * The tickets of an orchestrator. Their key is derived from its hotkey, so that tickets stay valid after a restart.
  */
 
 import type { HotkeyPair } from "../../../chain/wallet/hotkey.ts";

@@ -1,5 +1,5 @@
 /**
- * The hub's own work on stored blobs: reductions, outer steps, restored stages, checks for lost blobs. Each answers with the
+ * The orchestrator's own work on stored blobs: reductions, outer steps, restored stages, checks for lost blobs. Each answers with the
  * machine's event; a lost blob is an answer too. Any other exception is our bug or a disk failure and ends the run.
  */
 
@@ -187,7 +187,7 @@ async function refereeMerge(work: Effect<"refereeMerge">, place: HubWorkplace): 
   const start = await unlessLost(loadSource({ config, table, source, blobs }));
   if (start === null) return { type: "mergeUnavailable", round, stage, lost: "start" };
   const codec = payloadCodecOf(config);
-  const isOnePart = slices.length === 1; // else each part would take the rest of the stage along
+  const isOnePart = slices.length === 1; // a part must not include the rest of the stage
   const merged = await unlessLost(mergeStage({
     ...{ start, slices, outer: config.outer, codec, blobs },
     ...(isOnePart ? { step: (part: OuterPart) => arithmetic.compute("outerSlice", part) } : {}),

@@ -1,8 +1,8 @@
 /**
- * The orchestrator in the real world: sockets, blobs, data, checkpoints and a disk that may be full, around the hub's runtime.
+ * The orchestrator in the real world: sockets, blobs, data, checkpoints and a disk that may be full, around the orchestrator's runtime.
  *
  * Owns the edges that hub_runtime.ts leaves open, and the measured traffic. It runs no part of the model except what a dispute
- * requires of the hub.
+ * requires of the orchestrator.
  */
 
 import type { SettingChange } from "../../../core/settings/change.ts";

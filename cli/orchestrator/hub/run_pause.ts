@@ -1,7 +1,7 @@
 /**
- * Pauses the run while the hub's disk is full: which of its writes wait for room, and what is reported.
+ * Pauses the run while the orchestrator's disk is full: which of its writes wait for room, and what is reported.
  *
- * The hub's own work and journal entries are retried until they fit; for a member's upload, which the member sends again, the
+ * The orchestrator's own work and journal entries are retried until they fit; for a member's upload, which the member sends again, the
  * disk is probed. Out of scope: waiting (room_wait.ts), pausing events (driver.ts). Other disk errors are passed on.
  */
 
@@ -120,7 +120,7 @@ export class RunPause {
   }
 }
 
-/** The bytes that the hub's own work leaves on the disk. */
+/** The bytes that the orchestrator's own work leaves on the disk. */
 const makes: Readonly<Record<HubWork["type"], string>> = {
   refereeSlice: "a slice that the orchestrator reduces",
   refereeMerge: "a stage that the orchestrator merges",

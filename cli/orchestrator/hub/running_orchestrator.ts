@@ -62,7 +62,7 @@ export interface OrchestratorRoleOptions {
   readonly onLog?: (entry: MachineEntry) => void;
   /** Names the trace that a message belongs to. @default none */
   readonly traces?: { named(message: HubMessage, to: NodeId): HubMessage } | undefined;
-  /** Opens the device on which the hub repeats tasks that were found wrong. */
+  /** Opens the device on which the orchestrator repeats tasks that were found wrong. */
   readonly openReferee: () => Promise<ComputeHost>;
   /** Of members' signatures. @default checks them between other work */
   readonly checker?: SignatureChecker;

@@ -2,7 +2,7 @@
  * The wires that a stopped orchestrator held, on disk until its restart, so that a clean stop loses no work.
  *
  * One file: a line of JSON with the length of each wire, then their bytes. Wires are read back by their hashes, so a damaged or
- * outdated file costs only its wires. Out of scope: a killed orchestrator, whose wires are remade.
+ * outdated file costs only its wires. Out of scope: a killed orchestrator, whose wires are recomputed.
  */
 
 import type { BlobHash } from "../../../core/ids.ts";
@@ -53,6 +53,6 @@ function lengthsOf(header: Uint8Array): number[] {
     const isList = Array.isArray(value) && value.length <= mostWires;
     return isList && value.every((each) => Number.isSafeInteger(each) && each > 0) ? value : [];
   } catch {
-    return []; // the header is unreadable: the wires are remade
+    return []; // the header is unreadable: the wires are recomputed
   }
 }

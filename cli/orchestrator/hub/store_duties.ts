@@ -1,5 +1,5 @@
 /**
- * What the hub's store needs from the running orchestrator: which nodes have a duty to store, how to handle offenders and a
+ * What the orchestrator's store needs from the running orchestrator: which nodes have a duty to store, how to handle offenders and a
  * full disk.
  */
 

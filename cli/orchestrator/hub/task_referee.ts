@@ -2,9 +2,9 @@
  * Repeats a task or a gradient that a validator found wrong, on the processor, as a validator does (validator_host.ts).
  *
  * Its device is opened for the first one, again if it stopped, and closed with the run; a stage is closed as soon as the task
- * is repeated, so a hub's memory is its own again. A stage that takes more than `mostBytes` is computed layer by layer
- * (gpu/fit/layered_stage.ts). What the hub cannot compute is an answer, never a failure of the run: a stage too large even so, a
- * blob that is gone, a machine without room. Out of scope: what follows (core/orchestrator/audit/referee.ts).
+ * is repeated, so an orchestrator's memory is its own again. A stage that takes more than `mostBytes` is computed layer by layer
+ * (gpu/fit/layered_stage.ts). What the orchestrator cannot compute is an answer, never a failure of the run: a stage too
+ * large even so, a blob that is gone, a machine without room. Out of scope: what follows (core/orchestrator/audit/referee.ts).
  */
 
 import type { RunConfig } from "../../../core/config/config.ts";

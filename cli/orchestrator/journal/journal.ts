@@ -40,7 +40,7 @@ const slackBytes = 16 * pageBytes; // of tables around what is written
 const quickBytes = 2 ** 20; // prepared in a few milliseconds
 const longEntries = 4096; // replaying them takes well below a second
 const longBytes = 32 * 2 ** 20; // of entries
-const mostEntries = 8 * longEntries; // for any size of state: a few seconds' replay (iota bench hub restart)
+const mostEntries = 8 * longEntries; // for any size of state: a few seconds' replay (`./lab bench hub restart`)
 
 /**
  * Files of fenced journals. Closing one would write SQLite's log back into a file that is another's by now; so would the garbage
@@ -295,7 +295,7 @@ export class Journal {
 
 /**
  * Whether so many entries follow the last snapshot that replaying them would take long. A large state is written less often,
- * once the entries are as large as the state: otherwise a hub of thousands would write little but snapshots.
+ * once the entries are as large as the state: otherwise an orchestrator of thousands would write little but snapshots.
  */
 export function isSnapshotDue(
   { entries, entryBytes, stateBytes }: { entries: number; entryBytes: number; stateBytes: number },

@@ -207,7 +207,7 @@ export class JournalThread {
     for (const ticket of durable) ticket.durable.resolve();
   }
 
-  /** The first item is to be offered again, and the others wait for it. A snapshot, which nobody waits for, waits with the next. */
+  /** The first item must be offered again, and the others wait for it. Nobody waits for a snapshot, so it waits with the next item. */
   #refuse(error: JournalError): void {
     const told = this.#tickets.find(({ content }) => "entries" in content);
     if (told === undefined || !told.isOffered) return;

@@ -16,7 +16,7 @@ import type { OwnerCall, OwnerRequest } from "./owner_request.ts";
 const answerMs = 20_000;
 const identityShape = v.object({ runId: v.string(), hub: v.string() });
 
-/** What the port says it is; the signature is for this hub and run alone. */
+/** What the port says it is; the signature is for this orchestrator and run alone. */
 export async function identityAt(url: string): Promise<{ runId: string; hub: NodeId }> {
   const response = await reach(url, () => outboundFetch(`${url}/status`, { signal: AbortSignal.timeout(answerMs) }));
   const { success, output } = v.safeParse(identityShape, await response.json().catch(() => null));

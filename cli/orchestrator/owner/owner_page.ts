@@ -1,9 +1,9 @@
 /**
  * The dashboard with the owner's buttons, served to the owner's own browser: `/owner` acts, everything else is the orchestrator's.
  *
- * The page's program comes from this process, not from the orchestrator, and the owner's key never leaves it. Whoever acts must
- * show the page's key, which is in the address that was printed and in nothing that is sent elsewhere, and must have asked for this
- * machine by name: a page of another site that a browser was led here by (DNS rebinding) has neither. Out of scope: signing.
+ * The page's program comes from this process, not from the orchestrator, and the owner's key never leaves it. A request to act
+ * must show the page's key, which is in the address that was printed and in nothing that is sent elsewhere, and must name this machine
+ * as its host: a page of another site that a browser was led here by (DNS rebinding) has neither. Out of scope: signing.
  */
 
 import { createHash, timingSafeEqual } from "node:crypto";

@@ -1,5 +1,5 @@
 /**
- * `iota admin`: signs one request with the key of a run's hub and sends it to the running orchestrator.
+ * `iota admin`: signs one request with the key of a run's orchestrator and sends it to the running orchestrator.
  *
  * Owns: finding the key and the port, in the run's folder or as told, and what to do when that fails. Out of scope: the request
  * on its way (owner_call.ts), the page that asks for more of them (run_owner_page.ts), and what the orchestrator does with one

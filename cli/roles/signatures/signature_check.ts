@@ -1,6 +1,6 @@
 /**
- * Checks the signatures of members' statements. One check takes about a millisecond, so the hub of a real run has a thread for
- * them (signature_thread.ts); the plain one here is for swarms within one process.
+ * Checks the signatures of members' statements. One check takes about a millisecond, so the orchestrator of a real run has
+ * a thread for them (signature_thread.ts); the plain one here is for swarms within one process.
  */
 
 import { type SignedStatement, statementText } from "../../../core/statements/statement.ts";

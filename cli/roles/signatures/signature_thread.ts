@@ -2,7 +2,7 @@
  * The near end of the thread that checks members' signatures.
  *
  * Owns the thread, which starts at the first check, and the checks under way. If it fails, the rest is checked here: slower for
- * the hub's links, and with the same results.
+ * the orchestrator's links, and with the same results.
  */
 
 import type { SignedStatement } from "../../../core/statements/statement.ts";
@@ -62,7 +62,9 @@ export class SignatureThread implements SignatureChecker {
   }
 
   #fail(why: string): void {
-    this.#warn(`The thread that checks signatures stopped (${why}); they are checked beside the hub's other work`);
+    this.#warn(
+      `The thread that checks signatures stopped (${why}); they are checked beside the orchestrator's other work`,
+    );
     const waiting = [...this.#waiting.values()];
     this.close();
     for (const { signed, done } of waiting) this.#plain.check(signed).then(done);

@@ -51,7 +51,7 @@ export function hubProblems(table: Table): Problem[] {
   const hub = table[hubTable];
   if (hub === undefined) return misplaced;
   if (!isTable(hub)) {
-    const text = `hub must be a table, [hub], but is ${showValue(hub)}`;
+    const text = `[hub] must be a table, but is ${showValue(hub)}`;
     return [...misplaced, { path: hubTable, text, origin: "file" }];
   }
   const inside = Object.entries(hub).flatMap(([name, value]): Problem[] => {

@@ -90,7 +90,7 @@ export class CpuMemory implements DeviceBuffers {
   scratch(label: string, count: number): BufferRange {
     const known = this.#shared.get(label);
     if (known !== undefined) {
-      assert(known.size === bytesOf(count), `Cannot share scratch '${label}' as its size must not differ`);
+      assert(known.size === bytesOf(count), `Cannot share scratch '${label}': its size differs`);
       return known;
     }
     const made = this.#allocate(label, count);

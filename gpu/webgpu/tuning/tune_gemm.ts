@@ -26,7 +26,7 @@ export interface GemmTuning {
   readonly isOnDevice: boolean; // timed by the device's own timestamps
 }
 
-/** What a device is to compute with from now on. */
+/** The kernels that a device uses from now on. */
 export function choiceOf({ products }: GemmTuning, { isSoftware }: { isSoftware: boolean }): GemmChoice {
   const best = Object.fromEntries(products.map(({ kind, best }) => [kind, best]));
   return choiceWith(best as Record<GemmKind, GemmSettings>, { isSoftware });

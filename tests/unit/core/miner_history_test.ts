@@ -99,7 +99,7 @@ Deno.test("History: what was taken back before it was due is said, with how to k
   const forfeits = [{ miner: quick, fromRound: 1 }];
   const history = historyOf(quick, [...round(0), ...round(1), ...round(2, { forfeits })]);
   assertEquals(history.rounds.map(({ isForfeited }) => isForfeited), [false, true, false]);
-  assertStringIncludes(historyText(history).join("\n"), "36 units credited, taken back before they were due");
+  assertStringIncludes(historyText(history).join("\n"), "36 units credited, forfeited before they vested");
   assertEquals(adviceFor(history).map((line) => line.split(":")[0]), [
     "Staying until it has shown the parameters that it is asked for",
   ]);
@@ -127,7 +127,7 @@ Deno.test("History: the answer names the newest reduction, what was lost, and an
   const lost = historyOf(quick, [...round(0), ...round(1), ...round(2, { forfeits })]);
   assertEquals(earnedBy(lost), { earned: 0, inEscrow: 72, lost: 36 });
   assertMatch(answerText(lost)[1]!, /; 36 units lost$/);
-  assertMatch(answerText(lost)[2]!, /36 tasks in 3 rounds, 2 of them credited in full; .*; round 1: taken back before/);
+  assertMatch(answerText(lost)[2]!, /36 tasks in 3 rounds, 2 of them credited in full; .*; round 1: forfeited before/);
   const expelled = historyOf(quick, [...round(0), ...round(1, { expelled: [quick] })]);
   assertMatch(answerText(expelled)[2]!, /proven to lie/);
 });
@@ -213,7 +213,7 @@ Deno.test("History: in sentences, for a miner and a validator", () => {
     "  Validators repeated 1 task: 0 passed, 1 failed.",
     "  Round 0: 7.0.turnaround.0 failed by 5First: its output is off by 0.700; 0.05 is allowed.",
     "  A task's name is its microbatch, its stage, its direction and how often it had been handed out before.",
-    "  Verdicts signed by their validators: 0 of 1; the others are the hub's word.",
+    "  Verdicts signed by their validators: 0 of 1; the others are the orchestrator's word.",
     "  Work found wrong that it had signed itself: 0 of 1.",
     "",
     "Earned, in units of a mean stage's forward (a backward counts as two); a score is the sum of 8 rounds; a round counts 4 rounds later, or when the run ends:",
@@ -248,10 +248,10 @@ Deno.test("History: of a node that was expelled, and of a validator that repeate
   };
   const entries = [gradient, left, ...round(0).slice(0, -1), report];
   const text = historyText(historyOf(slow, entries)).join("\n");
-  assertStringIncludes(text, "It was expelled: its gradient is not the sum of its tasks.");
+  assertStringIncludes(text, "It was banned: its gradient is not the sum of its tasks.");
   assertStringIncludes(
     text,
-    "Round 0: 4 tasks in stage 0, 0 units credited, of 12, as it was expelled; score 0, 0.0 % of all.",
+    "Round 0: 4 tasks in stage 0, 0 units credited, of 12, as it was banned; score 0, 0.0 % of all.",
   );
   assertEquals(historyText(historyOf(first, [gradient])).slice(1), [
     "It repeated 0 tasks and 1 gradient, found 1 of them wrong, and evaluated 0 rounds.",

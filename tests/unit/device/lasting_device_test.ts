@@ -65,7 +65,7 @@ function lastingDevice(
   const rebuilt: number[] = [];
   const device = new LastingDevice(first as ComputeWorker, {
     reopen: () => {
-      const worker = later.shift() ?? new Error("Cannot open a GPU as this machine must have one");
+      const worker = later.shift() ?? new Error("Cannot open a GPU");
       return worker instanceof Error ? Promise.reject(worker) : Promise.resolve(worker);
     },
     timers: withoutDeadlines,

@@ -30,7 +30,7 @@ Deno.test("Signed log: one without lines is refused, as one that is missing", ()
         if (content !== null) await Deno.writeTextFile(`${folder}/ledger.jsonl`, content);
         const host = new FakeHost();
         assertEquals(await main(words, host), 1, words.join(" "));
-        assertStringIncludes(host.written.stderr, "must exist and have lines");
+        assertStringIncludes(host.written.stderr, "There is no signed log in");
         assertEquals(host.written.stdout, "");
         if (content !== null) await Deno.remove(`${folder}/ledger.jsonl`);
       }
@@ -58,7 +58,7 @@ Deno.test("Signed log: lines that somebody appended tell nothing of a node", () 
     await Deno.writeTextFile(path, `${chainLine(head, { entry: blamed }).text}\n`, { append: true });
     const after = await said(["explain", right, "--run", folder]);
     assertEquals([after.status, after.stdout], [0, before.stdout]);
-    assertStringIncludes(after.stderr, "Only lines that the hub has signed are used");
+    assertStringIncludes(after.stderr, "Only lines that the orchestrator has signed are used");
     assertStringIncludes((await said(["verify", folder])).stdout, "Signed up to line");
   }));
 
@@ -67,7 +67,7 @@ Deno.test("Signed log: a node that is not in it is told a few that are", () =>
     await recordLedger(folder, { right, wrong, validator });
     const { status, stderr } = await said(["explain", "5Nobody", "--run", folder]);
     assertEquals(status, 1);
-    assertStringIncludes(stderr, "it must be a node of the run");
+    assertStringIncludes(stderr, "it is not a node of the run");
     assertStringIncludes(stderr, right);
   }));
 
@@ -82,7 +82,7 @@ Deno.test("Signed log: whose it must be is a whole address", () =>
     assertStringIncludes(part.stderr, "--hub must be a whole address");
     const other = await said(["verify", folder, "--hub", "5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY"]);
     assertEquals(other.status, 1);
-    assertStringIncludes(other.stderr, `it is signed by ${hub}`);
+    assertStringIncludes(other.stderr, `The log is signed by ${hub}, not by`);
   }));
 
 Deno.test("Signed log: a run begun where another run's log lies keeps that aside and pays nobody for it", () =>
@@ -111,5 +111,5 @@ Deno.test("Signed log: the verdict comes first: complete, complete as far as it 
   assertStringIncludes(first({ isEnded: false })!, "OK as far as it goes");
   assertStringIncludes(first({ signedLine: 0 })!, "UNSIGNED");
   assertEquals(first({ wrong: { line: 3, why: "a hash" } }), "WRONG: the first wrong line is 3: a hash");
-  assertEquals(textOf(whole, { isOtherHub: true })[0], "Run demo, hub 5Hub");
+  assertEquals(textOf(whole, { isOtherHub: true })[0], "Run demo, orchestrator 5Hub");
 });

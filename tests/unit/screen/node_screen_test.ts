@@ -81,10 +81,10 @@ Deno.test("Node screen: what costs it pay is said, in words and as a line", () =
     shown(view("miner", ...begun, ...events.map((event) => [9_000, event] as const)))
       .find((line) => line.startsWith("notice"));
   assertEquals(row(), undefined);
-  const text = "round 7: paid less, as parameters that it was to show did not come in time";
+  const text = "round 7: paid less, as parameters that it had to upload did not come in time";
   assertEquals(row(withheld), `notice   ${text}`);
   assertEquals(minerLine(withheld), text);
-  assertMatch(row(withheld, forfeit) ?? "", /^notice {3}pay not due is lost from round 5 on/);
+  assertMatch(row(withheld, forfeit) ?? "", /^notice {3}unvested pay from round 5 on was forfeited/);
   const merged = (round: number): NodeEvent => ({ type: "roundMerged", round, parameters: "" });
   assertEquals(
     [row(withheld, merged(15)) === undefined, row(withheld, merged(16))],

@@ -37,7 +37,7 @@ Deno.test("Conduct: audits, taken tasks, faults and lateness count for the node 
       "1, 1 proven; last 'wrongSlice'",
     ],
   ]);
-  assertEquals(reasonsOf(state.members[node]!, state.conduct[node]!)[0], "⚠ 1 proven fault; three expel it.");
+  assertEquals(reasonsOf(state.members[node]!, state.conduct[node]!)[0], "⚠ 1 proven fault; three ban it.");
 });
 
 Deno.test("Agreement: the latest twelve merges are kept, with null where nothing could be compared", () => {

@@ -2,8 +2,8 @@
 /**
  * The run's state in the page, kept current by `/events`.
  *
- * Owns: the connection. The hub ends each stream after some seconds and the browser comes back by itself with the last event it
- * has. While all places for viewers are taken, the page asks `/api/v1/run` every few seconds instead.
+ * Owns: the connection. The orchestrator ends each stream after some seconds and the browser comes back by itself with the
+ * last event it has. While all places for viewers are taken, the page asks `/api/v1/run` every few seconds instead.
  */
 
 import type { RunSnapshot } from "../../public/public_run.ts";

@@ -90,7 +90,7 @@ export function reasonsOf({ role, state, tasks }: PublicMember, conduct: PublicC
   }
   const { released = 0, late = 0, blamed = 0, audits = { passed: 0, failed: 0 } } = conduct ?? {};
   const reasons: string[] = [];
-  if (blamed > 0) reasons.push(`⚠ ${plural(blamed, "proven fault")}; three expel it.`);
+  if (blamed > 0) reasons.push(`⚠ ${plural(blamed, "proven fault")}; three ban it.`);
   if (audits.failed > 0) reasons.push(`⚠ ${plural(audits.failed, "audit")} failed: pay for that work can be withheld.`);
   if (late > 0) {
     reasons.push(`⚠ Its stage went on without it ${plural(late, "time")}, which can cost half of a round's pay.`);

@@ -20,7 +20,7 @@ export function showValidators({ members, validators }: RunSnapshot): void {
   keepChildren(body, rows.length);
 }
 
-/** Whoever found something wrong first, then by work. */
+/** Validators that found something wrong come first; within each group, the order is by work. */
 function inOrder([nodeA, , a]: Row, [nodeB, , b]: Row): number {
   const work = (checks: PublicChecks | undefined) => (checks?.passed ?? 0) + (checks?.failed ?? 0);
   return (b?.failed ?? 0) - (a?.failed ?? 0) || work(b) - work(a) || (nodeA < nodeB ? -1 : 1);

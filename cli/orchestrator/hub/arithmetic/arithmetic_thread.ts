@@ -1,5 +1,6 @@
 /**
- * The near end of the threads that compute on vectors for the hub, so that merges neither delay its links nor wait for them.
+ * The near end of the threads that compute on vectors for the orchestrator, so that merges neither delay its links nor wait
+ * for them.
  *
  * Owns the threads, which start with the first call, and the calls under way: each goes to the thread with the fewest, the slices
  * of one payload to the same. Vectors are copied on the way there, so the caller keeps its own. When a thread fails, its calls end
@@ -105,7 +106,9 @@ export class ArithmeticThreads implements VectorArithmetic {
 
   #fail(why: string): void {
     if (this.#isOver) return;
-    this.#warn(`A thread that computes merges stopped (${why}); they are computed beside the hub's other work`);
+    this.#warn(
+      `A thread that computes merges stopped (${why}); they are computed beside the orchestrator's other work`,
+    );
     const waiting = this.#threads.flatMap((thread) => [...thread.waiting.values()]);
     this.close();
     for (const { reject } of waiting) reject(new ThreadLost(why));

@@ -1,4 +1,4 @@
-/** A thread that computes on vectors for the hub: see arithmetic_thread.ts. */
+/** A thread that computes on vectors for the orchestrator: see arithmetic_thread.ts. */
 
 import type { RunConfig } from "../../../../core/config/config.ts";
 import { atOnce } from "../../../../core/long_work.ts";

@@ -1,8 +1,8 @@
 /**
- * What the hub computes on whole vectors, as calls of plain data: checks of payloads and of parameters shown, the mean of
- * payloads, the outer step.
+ * What the orchestrator computes on whole vectors, as calls of plain data: checks of payloads and of parameters shown, the
+ * mean of payloads, the outer step.
  *
- * Owns the calls and how each is computed, in units, so that a thread of its own can do it (arithmetic_thread.ts) or the hub's
+ * Owns the calls and how each is computed, in units, so that a thread of its own can do it (arithmetic_thread.ts) or the orchestrator's
  * in turns (`plainArithmetic`), with the same results. A payload is inspected slice by slice, in order, by one `VectorCalls`. Out
  * of scope: blobs, and what an answer means (hub_work.ts).
  */
@@ -68,7 +68,7 @@ export type VectorCallType = keyof VectorWork;
 export type VectorCall<Type extends VectorCallType> = VectorWork[Type]["call"];
 export type VectorAnswer<Type extends VectorCallType> = VectorWork[Type]["answer"];
 
-/** Whoever computes them. */
+/** Where they are computed: a thread, or the caller's own. */
 export interface VectorArithmetic {
   compute<Type extends VectorCallType>(type: Type, call: VectorCall<Type>): Promise<VectorAnswer<Type>>;
   close(): void;

@@ -1,6 +1,6 @@
 /**
  * The orchestrator machine's history on disk: its events before their effects, its state at intervals. Wires are not included:
- * those of a killed process are remade (core/orchestrator/step/taking_back.ts), a stopped one saves them (saved_wires.ts).
+ * those of a killed process are recomputed (core/orchestrator/step/taking_back.ts), a stopped one saves them (saved_wires.ts).
  *
  * Owns the way back: snapshot, then every event after it through the same machine. An orchestrator that is stopped and one that
  * is killed leave the same journal. Their bytes: state_bytes.ts.
@@ -40,7 +40,7 @@ export function replay({ snapshot, entries }: Whole, onReplayed?: OpenHubJournal
   return replayEvents(readSnapshot(snapshot), eventsOf(entries), onReplayed);
 }
 
-/** The same for events that are no bytes. */
+/** The same for events that are objects rather than bytes. */
 export function replayEvents(
   { state, nowMs }: Snapshot,
   events: Iterable<TimedEvent<OrchestratorEvent>>,

@@ -1,5 +1,5 @@
 /**
- * The orchestrator's journal as the command uses it: a thread of its own writes it, and the hub's loop goes on meanwhile.
+ * The orchestrator's journal as the command uses it: a thread of its own writes it, and the orchestrator's loop goes on meanwhile.
  *
  * Same file, same way back and same contract as HubJournal, except that a batch is durable when its promise resolves. Batches
  * may be offered while earlier ones are under way. After a failure the same batch is offered again; those behind it wait.
