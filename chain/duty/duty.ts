@@ -20,7 +20,7 @@ export interface DutyOptions {
   readonly settleBlocks: number; // the era of a call: an unanswered one cannot land later than this
 }
 
-/** Scores by hotkey, as made from the hub's reports. */
+/** Scores by hotkey, computed from the orchestrator's reports. */
 export interface Scores {
   readonly round: number; // of the run
   readonly block: number; // the chain's head when they were made

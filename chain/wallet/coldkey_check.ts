@@ -17,9 +17,7 @@ export async function requireNoColdkey(place: HotkeyPlace, publicKey: Uint8Array
   if (coldkey?.toHex() !== publicKey.toHex() || isDevelopmentKey(publicKey)) return;
   throw new WalletError(
     "coldkey",
-    `Cannot use ${
-      hotkeyPath(place)
-    } as it must be a hotkey: it is the coldkey of wallet ${place.wallet}, which owns its stake`,
+    `Cannot use ${hotkeyPath(place)} as a hotkey: it is the coldkey of wallet ${place.wallet}, which owns its stake`,
   );
 }
 

@@ -54,8 +54,8 @@ export async function openColdkey(place: WalletPlace, unlock: Unlock): Promise<C
   if (named !== null && named.toHex() !== key.pair.publicKey.toHex()) {
     throw new WalletError(
       "mismatch",
-      `Cannot use ${path} as coldkeypub.txt must name the same key: it names ${encodeAddress(named)}, ` +
-        `the coldkey is ${key.pair.address}`,
+      `Cannot use ${path}: coldkeypub.txt names ${encodeAddress(named)}, but the coldkey is ` +
+        `${key.pair.address}`,
     );
   }
   return key.pair;
@@ -97,7 +97,7 @@ export async function saveColdkeyAddress(
   if (publicKey === null) {
     throw new WalletError(
       "malformed",
-      `Cannot use the address as it must be an ss58 address with prefix 42: it is not`,
+      `Cannot use the address: it is not an ss58 address with prefix 42`,
     );
   }
   const path = coldkeyPublicPath(place);

@@ -35,7 +35,7 @@ export async function readKeyFile(path: string): Promise<Uint8Array> {
       const found = isFile ? `${size} bytes` : "not a file";
       throw new WalletError(
         "malformed",
-        `Cannot use ${path} as a key must be a file of at most 64 KiB: it is ${found}`,
+        `Cannot use ${path}: a key is a file of at most 64 KiB, and this is ${found}`,
       );
     }
     return await Deno.readFile(path);
@@ -94,12 +94,12 @@ async function syncFolder(path: string): Promise<void> {
 
 export function fileError(error: unknown, path: string): unknown {
   if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
-    return new WalletError("missing", `Cannot load a key as its file must exist: there is none at ${path}`);
+    return new WalletError("missing", `Cannot load a key: there is no file at ${path}`);
   }
   if (error instanceof Deno.errors.AlreadyExists) return existsError(path);
   if (!(error instanceof Error)) return error;
   if (fullCodes.includes(errorCode(error))) {
-    return new WalletError("diskFull", `Cannot write ${path} as the disk must have room: it is full`);
+    return new WalletError("diskFull", `Cannot write ${path}: the disk is full`);
   }
   if (refusedCodes.includes(errorCode(error))) {
     return new WalletError("unreadable", `Cannot open ${path} as the system refuses: ${error.message}`);
@@ -110,7 +110,7 @@ export function fileError(error: unknown, path: string): unknown {
 export function existsError(path: string): WalletError {
   return new WalletError(
     "exists",
-    `Cannot write a key as an existing one must not be overwritten: ${path} exists`,
+    `Cannot write a key: ${path} exists, and keys are never overwritten`,
   );
 }
 

@@ -34,7 +34,7 @@ export async function openKeyFile(path: string, { password, deriveKey }: Unlock)
     if (text === null) {
       throw new WalletError(
         "wrongPassword",
-        `Cannot open ${path} as the password must be the right one: it is not`,
+        `Cannot open ${path}: the password is wrong`,
       );
     }
     return { key: keyOfKeyfile(text, path), password: given };
@@ -53,7 +53,7 @@ export async function readPlainKeyFile(path: string): Promise<string> {
   if (encryption === "nacl") {
     throw new WalletError(
       "encrypted",
-      `Cannot use ${path} as a hotkey file must not be encrypted: this one is, as coldkeys are`,
+      `Cannot use ${path}: it is encrypted, as coldkeys are, and a hotkey file must not be`,
     );
   }
   return plainText(bytes, { encryption, path });
@@ -64,7 +64,7 @@ function plainText(bytes: Uint8Array, { encryption, path }: { encryption: Encryp
   const format = encryption === "ansible" ? "$ANSIBLE_VAULT" : "Fernet";
   throw new WalletError(
     "oldEncryption",
-    `Cannot open ${path} as its encryption must be the current one ($NACL): it is ${format}, an older format of Bittensor's`,
+    `Cannot open ${path}: its encryption is ${format}, an older format of Bittensor's; only $NACL is read`,
   );
 }
 

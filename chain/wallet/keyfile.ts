@@ -49,7 +49,7 @@ export function keyOfKeyfile(text: string, path: string): KeyMaterial {
   if (first === undefined) {
     throw new WalletError(
       "malformed",
-      `Cannot use ${path} as a key file must hold a valid secretPhrase, secretSeed or privateKey: it holds none`,
+      `Cannot use ${path}: it holds no valid secretPhrase, secretSeed or privateKey`,
     );
   }
   const match = candidates.find(({ pair }) => namesKey(fields, pair.publicKey));
@@ -57,7 +57,7 @@ export function keyOfKeyfile(text: string, path: string): KeyMaterial {
   const named = addressField(fields) ?? textField(fields, "publicKey") ?? textField(fields, "accountId");
   throw new WalletError(
     "mismatch",
-    `Cannot use ${path} as its secret must give its ss58Address and publicKey: it names '${printableKey(named)}', ` +
+    `Cannot use ${path}: its secret and its address do not match: it names '${printableKey(named)}', ` +
       `the secret gives ${first.pair.address}`,
   );
 }
@@ -73,13 +73,13 @@ export function publicKeyOfKeyfile(text: string, path: string): Uint8Array {
   if (publicKey === null) {
     throw new WalletError(
       "malformed",
-      `Cannot use ${path} as a key file must name an ss58Address with prefix 42: it names none`,
+      `Cannot use ${path}: it names no ss58Address with prefix 42`,
     );
   }
   if (namesKey(fields, publicKey)) return publicKey;
   throw new WalletError(
     "mismatch",
-    `Cannot use ${path} as its ss58Address and publicKey must name the same key: they do not`,
+    `Cannot use ${path}: its ss58Address and publicKey name different keys`,
   );
 }
 
@@ -91,7 +91,7 @@ function jsonFields(content: string, path: string): Fields {
     // falls through: the parser's own message would quote the file and thus the secret
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new WalletError("malformed", `Cannot use ${path} as a key file must be one JSON object: it cannot be read`);
+    throw new WalletError("malformed", `Cannot use ${path}: it is not one JSON object`);
   }
   return value as Fields;
 }

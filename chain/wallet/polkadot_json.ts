@@ -58,12 +58,12 @@ export async function openPolkadotExport(
     const found = /^[\w,. -]{1,60}$/.test(file.content.join()) ? file.content.join() : "another";
     throw new WalletError(
       "malformed",
-      `Cannot use ${path} as an export of polkadot-js must be version 3, encrypted, of an sr25519 account: content is ${found}`,
+      `Cannot use ${path}: only version 3 exports of polkadot-js are read, encrypted, of an sr25519 account; its content is ${found}`,
     );
   }
   const wrapped = await unseal(file.encoded, { password, path });
   if (wrapped === null) {
-    throw new WalletError("wrongPassword", `Cannot open ${path} as the password must be the one it was exported with`);
+    throw new WalletError("wrongPassword", `Cannot open ${path}: the password is not the one it was exported with`);
   }
   const secretAt = wrapperHead.length;
   const publicAt = secretAt + secretBytes + wrapperDivider.length;
@@ -71,7 +71,7 @@ export async function openPolkadotExport(
     startsWith(wrapped.subarray(secretAt + secretBytes), wrapperDivider);
   const pair = framed ? hotkeyOfHalfEd25519SecretKey(wrapped.slice(secretAt, secretAt + secretBytes)) : null;
   if (pair === null || pair.publicKey.toHex() !== wrapped.subarray(publicAt).toHex()) {
-    throw new WalletError("malformed", `Cannot use ${path} as the key inside must be an sr25519 pair: it is not`);
+    throw new WalletError("malformed", `Cannot use ${path}: the key inside is not an sr25519 pair`);
   }
   return new KeyMaterial(pair);
 }
@@ -88,7 +88,7 @@ async function unseal(encoded: Uint8Array, { password, path }: OpenExportOptions
   if (!isPowerOfTwo || costFactor > mostCost || parallelism < 1 || parallelism > mostPasses || blockSize !== 8) {
     throw new WalletError(
       "malformed",
-      `Cannot open ${path} as its scrypt must have N up to ${mostCost}, p up to ${mostPasses}, r 8: it has ${costFactor}, ${parallelism}, ${blockSize}`,
+      `Cannot open ${path}: its scrypt must have N up to ${mostCost}, p up to ${mostPasses} and r 8, but has ${costFactor}, ${parallelism} and ${blockSize}`,
     );
   }
   const { scrypt } = await import("hash-wasm");

@@ -3,7 +3,7 @@
  *
  * Owns: clipping to the subnet's maximum share, scaling the largest to 65,535, rounding, and what is rejected. It
  * deliberately does not do what SDK v10 did with too few weights or none: set a uniform row. A single weight on oneself
- * is exempt from both limits, as on the chain. Scores come from our own hub, but over the network, so a bad one is a
+ * is exempt from both limits, as on the chain. Scores come from our own orchestrator, but over the network, so a bad one is a
  * typed refusal. If the SDK's rounding leaves a share slightly above the limit, which the chain would refuse, the row
  * is clipped slightly lower.
  */

@@ -138,7 +138,7 @@ Deno.test("iota: a new wallet shows its words once to a person, never to a progr
       assert(!printed.includes(secret), "no secret is printed");
     }
     assertEquals([shown.code, other.code, again.code], [0, 0, 1]);
-    assertStringIncludes(again.stderr, "must not be overwritten");
+    assertStringIncludes(again.stderr, "keys are never overwritten");
     const summary = JSON.parse(shown.stdout);
     assertEquals([summary.type, summary.address, summary.path], ["summary", ss58Address, path]);
     const pair = await loadHotkey({ folder: `${folder}/wallets`, wallet: "miner", hotkey: "default" });

@@ -78,7 +78,7 @@ function provoked(at: (name: string) => string, corpus: string): Provoked[] {
     { words: ["wallet", "show", "--name", "no body", ...wallets], says: /no body/, pastes: true },
     { words: ["doctor", "--skip", "everything"], says: /no such check/ },
     { words: ["chain", "metagraph", "--endpoint", "nowhere"], says: /nowhere/, pastes: true },
-    { words: ["chain", "status", "--endpoint", "local"], says: /its file must exist/, pastes: true },
+    { words: ["chain", "status", "--endpoint", "local"], says: /there is no file at/, pastes: true },
     { words: ["service", "install", "--", "sweep"], says: /must be one of/, pastes: true },
     { words: ["completions", "tcsh"], says: /tcsh/, pastes: true },
   ];

@@ -43,7 +43,7 @@ Deno.test("Service: a file that the role refuses is refused before there is a un
       [["miner", "--config", "wrong.toml"], /wrong\.toml:2: This command has no option walet/],
       [["miner", "--config", "none.toml"], /Cannot read the configuration '.*': it does not exist/],
       [["miner", "--config", "late.toml"], /Cannot use --schedule/],
-      [["miner", "--chain", "nowhere"], /Cannot use this chain endpoint/],
+      [["miner", "--chain", "nowhere"], /Cannot use the chain endpoint 'nowhere'/],
       [["miner", "--give-up-after", "soon"], /--give-up-after/],
       [["miner", "--quiet", "--verbose"], /--quiet and --verbose exclude each other/],
       [["orchestrate", "--config", "rules.toml"], /rules\.toml:\d+: Cannot use model\.\w+/],

@@ -79,11 +79,11 @@ export const rules: readonly ProseRule[] = [
 ];
 
 /** Rooms that are clean, and stay so. A path ends in a slash unless it is one file. */
-export const CLEAN = ["cli/", "gpu/", "README.md", "ARCHITECTURE.md"];
+export const CLEAN = ["cli/", "chain/", "gpu/", "README.md", "ARCHITECTURE.md"];
 
 /** Rooms that are not: the rules of trust are written anew before their prose is, and what has not been read yet. */
 export const NOT_YET: readonly string[] = [
-  ...["core/", "net/", "chain/", "gpu/trace/", "tests/"],
+  ...["core/", "net/", "gpu/trace/", "tests/"],
   ...["cli/tools/", "cli/commands/wallet", "cli/orchestrator/run/"],
 ];
 

@@ -33,7 +33,7 @@ export class BlockLog {
   }
 
   head(): LoggedBlock {
-    return present(this.get(this.options.ledger.head().hash), "Cannot show the head as every block must be logged");
+    return present(this.get(this.options.ledger.head().hash), "The head's block is not in the log");
   }
 
   /** `included` are the block's calls that came as extrinsics, by submission. */
@@ -41,7 +41,7 @@ export class BlockLog {
     const { runtime, ledger, keptBlocks } = this.options;
     const header = present(
       ledger.header(block.hash),
-      `Cannot log block ${block.number} as the ledger must have its header`,
+      `Cannot log block ${block.number}: the ledger does not have its header`,
     );
     const applied = block.outcomes.flatMap((outcome) => {
       const extrinsic = included.get(outcome.submission);
@@ -66,7 +66,7 @@ export class BlockLog {
 /** The unsigned extrinsic with which a block's author sets the clock. */
 function clockExtrinsic({ surface, scale }: Runtime, timestampMs: number): Uint8Array {
   const pallet = surface.pallets.find(({ name }) => name === "Timestamp");
-  assert(pallet !== undefined, "Cannot write the clock's extrinsic as the surface must have the pallet Timestamp");
+  assert(pallet !== undefined, "Cannot write the clock's extrinsic: the surface has no pallet Timestamp");
   const body = new ScaleWriter();
   body.u8(4); // version, unsigned
   const now = BigInt(Math.max(0, Math.floor(timestampMs)));

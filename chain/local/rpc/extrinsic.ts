@@ -137,7 +137,7 @@ function callOf(decoded: unknown, pallets: Runtime["surface"]["pallets"]): Runti
   const { type: pallet, value } = decoded as { type: string; value: { type: string; value: unknown } };
   const declared = present(
     pallets.find(({ name }) => name === pallet)?.calls.find(({ name }) => name === value.type),
-    `Cannot name the arguments of ${pallet}.${value.type} as it must be declared`,
+    `Cannot name the arguments of ${pallet}.${value.type}: it is not declared`,
   );
   const values = declared.args.length === 1 ? [value.value] : value.value as unknown[];
   return {

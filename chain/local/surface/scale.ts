@@ -212,7 +212,7 @@ function readFlag(reader: ScaleReader): boolean {
 
 function definition(named: NamedTypes, name: string): NamedType {
   const type = named[name];
-  assert(type !== undefined, `Cannot use the type '${name}' as it must be declared in the surface`);
+  assert(type !== undefined, `The type '${name}' is not declared in the surface`);
   return type;
 }
 

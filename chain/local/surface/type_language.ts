@@ -68,7 +68,7 @@ export function parseType(text: string): TypeNode {
   if (known !== undefined) return known;
   const reader = { text, at: 0 };
   const node = readType(reader);
-  assert(reader.at === text.length, `Cannot parse the type '${text}' as it must end at character ${reader.at}`);
+  assert(reader.at === text.length, `Cannot parse the type '${text}': it should end at character ${reader.at}`);
   parsedTypes.set(text, node);
   return node;
 }
@@ -119,7 +119,7 @@ function readTupleItems(reader: Reader): TypeNode[] {
 function readWord(reader: Reader): string {
   const word = present(
     /^\w+/.exec(reader.text.slice(reader.at)),
-    `Cannot parse the type '${reader.text}' as a name must stand at character ${reader.at}`,
+    `Cannot parse the type '${reader.text}': no name at character ${reader.at}`,
   )[0];
   reader.at += word.length;
   return word;
@@ -134,6 +134,6 @@ function accept(reader: Reader, token: string): boolean {
 function expect(reader: Reader, token: string): void {
   assert(
     accept(reader, token),
-    `Cannot parse the type '${reader.text}' as '${token}' must stand at character ${reader.at}`,
+    `Cannot parse the type '${reader.text}': no '${token}' at character ${reader.at}`,
   );
 }

@@ -70,7 +70,7 @@ export class TypeTable {
   write(writer: ScaleWriter): void {
     writer.compact(this.#entries.length);
     this.#entries.forEach((entry, id) => {
-      assert(entry !== null, `Cannot write the type table as type ${id} must be complete`);
+      assert(entry !== null, `Cannot write the type table: type ${id} is incomplete`);
       writer.compact(id);
       const path = entry.path === "" ? [] : entry.path.split("::");
       writer.compact(path.length);
@@ -131,7 +131,7 @@ export class TypeTable {
         return this.#option(node.of);
       case "named": {
         const type = this.#named[node.name];
-        assert(type !== undefined, `Cannot number the type '${node.name}' as it must be declared`);
+        assert(type !== undefined, `Cannot number the type '${node.name}': it is not declared`);
         return this.#declared(type);
       }
     }

@@ -39,8 +39,7 @@ export function parseEndpoints(text: string): Endpoints {
     const names = Object.keys(endpointPresets).join(", ");
     throw new ChainError(
       "unreachable",
-      `Cannot use this chain endpoint as it must be one of ${names}, or a ws:// or wss:// address: ` +
-        `current value is '${text}'`,
+      `Cannot use the chain endpoint '${text}': it must be one of ${names}, or a ws:// or wss:// address`,
     );
   }
   return {

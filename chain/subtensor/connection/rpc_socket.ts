@@ -184,7 +184,7 @@ export class RpcSocket {
     const seconds = this.#callDeadlineMs / 1_000;
     return new ChainError(
       "timeout",
-      `Cannot wait longer for ${this.url} as ${what} must be answered within ${seconds} s`,
+      `${this.url} did not answer ${what} within ${seconds} s`,
     );
   }
 

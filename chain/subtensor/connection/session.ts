@@ -226,7 +226,7 @@ async function loadMetadata(socket: RpcSocket): Promise<Uint8Array> {
   const answer = await socket.call("state_call", ["Metadata_metadata_at_version", metadataVersion]);
   const bytes = hexToU8a(v.parse(hexSchema, answer));
   if (bytes[0] === 1) return compactStripLength(bytes.subarray(1))[1]; // Option<OpaqueMetadata>
-  throw new ChainError("badAnswer", `Cannot use ${socket.url} as it must offer metadata in version 15: it does not`);
+  throw new ChainError("badAnswer", `Cannot use ${socket.url}: it does not offer metadata in version 15`);
 }
 
 /** Converts any failure of a node into a `ChainError`. */

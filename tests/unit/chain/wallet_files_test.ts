@@ -77,7 +77,7 @@ Deno.test("Coldkey files: one that is another than its public file says does not
     await saveColdkey(place, { key: alice, password, deriveKey });
     await saveColdkeyAddress(place, { address: bob.pair.address, overwrite: true });
     const says = await rejection(() => openColdkey(place, { password, deriveKey }), "mismatch");
-    assertMatch(says, new RegExp(`it names ${bob.pair.address}, the coldkey is ${alice.pair.address}`));
+    assertMatch(says, new RegExp(`coldkeypub.txt names ${bob.pair.address}, but the coldkey is ${alice.pair.address}`));
   });
 });
 
@@ -167,7 +167,7 @@ Deno.test("Wallet list: wallets by name with what their public files say, strays
       ["default", bob.pair.address],
       ["words", "5DfhGyQdFobKM8NsWvEeAKk5EQQgYe9AydgJ7rMB6E1EqRzV"],
     ]);
-    assertMatch(a?.hotkeys[0]?.problem ?? "", /must be one JSON object/);
+    assertMatch(a?.hotkeys[0]?.problem ?? "", /is not one JSON object/);
     assertEquals(b?.coldkey, { state: "encrypted", address: alice.pair.address, problem: null });
     assertEquals(b?.hotkeys.map(({ name, address }) => [name, address]), [
       ["one", alice.pair.address],
@@ -186,7 +186,7 @@ Deno.test("Hotkey file: the wallet's coldkey among the hotkeys is refused, and l
     await saveColdkey(place, { key, password: null });
     await Deno.mkdir(`${folder}/w/hotkeys`);
     await Deno.copyFile(`${folder}/w/coldkey`, `${folder}/w/hotkeys/copy`);
-    const says = /hotkeys\/copy as it must be a hotkey: it is the coldkey of wallet w/;
+    const says = /hotkeys\/copy as a hotkey: it is the coldkey of wallet w/;
     assertMatch((await assertRejects(() => loadHotkey(place), WalletError)).message, says);
     assertMatch(
       (await assertRejects(() => saveHotkey({ ...place, hotkey: "new" }, { key }), WalletError)).message,
@@ -209,7 +209,7 @@ Deno.test("Wallet list: a coldkeypub.txt that cannot be read is said, and hides 
     await saveHotkey({ folder, wallet: "x", hotkey: "h" }, { key: alice });
     const [w, x] = await listWallets(folder);
     assertEquals([w?.coldkey.state, w?.coldkey.address], ["unreadable", null]);
-    assertMatch(w?.coldkey.problem ?? "", /coldkeypub\.txt as a key file must be one JSON object/);
+    assertMatch(w?.coldkey.problem ?? "", /coldkeypub\.txt: it is not one JSON object/);
     assertEquals(x?.hotkeys.length, 1);
   });
 });

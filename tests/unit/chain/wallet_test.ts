@@ -165,10 +165,10 @@ Deno.test("Keyfile: a public file names one key by address, publicKey or account
   check({ accountId: hex.toUpperCase().replace("0X", "0x") });
   const refused = (fields: Record<string, unknown>, says: string) =>
     assertThrows(() => publicKeyOfKeyfile(JSON.stringify(fields), "file"), WalletError, says);
-  refused({}, "must name an ss58Address");
+  refused({}, "names no ss58Address");
   refused({ ss58Address: polkadotEncode(publicKey, 0) }, "prefix 42");
-  refused({ ss58Address: developmentAddress, publicKey: hex }, "they do not");
-  refused({ publicKey: hex, accountId: `0x${developmentSeed}` }, "they do not");
+  refused({ ss58Address: developmentAddress, publicKey: hex }, "name different keys");
+  refused({ publicKey: hex, accountId: `0x${developmentSeed}` }, "name different keys");
 });
 
 function checkRefused(text: string, code: WalletErrorCode, says: RegExp): void {
@@ -184,12 +184,12 @@ Deno.test("Keyfile: what cannot be used is refused by its reason, and no secret 
   checkRefused(
     JSON.stringify({ secretSeed: `0x${alice.seed}`, ss58Address: developmentAddress }),
     "mismatch",
-    /must give its ss58Address and publicKey: it names '5DfhG.*', the secret gives 5Grwva/,
+    /its secret and its address do not match: it names '5DfhG.*', the secret gives 5Grwva/,
   );
   checkRefused(
     JSON.stringify({ secretSeed: `0x${alice.seed}`, ss58Address: alice.address, publicKey: `0x${developmentSeed}` }),
     "mismatch",
-    /must give its ss58Address and publicKey/,
+    /its secret and its address do not match/,
   );
   checkRefused(
     JSON.stringify({ secretSeed: `0x${alice.seed}`, ss58Address: developmentPhrase }),
@@ -207,8 +207,8 @@ Deno.test("Keyfile: what cannot be used is refused by its reason, and no secret 
     "malformed",
     /valid secretPhrase, secretSeed or privateKey/,
   );
-  checkRefused("", "malformed", /it holds none/);
-  checkRefused("[]", "malformed", /it holds none/);
+  checkRefused("", "malformed", /it holds no valid secretPhrase/);
+  checkRefused("[]", "malformed", /it holds no valid secretPhrase/);
 });
 
 Deno.test("Hotkey files: a new hotkey is private, loads again, and is never overwritten", async () => {

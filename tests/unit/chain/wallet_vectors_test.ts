@@ -48,7 +48,7 @@ Deno.test("Wallet vectors: every plain file of Python's gives the address it giv
   for (const { name, text, address } of vectors.files) {
     assertEquals<string>(encodeAddress(publicKeyOfKeyfile(text, name)), address, name);
     if (!name.endsWith("pub.txt")) assertEquals<string>(keyOfKeyfile(text, name).pair.address, address, name);
-    else assertThrows(() => keyOfKeyfile(text, name), WalletError, "it holds none");
+    else assertThrows(() => keyOfKeyfile(text, name), WalletError, "it holds no valid secretPhrase");
   }
 });
 
@@ -163,11 +163,11 @@ Deno.test("polkadot-js: wrong passwords, key types, versions and greedy scrypt p
   const check = async (opening: () => Promise<unknown>, says: string) => {
     await assertRejects(opening, WalletError, says);
   };
-  await check(() => open({}, "another"), "the password must be");
-  await check(() => open({ content: ["pkcs8", "ed25519"] }), "of an sr25519 account: content is pkcs8,ed25519");
-  await check(() => open({ version: "4" }), "must be version 3");
+  await check(() => open({}, "another"), "the password is not");
+  await check(() => open({ content: ["pkcs8", "ed25519"] }), "of an sr25519 account; its content is pkcs8,ed25519");
+  await check(() => open({ version: "4" }), "only version 3 exports");
   await check(() => open({ type: ["none"] }), "encrypted");
-  await check(() => open({ encoded: file.encoded.slice(0, 60) }), "the password must be");
+  await check(() => open({ encoded: file.encoded.slice(0, 60) }), "the password is not");
   for (const [at, value] of [[32, 2 ** 24], [32, 3], [36, 0], [36, 100], [40, 1_000]] as const) {
     const greedy = file.encoded.slice();
     new DataView(greedy.buffer).setUint32(at, value, true);
@@ -176,7 +176,7 @@ Deno.test("polkadot-js: wrong passwords, key types, versions and greedy scrypt p
   const otherKey = wrapped.slice();
   otherKey[20]! ^= 1;
   for (const inside of [wrapped.slice(1), wrapped.slice(0, -1), otherKey]) {
-    await check(() => open({ encoded: sealedExport(inside).encoded }), "must be an sr25519 pair");
+    await check(() => open({ encoded: sealedExport(inside).encoded }), "is not an sr25519 pair");
   }
 });
 

@@ -20,7 +20,7 @@ async function walletNext(error: Error): Promise<string | undefined> {
 Deno.test("Full disk: a wallet's key, a run's own key and the chain each get room as their next step", async () => {
   for (const code of ["ENOSPC", "EDQUOT"]) {
     const error = keyError(code);
-    assertMatch(error.message, /^Cannot write \/keys\/hot as the disk must have room: it is full$/);
+    assertMatch(error.message, /^Cannot write \/keys\/hot: the disk is full$/);
     assertMatch(await walletNext(error) ?? "", /^Free some space, .*--wallet-path DIR$/);
     assertMatch(ownKeyError(error).next ?? "", /^Free some space, .*--data DIR$/);
   }

@@ -41,7 +41,7 @@ testWhere(
   "realDisk: a full disk is refused with the next step",
   async () => {
     const file = await realDisk.create("/dev/full");
-    const error = await assertRejects(() => file.write(encode("x")), UserError, "the disk must have room");
+    const error = await assertRejects(() => file.write(encode("x")), UserError, "the disk is full");
     file.close();
     assert(error instanceof UserError && error.next?.includes("Free some space"));
   },
@@ -79,7 +79,7 @@ Deno.test("writeAtomically: a write that fails leaves nothing, and a missing fol
     const error = await assertRejects(
       () => writeAtomically(path, { disk: realDisk, chunks: [encode("x")] }),
       UserError,
-      `as its folder must exist: current value is '${path}'`,
+      `'${path}': its folder does not exist`,
     );
     assertEquals(error.next, `Create the folder: mkdir -p '${folder}/none here'`);
   });

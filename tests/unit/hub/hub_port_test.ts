@@ -19,7 +19,7 @@ Deno.test("Port: until the orchestrator has started, nodes and programs are aske
   try {
     const answer = await fetch(`${port.url}/status`);
     assertEquals([answer.status, answer.headers.get("retry-after")], [503, "1"]);
-    assertMatch(await answer.text(), /as the orchestrator is starting; try again/);
+    assertMatch(await answer.text(), /orchestrator is still starting; try again/);
     const events = new EventLog<NodeEvent<never>>();
     const node = new Node<never, never>({
       ...{ url: port.url.replace("http", "ws"), verify: testVerify, limits: defaultNetLimits },
@@ -28,7 +28,7 @@ Deno.test("Port: until the orchestrator has started, nodes and programs are aske
       read: () => ({ ok: false, fault: { code: "malformedMessage", detail: "none is expected" } }),
     }, dialWebSocket);
     node.connect();
-    assertMatch((await events.next("disconnected")).reason, /as the orchestrator is starting; try again/);
+    assertMatch((await events.next("disconnected")).reason, /orchestrator is still starting; try again/);
     node.close("test over");
     port.serve({ accept: () => ({ frame() {}, closed() {} }), fetch: () => new Response("served") });
     assertEquals(await (await fetch(port.url)).text(), "served");

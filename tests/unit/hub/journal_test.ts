@@ -76,7 +76,7 @@ Deno.test("Journal: a batch that does not fit is not partly written, and earlier
     const large = [...entries(2, 4), { nowMs: 1004, event: new Uint8Array(400_000) }];
     const error = failure(() => journal.append(large));
     assertEquals(error.code, "tooLarge");
-    assertStringIncludes(error.message, "larger than 200000 bytes");
+    assertStringIncludes(error.message, "limit of 200000 bytes");
     append(journal, 2, 3); // it continues
     journal.close();
     const { journal: again, recovered } = open(path);
