@@ -121,7 +121,7 @@ Deno.test("Own runs: a command without --run takes the newest and says so on std
       if (words[0] === "dashboard") assertEquals(held.at(-1)!.read.includes(`${data}/runs/now`), true);
     }
     const named = await iota(["verify", "--run", `${data}/runs/stopped`, "--data", data]);
-    assertMatch(named.stderr, /signed log as '\S+stopped\/ledger.jsonl'/);
+    assertMatch(named.stderr, /signed log in '\S+stopped\/ledger.jsonl'/);
     assertEquals(named.stderr.includes("No run was named"), false);
     assertEquals((await iota(["verify", "a", "--run", "b"])).code, 2);
     assertEquals((await iota(["generate", "--data", `${data}/runs/none`])).code, 1);
