@@ -116,7 +116,7 @@ Deno.test("Changed settings: a second orchestrator of a run is told that it is r
     const third = await iota([...words, "--port", "0", "--set", "train.learningRate=0.001"]);
     hub.kill("SIGTERM");
     assertEquals([second.code, third.code, (await hub.ended).code], [1, 1, 0], second.stderr);
-    const held = `it is held by iota orchestrate, process ${hub.pid}, which listens at port ${
+    const held = `it is in use by iota orchestrate, process ${hub.pid}, which listens at port ${
       new URL(String(url)).port
     }`;
     assertStringIncludes(second.stderr, held);

@@ -137,7 +137,7 @@ Deno.test("Failures: another run never takes the place of an earlier one without
   await withScratchFolder(async (folder) => {
     const first = new IotaProcess(["orchestrate", "--size", "toy", "--port", "0", "--json", "--data", folder]);
     await first.lines.next("listening");
-    await check(["orchestrate", "--data", folder], { code: 1, says: /held by iota orchestrate, process \d+/ });
+    await check(["orchestrate", "--data", folder], { code: 1, says: /in use by iota orchestrate, process \d+/ });
     await check(["orchestrate", "--data", folder, "--fresh", "--port", "0"], {
       code: 1,
       says: /one process at a time may hold a run's folder[\s\S]*Stop the other one first/,

@@ -48,7 +48,7 @@ Deno.test("Same folder: of two starts at once one leads the run and can be resum
     const survivor = starts.find((start) => start !== refused.start)!;
     await survivor.lines.next("listening");
     assertEquals(refused.code, 1, refused.stderr);
-    const wording = new RegExp(`held by iota orchestrate, process ${survivor.pid}|has begun or resumed a run there`);
+    const wording = new RegExp(`in use by iota orchestrate, process ${survivor.pid}|has begun or resumed a run there`);
     assertMatch(refused.stderr, wording);
     survivor.kill("SIGTERM");
     assertEquals((await survivor.ended).code, 0);
