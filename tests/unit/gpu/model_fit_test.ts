@@ -64,7 +64,7 @@ Deno.test("Model fit: a swarm on a software adapter must fit the machine's memor
   const memoryBytes = () => 512 * mebi;
   const attempt = () => mustFit(config, { worker: workerWith(true), memoryBytes });
   const { message, next } = await assertRejects(attempt, UserError);
-  assertMatch(message, /32 miners and 1 validator must fit this machine's memory: .* 512\.0 MiB are available/);
+  assertMatch(message, /32 miners and 1 validator do not fit this machine's memory: .* 512\.0 MiB are available/);
   assertMatch(next!, /fewer --replicas/);
   await mustFit(config, { worker: workerWith(false), memoryBytes });
   await mustFit(config, { worker: workerWith(true), memoryBytes: plenty });
