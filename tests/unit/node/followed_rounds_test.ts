@@ -96,6 +96,6 @@ Deno.test("Followed rounds: a miner's change is applied to its round's start, wh
   await assertRejects(
     () => at({ type: "moved", from: source, change: other }),
     BlobError,
-    "must be a change of its stage",
+    "is not a change of its stage",
   );
 });

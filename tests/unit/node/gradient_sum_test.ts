@@ -95,8 +95,8 @@ Deno.test("Gradient sum: a part does not go on where other work or another stage
   await work(1, { first: 0, tasks: 2, isLast: false });
   await work(2, { first: 0, tasks: 1, isLast: false });
   const late = () => work(1, { first: 2, tasks: 1, isLast: true });
-  await assertRejects(late, Error, "Cannot go on with a gradient of 2 tasks");
-  await assertRejects(() => work(0, { first: 1, tasks: 1, isLast: true }), Error, "it has 0");
+  await assertRejects(late, Error, "Cannot continue a gradient of 2 tasks");
+  await assertRejects(() => work(0, { first: 1, tasks: 1, isLast: true }), Error, "the one on the device has 0");
   const anew = await work(1, { first: 0, tasks: 2, isLast: true });
   assert(anew.type === "gradient" && anew.squareSum !== null);
   const expected = await squareSum(1, 2);

@@ -66,7 +66,7 @@ Deno.test("Peer server: a newcomer copies a stage from a peer although the orche
 });
 
 Deno.test("Peer server: an unreachable or missing address is rejected with a next step", async () => {
-  const unreachable = await assertRejects(() => serve("0.0.0.0:0"), Error, "must be able to reach it");
+  const unreachable = await assertRejects(() => serve("0.0.0.0:0"), Error, "cannot reach it");
   assert(unreachable instanceof Error);
   await assertRejects(() => serve("9010"), Error, "--listen must be HOST:PORT");
   const announced = await serve("127.0.0.1:0", "http://203.0.113.7:9010");

@@ -24,9 +24,9 @@ function testSegments<Held>(kind: string, { open, contents }: { open: () => Segm
     const segments = open();
     const ref = segments.hold(first);
     segments.release([ref]);
-    assertThrows(() => segments.get(ref), Error, "must be held");
-    assertThrows(() => segments.named(ref), Error, "must be held");
-    assertThrows(() => segments.release([ref]), Error, "must be held");
+    assertThrows(() => segments.get(ref), Error, "is not held");
+    assertThrows(() => segments.named(ref), Error, "is not held");
+    assertThrows(() => segments.release([ref]), Error, "is not held");
   });
 
   Deno.test(`Segments of ${kind}: a message's are held in order, under the names it came with`, () => {
