@@ -82,7 +82,7 @@ Deno.test("Config check: the host, the log's folder and a wallet to be made are 
   assertMatch(log.stdout, /run\.toml:2: Cannot open the log '.*': its folder does not exist/);
   const wallet = await says('[hub]\nwallet = "hot"\n');
   assertEquals(wallet.code, 0); // it may still be made
-  assertMatch(wallet.stdout, /not ready yet: .*there is none at .*hot.* iota wallet new --name hot/);
+  assertMatch(wallet.stdout, /not ready yet: .*there is no file at .*hot.* iota wallet new --name hot/);
   assertMatch(
     (await says("# nothing\n")).stdout,
     /is valid: it sets nothing, so it suits a run, a miner and a validator/,
