@@ -99,7 +99,7 @@ function isValue(line: string): boolean {
   return parsed(line) !== undefined;
 }
 
-/** Undefined: it is no value. */
+/** Undefined if the line is not a JSON value. */
 function parsed(line: string): unknown {
   try {
     return JSON.parse(line);
@@ -108,7 +108,7 @@ function parsed(line: string): unknown {
   }
 }
 
-/** Null: there is no text in it. */
+/** Null if it holds no text. */
 function textsOf(
   { strings, hasFields, fields }: Read,
   { isLines, line }: { isLines: boolean; line: string },

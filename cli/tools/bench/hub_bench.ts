@@ -8,7 +8,6 @@
 
 import { resolveConfig } from "../../../core/settings/parse.ts";
 import { type SizeName, sizeNames } from "../../../core/config/size.ts";
-import { present } from "../../../core/assert.ts";
 import { stageSpecs } from "../../../core/model/spec.ts";
 import { splitLayers } from "../../../core/model/stages.ts";
 import type { CommandContext } from "../../terminal/command.ts";
@@ -60,6 +59,6 @@ export function carriedMiners(size: SizeName, bytesPerSecond: number): number {
   const rates = rounds.map(({ wires, merge, shown, flops }) =>
     (wires.received + wires.sent + merge.received + merge.sent + shown) / (flops / minerFlops)
   );
-  const mean = rates.reduce((sum, rate) => sum + rate, 0) / present(rates.length, "a model has a stage");
+  const mean = rates.reduce((sum, rate) => sum + rate, 0) / rates.length;
   return Math.floor(2 * bytesPerSecond / mean); // a relayed byte is received once and sent once
 }

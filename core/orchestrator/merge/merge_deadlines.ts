@@ -116,7 +116,7 @@ function waitOn(
   return record({ type: "warning", text });
 }
 
-const leastWaitMs = 5000; // processes that share cores reach a merge seconds apart, and a payload left out loses a round of its miner
+const leastWaitMs = 1000;
 
 /** A node that made the others wait before gets only as long as they needed. */
 function shortenForUnreliable(

@@ -1,5 +1,6 @@
 /** `iota bench` alone: what a device can hold and how fast, on the processor, and the words for it. */
 
+import { carriedMiners } from "../../../cli/tools/bench/hub_bench.ts";
 import { assert, assertEquals } from "@std/assert";
 import { type SizeWorth, worthOfSizes } from "../../../cli/tools/bench/size_worth.ts";
 import { rangesText, worthText } from "../../../cli/tools/bench/worth_bench.ts";
@@ -40,4 +41,10 @@ Deno.test("Worth: a row says what fits, what would, and that a speed is estimate
 
 Deno.test("Worth: stages are named in ranges", () => {
   assertEquals([rangesText([0, 1, 2, 5]), rangesText([3]), rangesText([])], ["0-2, 5", "3", ""]);
+});
+
+Deno.test("Bench: twice the relay carries twice the miners, and a larger model's miners need less of it", () => {
+  const [small, large] = [carriedMiners("1b", 1e8), carriedMiners("1b", 2e8)];
+  assert(small > 0 && Math.abs(large - 2 * small) <= 1, `${small}, ${large}`);
+  assert(carriedMiners("3b", 1e8) > small);
 });
