@@ -22,15 +22,26 @@ export interface OwnState {
   readonly steps: number; // of the optimizer
 }
 
+/** A stored state; one of an earlier round missed a merge, as its miner was killed before it could save. */
+export interface StoredState extends OwnState {
+  readonly isEarlier: boolean;
+}
+
+/** What a stage is about to begin with, and which state would fit. */
+export interface StateWanted {
+  readonly stage: StageIndex;
+  readonly round: number;
+  readonly parameters: BlobRef;
+  readonly vectors: readonly VectorName[];
+}
+
 /** Where it is kept: the state of the last merge. */
 export interface OwnStateStore {
   save(options: { stage: StageIndex; round: number; parameters: BlobRef; state: OwnState }): Promise<void>;
   /** The stage whose state is stored; null: none. */
   stage(): Promise<StageIndex | null>;
-  /** Null unless the state belongs to these parameters and has these vectors, in this order. */
-  load(
-    options: { stage: StageIndex; parameters: BlobRef; vectors: readonly VectorName[] },
-  ): Promise<OwnState | null>;
+  /** Null unless the state belongs to these parameters, or to an earlier round, and has these vectors, in this order. */
+  load(wanted: StateWanted): Promise<StoredState | null>;
 }
 
 /** Of a stage that nothing was trained in. */
@@ -66,15 +77,18 @@ export async function readOwnState(
   return { vectors: new Map([...Object.entries(vectors), ...left]), steps };
 }
 
-/** Resumes with a saved state: loads the optimizer's part into the device and returns the rest. */
+/**
+ * Resumes with a saved state: loads the optimizer's part into the device and returns the rest. Moments change little in a round,
+ * so those of an earlier one are better than none; a residual belongs to the payload that followed it, which was lost.
+ */
 export async function takeUp(
-  { vectors, steps }: OwnState,
+  { vectors, steps, isEarlier = false }: OwnState & Partial<StoredState>,
   { compute, config }: { compute: StageCompute; config: RunConfig },
 ): Promise<Residual> {
   const name = residualName(config);
   const ofOptimizer = [...vectors].filter(([each]) => each !== name);
   await compute.loadOptimizer({ vectors: Object.fromEntries(ofOptimizer), steps });
-  return new Residual(name === null ? null : vectors.get(name) ?? null);
+  return new Residual(name === null || isEarlier ? null : vectors.get(name) ?? null);
 }
 
 /**

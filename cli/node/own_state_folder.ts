@@ -2,8 +2,8 @@
  * A miner's own state on disk, so that a restarted miner resumes with it: its optimizer's vectors and the residual of its
  * payloads. One file, replaced at every merge.
  *
- * The state is private and never leaves the machine. It is used only if stage and parameter hash match what the miner must
- * load, and its vectors are those that the run's optimizer and payload codec keep. A missing file or one of another stage means
+ * The state is private and never leaves the machine. It is used only if it belongs to the miner's stage, to the parameters that
+ * the miner loads or to an earlier round, and its vectors are those that the run's optimizer and payload codec keep. A missing file or one of another stage means
  * an empty state, never a failure; so does a damaged or foreign one, or one of an earlier format, with a warning.
  *
  * Bytes of the file: the hash of the rest of the head, as 64 hexadecimal digits; the header, JSON padded with spaces; the
@@ -17,7 +17,7 @@ import { refOf, TreeDigest } from "../../net/blob_hash.ts";
 import { piecesInTurns } from "../../net/turns.ts";
 import { type Disk, isFile, realDisk, writeAtomically } from "../files/disk.ts";
 import { attempting } from "../program/errors.ts";
-import type { OwnState, OwnStateStore, VectorName } from "./own_state.ts";
+import type { OwnState, OwnStateStore, StateWanted, StoredState, VectorName } from "./own_state.ts";
 
 interface Header {
   readonly format: "iota-moments-3";
@@ -72,12 +72,10 @@ export class OwnStateFolder implements OwnStateStore {
     return stage === "damaged" ? null : stage;
   }
 
-  async load(
-    options: { stage: StageIndex; parameters: BlobRef; vectors: readonly VectorName[] },
-  ): Promise<OwnState | null> {
-    const { stage, parameters, vectors } = options;
+  async load({ stage, round, parameters, vectors }: StateWanted): Promise<StoredState | null> {
     const state = await this.#reading(async (file, header) => {
-      const fits = header.stage === stage && header.parameters === parameters.hash &&
+      const isEarlier = header.parameters !== parameters.hash;
+      const fits = header.stage === stage && (!isEarlier || header.round < round) &&
         JSON.stringify(header.vectors) === JSON.stringify(vectors);
       if (!fits) return null;
       const bytes = vectors.reduce((sum, [, values]) => sum + vectorBytes(values), headBytes);
@@ -85,7 +83,7 @@ export class OwnStateFolder implements OwnStateStore {
       const read = new Map(vectors.map(([name, values]) => [name, new Float32Array(values)]));
       const body = [...read.values()].map(bytesOfFloats);
       for (const part of body) if (!await fill(file, part)) return "damaged";
-      return await hashOfAll(body) === header.hash ? { vectors: read, steps: header.steps } : "damaged";
+      return await hashOfAll(body) === header.hash ? { vectors: read, steps: header.steps, isEarlier } : "damaged";
     });
     if (state !== "damaged") return state;
     this.#warn(`The optimizer state begins empty: ${this.#path} is damaged or was written by another version`);

@@ -28,10 +28,10 @@ import { formSlice, mergeStage, reduceSlice } from "./stages/merge_work.ts";
 import {
   emptyState,
   keptVectors,
-  type OwnState,
   type OwnStateStore,
   readOwnState,
   Residual,
+  type StoredState,
   takeUp,
 } from "./own_state.ts";
 import type { PeerServer } from "./peer_server.ts";
@@ -48,6 +48,7 @@ function accepted<T>(value: Parsed<T>): T {
 /** The state at the start of a round; it is never written to, because peers may be reading it. */
 interface RoundStart extends StageVectors {
   readonly refs: { readonly parameters: BlobRef; readonly momentum: BlobRef | null };
+  readonly round: number;
   readonly isInitial: boolean; // generated from the seed
 }
 
@@ -139,7 +140,7 @@ export class StageHost {
     const held = isSame ? open : null;
     const start = held !== null && isStart(held.start, source)
       ? held.start
-      : await this.#named(await loadSource({ config, table, source, blobs, peers, onLoading }), source);
+      : await this.#named(await loadSource({ config, table, source, blobs, peers, onLoading }), work);
     this.#share(start);
     const { parameters } = start.refs;
     if (held !== null) return await this.#reload(held, { start, onLoading });
@@ -176,10 +177,11 @@ export class StageHost {
     return { type: "loadStage", parameters: start.refs.parameters, localSteps };
   }
 
-  /** Of the round's start; null: nothing was trained before, or it is not stored. */
-  async #keptState({ config, spec, table, start }: OpenStage): Promise<OwnState | null> {
-    const known = { stage: spec.index, parameters: start.refs.parameters, vectors: keptVectors(config, table) };
-    return await this.#options.ownState?.load(known) ?? null;
+  /** Of the round's start or before it; null: nothing was trained before, or it is not stored. */
+  async #keptState({ config, spec, table, start }: OpenStage): Promise<StoredState | null> {
+    const round = start.isInitial ? 0 : start.round;
+    const wanted = { stage: spec.index, round, parameters: start.refs.parameters, vectors: keptVectors(config, table) };
+    return await this.#options.ownState?.load(wanted) ?? null;
   }
 
   /**
@@ -197,12 +199,15 @@ export class StageHost {
     });
   }
 
-  async #named({ parameters, momentum }: StageVectors, source: ParameterSource | null): Promise<RoundStart> {
+  async #named(
+    { parameters, momentum }: StageVectors,
+    { round, source }: { round: number; source?: ParameterSource },
+  ): Promise<RoundStart> {
     const refs = {
       parameters: await nameOf(bytesOfFloats(parameters)),
       momentum: momentum === null ? null : await nameOf(bytesOfFloats(momentum)),
     };
-    return { parameters, momentum, refs, isInitial: source?.type === "initial" };
+    return { parameters, momentum, refs, round, isInitial: source?.type === "initial" };
   }
 
   async #runTask(work: Extract<MinerWork, { type: "runTask" }>): Promise<MinerResult> {
@@ -291,7 +296,7 @@ export class StageHost {
     const codec = payloadCodecOf(config);
     const merged = await mergeStage({ start, slices: work.slices, outer: config.outer, codec, blobs });
     if (merged !== start) {
-      stage.start = await this.#named(merged, null);
+      stage.start = await this.#named(merged, { round: work.round });
       residual.settle();
     }
     const { parameters, momentum } = stage.start.refs;

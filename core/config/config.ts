@@ -16,7 +16,7 @@ export interface TrainConfig {
   steps: number; // optimizer steps of the whole run
   stepsPerRound: number; // H; 0: measured
   mergeShare?: number; // of the time, where H is measured; left out: 0.1
-  mostStepsPerRound?: number; // where H is measured; left out: 30
+  mostStepsPerRound?: number; // where H is measured; left out: 30, or an eighth of a short run
   optimizer?: OptimizerName; // left out: adamw
   learningRate: number; // peak
   warmupSteps: number;

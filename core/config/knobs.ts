@@ -127,7 +127,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   ),
   "train.mostStepsPerRound": int(
     { min: 1, max: 10_000, unit: "steps", default: mostStepsDefault, mayChange: true, omitsDefault: true },
-    "The longest round where stepsPerRound is 0.",
+    "The longest round where stepsPerRound is 0; unless given, an eighth of a short run.",
   ),
   "train.optimizer": {
     ...choice(

@@ -14,9 +14,10 @@ export function memoryOwnState(): OwnStateStore {
       return Promise.resolve();
     },
     stage: () => Promise.resolve(saved?.stage ?? null),
-    load: ({ stage, parameters }) => {
-      const fits = saved !== null && saved.stage === stage && saved.parameters.hash === parameters.hash;
-      return Promise.resolve(fits ? copyOf(saved!.state) : null);
+    load: ({ stage, round, parameters }) => {
+      if (saved === null || saved.stage !== stage) return Promise.resolve(null);
+      const isEarlier = saved.parameters.hash !== parameters.hash;
+      return Promise.resolve(isEarlier && saved.round >= round ? null : { ...copyOf(saved.state), isEarlier });
     },
   };
 }

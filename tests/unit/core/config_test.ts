@@ -70,6 +70,10 @@ Deno.test("Configuration: the size of the flag replaces the size of the file", (
 Deno.test("Configuration: a shorter run shortens what depends on its length", () => {
   const { config } = resolved(resolveConfig({ size: "1b", overrides: { "train.steps": 5 } }));
   assertEquals([config.train.stepsPerRound, config.train.warmupSteps, config.train.joinWarmupSteps], [5, 2, 1]);
+  const longest = (steps: number, given = {}) =>
+    resolved(resolveConfig({ overrides: { "train.steps": steps, ...given } })).config.train.mostStepsPerRound;
+  assertEquals([longest(5), longest(60), longest(640)], [1, 8, undefined], "an eighth, up to the default of 30");
+  assertEquals(longest(60, { "train.mostStepsPerRound": 20 }), 20);
 });
 
 Deno.test("Configuration: rounds of a size are measured, except where a run must repeat to the bit", () => {

@@ -144,6 +144,32 @@ Deno.test("Own state: a restarted miner goes on with Muon's momentum; a run with
     assertEquals((await new Life({ store, folder }).load(source, 1)).localSteps, 0);
   }));
 
+Deno.test("Own state: a miner killed in a merge goes on with the moments of the merge before, without a residual", () =>
+  withScratchFolder(async (folder) => {
+    const store = storeOf();
+    const life = new Life({ store, folder });
+    await life.load({ type: "initial" });
+    await life.device!.step({ ...config.train, gradientScale: 1 });
+    await life.train();
+    await life.merge(await life.payload());
+    const saved = await life.device!.readOptimizer();
+    await life.device!.step({ ...config.train, gradientScale: 1 });
+    const others = await store.put(new Uint8Array((await life.device!.readParameters()).buffer)); // merged without it
+    const source: ParameterSource = { type: "blobs", parameters: others, momentum: null };
+
+    const restarted = new Life({ store, folder });
+    assertEquals((await restarted.load(source, 2)).localSteps, 1);
+    assertEquals(await restarted.device!.readOptimizer(), saved);
+    assertEquals((await restarted.payload()).map(({ bytes }) => bytes), [8, 8], "nothing is left of a payload");
+
+    const goneBack = new Life({ store, folder });
+    assertEquals(
+      (await goneBack.load(source, 1)).localSteps,
+      0,
+      "a later round's state is not used",
+    );
+  }));
+
 Deno.test("Own state: a file of another stage, parameters or vectors, a torn one and an old one are as good as none", () =>
   withScratchFolder(async (scratch) => {
     const warnings: string[] = [];
@@ -157,12 +183,14 @@ Deno.test("Own state: a file of another stage, parameters or vectors, a torn one
       steps: 7,
     };
     await folder.save({ ...place, state });
-    assertEquals(await folder.load(place), state);
+    assertEquals(await folder.load(place), { ...state, isEarlier: false });
     assertEquals(
-      await folder.load({ stage, parameters, vectors }),
-      state,
+      await folder.load({ ...place, round: 9 }),
+      { ...state, isEarlier: false },
       "a round that begins anew has another number",
     );
+    const after = { ...place, parameters: refOf(new Uint8Array(4)), round: 4 };
+    assertEquals(await folder.load(after), { ...state, isEarlier: true }, "killed in a merge, before it could save");
     assertEquals(await folder.stage(), stage);
     const others = [
       { ...place, stage: stageIndex(1) },
