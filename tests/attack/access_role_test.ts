@@ -5,23 +5,23 @@ import { type NodeId, nodeId, taskId } from "../../core/ids.ts";
 import type { NodeMessage, Role } from "../../core/protocol/message.ts";
 import { createLoopback } from "../../net/links/loopback.ts";
 import { nodeSamples } from "../support/net/message_vectors.ts";
-import { LocalSwarm } from "../support/swarm/local_swarm.ts";
+import { World } from "../lab/world/world.ts";
 import { PatchedNode } from "../support/attack/patched_node.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 import { tinyConfig } from "../support/tiny_model.ts";
 
 Deno.test("Role: a miner that joins as a validator gets no held-out text but the reason", async () => {
-  const swarm = new LocalSwarm({ config: tinyConfig({ swarm: { replicas: 1, validators: 1 } }) });
+  const swarm = new World({ config: tinyConfig({ swarm: { replicas: 1, validators: 1 } }) });
   const dial = createLoopback((wire) => swarm.orchestrator.accept(wire));
-  const liar = new PatchedNode({ seed: 99, role: "miner", dial, timers: swarm.timers });
+  const liar = new PatchedNode({ seed: 99, role: "miner", dial, timers: swarm.clock.timers });
   await liar.connect();
   liar.join("validator");
   const { fault } = await liar.told.next("reject");
   assertEquals(fault.code, "unauthenticated");
   assertStringIncludes(fault.detail, "the role must be the one of the hello, 'miner': current value is 'validator'");
-  for (let i = 0; i < 3; i++) await swarm.addMiner();
+  await swarm.addMiners(3);
   swarm.addValidator();
-  assert((await swarm.runThrough({ stepMs: 100, atMostMs: 60_000 })).finished); // the honest nodes' run
+  assert((await swarm.runThrough(60_000)).finished); // the honest nodes' run
   assertEquals(liar.told.all.map(({ type, segmentCount }) => [type, segmentCount]), [["reject", 0]]);
   assert(swarm.records.all.some((record) => record.type === "evaluated"));
   liar.close();

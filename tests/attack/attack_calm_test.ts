@@ -5,7 +5,7 @@
 
 import { assert } from "@std/assert";
 import { assertTrained, seeds } from "../support/attack/attack_checks.ts";
-import { calm, runAttack } from "../support/attack/attack_world.ts";
+import { calm, runAttack } from "../support/attack/attacked_run.ts";
 import { isWhole } from "../support/whole.ts";
 
 const most = 0.02; // the attacks' bound is 0.03

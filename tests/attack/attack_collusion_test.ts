@@ -13,7 +13,7 @@ import {
   unitsByRound,
   wholeTableTest,
 } from "../support/attack/attack_checks.ts";
-import { type Aftermath, type Attacker, runAttack } from "../support/attack/attack_world.ts";
+import { type Aftermath, type Attacker, runAttack } from "../support/attack/attacked_run.ts";
 import { commitsPayload, keepsBack, reducesFalsely, showsFalsely } from "../lab/redteam/hostile_merges.ts";
 import { type Hostile, together } from "../lab/redteam/hostile_node.ts";
 import { times } from "../lab/redteam/hostile_wires.ts";
@@ -85,7 +85,7 @@ function thirdIsLost(value: number): Row {
     mayLose: [2 * 3 + 1],
     meddle: (swarm, miners) => {
       const { link } = swarm.member(miners[2 * 3 + 1]!);
-      const nowMs = swarm.timers.nowMs();
+      const { nowMs } = swarm.clock;
       if (cutMs < 0 && swarm.orchestrator.state.merge?.stages[1]?.phase === "reducing") {
         cutMs = nowMs;
         link.unreachable = true;

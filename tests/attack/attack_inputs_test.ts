@@ -3,12 +3,12 @@
 import { assert, assertEquals } from "@std/assert";
 import { partsOf } from "../../core/ids.ts";
 import { type Row, testAttacks, unitsByRound } from "../support/attack/attack_checks.ts";
-import { type Aftermath, rounds } from "../support/attack/attack_world.ts";
+import { type Aftermath, rounds } from "../support/attack/attacked_run.ts";
 import { keepsBack } from "../lab/redteam/hostile_merges.ts";
 import { type Hostile, instead, together } from "../lab/redteam/hostile_node.ts";
 import { firstRowZero, nanAtFirst, sendsNaNWhile, shrinks, tamed } from "../support/attack/hostile_values.ts";
 import { oneOf, reportsLoss, spoilsForward, spoilsGradients, times } from "../lab/redteam/hostile_wires.ts";
-import type { LocalSwarm } from "../support/swarm/local_swarm.ts";
+import type { World } from "../lab/world/world.ts";
 
 const zeroRow = spoilsForward(firstRowZero);
 
@@ -54,7 +54,7 @@ interface Withheld {
  * results, and has no link whenever a deadline passes.
  */
 function withheldWithoutLink({ layers, stage, replicas = 3 }: Withheld): Row {
-  let swarm: LocalSwarm | null = null;
+  let swarm: World | null = null;
   let [head, node] = ["", ""];
   let awayUntilMs = -1;
   const replica = replicas - 1;
@@ -79,7 +79,7 @@ function withheldWithoutLink({ layers, stage, replicas = 3 }: Withheld): Row {
     meddle: (world, miners) => {
       [swarm, head, node] = [world, miners[0]!, miners[replica * 3 + stage]!];
       const { link } = world.member(node);
-      const nowMs = world.timers.nowMs();
+      const { nowMs } = world.clock;
       if (awayUntilMs > 0 && nowMs < awayUntilMs) return;
       link.unreachable = false;
       awayUntilMs = -1;
@@ -123,7 +123,7 @@ function whileAway(name: string, { liars, away }: { liars: readonly number[]; aw
     miners: liars.map((replica) => ({ stage: 1, replica, hostile: sendsNaNWhile(() => isAway) })),
     meddle: (swarm, miners) => {
       const { state } = swarm.orchestrator;
-      const now = swarm.timers.nowMs();
+      const now = swarm.clock.nowMs;
       const places = away.map((replica) => swarm.member(miners[replica * 3 + 1]!));
       if (from < 0 && state.round === 1 && state.phase === "training" && state.work !== null) {
         from = now;
@@ -154,11 +154,11 @@ function hugeWhileAway(stage: number): Row {
     slowRounds: 4,
     miners: [0, 1].map((replica) => ({ stage, replica, hostile: liar() })),
     meddle: (swarm, miners) => {
-      const { orchestrator: { state }, timers } = swarm;
+      const { orchestrator: { state }, clock } = swarm;
       const { link } = swarm.member(miners[2 * 3 + stage]!);
       const isOn = state.round >= 1 && state.phase === "training";
-      if (isOn && fromMs < 0) fromMs = timers.nowMs();
-      const isAway = isOn && (timers.nowMs() - fromMs) % 6000 < 2000;
+      if (isOn && fromMs < 0) fromMs = clock.nowMs;
+      const isAway = isOn && (clock.nowMs - fromMs) % 6000 < 2000;
       if (isAway && !link.unreachable) link.cut();
       link.unreachable = isAway;
     },
@@ -200,7 +200,7 @@ testAttacks("a window that moves", () => [
 
 /** The validator's word takes everybody but its accomplice out of the reference. */
 function accomplice(name: string, hostile: () => Hostile): Row {
-  let swarm: LocalSwarm | null = null;
+  let swarm: World | null = null;
   let friend = "";
   const failsOthers = instead("replayed", ({ message }) => {
     const asked = swarm?.orchestrator.state.audit.running.get(message.request)?.request;
@@ -240,7 +240,7 @@ testAttacks("told losses", () => [
 
 /** Whoever contradicts others has the microbatch made again; nobody loses pay or gets a bad name for that. */
 function nanOnce(): Row {
-  let swarm: LocalSwarm | null = null;
+  let swarm: World | null = null;
   const isLater = () => {
     const state = swarm?.orchestrator.state;
     return state !== undefined && state.step !== state.roundFirstStep;

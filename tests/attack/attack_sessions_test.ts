@@ -5,7 +5,7 @@ import { type Row, testAttacks } from "../support/attack/attack_checks.ts";
 import { beginsAnew, everSlower, joinsTimes, returnsEmptyHanded } from "../support/attack/hostile_sessions.ts";
 import { nodeId } from "../../core/ids.ts";
 import { isResting } from "../../core/orchestrator/members/blame.ts";
-import type { Aftermath } from "../support/attack/attack_world.ts";
+import type { Aftermath } from "../support/attack/attacked_run.ts";
 import type { Hostile } from "../lab/redteam/hostile_node.ts";
 import type { Timers } from "../../net/timers.ts";
 
@@ -38,7 +38,7 @@ function slower(stage: number): Row {
     slowRounds: 4,
     also: assertNotStretched,
     miners: [{ stage, hostile }],
-    meddle: (swarm) => clock = swarm.timers,
+    meddle: (swarm) => clock = swarm.clock.timers,
   };
 }
 

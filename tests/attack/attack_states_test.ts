@@ -5,7 +5,7 @@
 
 import { type Row, testAttacks } from "../support/attack/attack_checks.ts";
 import { commitsPayload, copiesPayload } from "../lab/redteam/hostile_merges.ts";
-import { rounds, steps } from "../support/attack/attack_world.ts";
+import { rounds, steps } from "../support/attack/attacked_run.ts";
 import { inLaterSteps, showsNothing } from "../lab/redteam/hostile_states.ts";
 import { showsChange, showsUnstored } from "../support/attack/hostile_shows.ts";
 import { together } from "../lab/redteam/hostile_node.ts";

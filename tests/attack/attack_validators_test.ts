@@ -2,7 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { assertNobodyHonestNamed, type Row, testAttacks } from "../support/attack/attack_checks.ts";
-import { type Aftermath, rounds, runAttack } from "../support/attack/attack_world.ts";
+import { type Aftermath, rounds, runAttack } from "../support/attack/attacked_run.ts";
 import {
   evaluatesLate,
   evaluatesTo,
@@ -13,7 +13,7 @@ import {
 } from "../support/attack/hostile_words.ts";
 import { failsEverybody, passesEverybody } from "../lab/redteam/hostile_validators.ts";
 import { reportsLoss } from "../lab/redteam/hostile_wires.ts";
-import type { LocalSwarm } from "../support/swarm/local_swarm.ts";
+import type { World } from "../lab/world/world.ts";
 
 /**
  * The first parameters and the last ones were evaluated by an honest validator, and every honest miner was audited. Rounds between
@@ -147,10 +147,10 @@ testAttacks("validators", () => [...silentRows(), ...lyingRows()].map((row) => (
 
 /** One answer may take as long as half of the time for closing, so that another validator has the rest. */
 Deno.test("Attack, validators: a false loss of the last round that comes as late as it may is not the summary's number", async () => {
-  let swarm: LocalSwarm | null = null;
+  let swarm: World | null = null;
   const liar = evaluatesLate({
     loss: 0.001,
-    timers: () => swarm?.timers ?? null,
+    timers: () => swarm?.clock.timers ?? null,
     pauseMs: () => swarm?.orchestrator.state.phase === "closing" ? 4650 : 500, // four of them: 18.6 s of 20; the slowest answer sets the patience
   });
   const { state, records, validators } = await runAttack({

@@ -2,7 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import { assertTrained, type Row, testAttacks } from "../support/attack/attack_checks.ts";
-import { runAttack } from "../support/attack/attack_world.ts";
+import { runAttack } from "../support/attack/attacked_run.ts";
 import {
   allOf,
   biased,

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { reducedByReplicas, type Row, testAttacks, unitsByRound } from "../support/attack/attack_checks.ts";
-import { type Aftermath, rounds, steps } from "../support/attack/attack_world.ts";
+import { type Aftermath, rounds, steps } from "../support/attack/attacked_run.ts";
 import type { Hostile } from "../lab/redteam/hostile_node.ts";
 import {
   commitsHashesOnly,
@@ -119,7 +119,7 @@ function awayAtDeadlines(): Row {
     miners: [{ stage: 1, hostile: keepsBack("payloadCommitted") }],
     meddle: (swarm, miners) => {
       const { link } = swarm.member(miners[1]!);
-      const nowMs = swarm.timers.nowMs();
+      const { nowMs } = swarm.clock;
       if (swarm.orchestrator.state.merge?.stages[1]?.phase !== "committing") sinceMs = -1;
       else if (sinceMs < 0) sinceMs = nowMs;
       if (sinceMs > 0 && cutMs < 0 && nowMs >= sinceMs + 18_500) {

@@ -5,7 +5,7 @@
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { RunRecord } from "../../core/protocol/record.ts";
-import { LocalSwarm } from "../support/swarm/local_swarm.ts";
+import { World } from "../lab/world/world.ts";
 import { assertPausedOnce, mergedHashes, pass } from "../support/swarm/paused_run.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 import { noRoom, StoredSwarm, type StoredSwarmOptions } from "../support/swarm/stored_swarm.ts";
@@ -22,7 +22,7 @@ let patientHashes: Promise<string[]> | null = null;
 
 function expectedOfPatient(): Promise<string[]> {
   patientHashes ??= (async () => {
-    const swarm = new LocalSwarm({ config: patient });
+    const swarm = new World({ config: patient });
     await swarm.startAll();
     await swarm.run();
     return mergedHashes(swarm);
@@ -51,9 +51,9 @@ async function pausedWorld(folder: string, { when, options = {} }: Disturbance):
   });
   await world.swarm.startAll();
   await Promise.race([paused.promise, world.swarm.run()]);
-  await world.settled();
+  await world.swarm.quiet();
   await pass(world.swarm, hour);
-  await world.settled();
+  await world.swarm.quiet();
   return world;
 }
 
@@ -61,9 +61,9 @@ async function pausedWorld(folder: string, { when, options = {} }: Disturbance):
 async function goOn(world: StoredSwarm): Promise<void> {
   const { swarm } = world;
   const step = async () => {
-    await world.settled();
-    swarm.timers.advance(1_000);
-    await world.settled();
+    await world.swarm.quiet();
+    swarm.clock.advance(1_000);
+    await world.swarm.quiet();
   };
   world.isFull = false;
   for (let i = 0; i < 31 && recordsOf(swarm, "runContinued").length === 0; i++) await step();
@@ -143,8 +143,8 @@ Deno.test("Full disk: the hub's own merge finds no room; it is done later, with 
     const { swarm } = world;
     await swarm.startAll();
     while (recordsOf(swarm, "runPaused").length === 0) {
-      await world.settled();
-      swarm.timers.advance(1_000);
+      await world.swarm.quiet();
+      swarm.clock.advance(1_000);
     }
     await pass(swarm, hour);
     world.isFullForHub = false;
@@ -178,6 +178,6 @@ Deno.test("Full disk: a member is asked to wait, without seeing the hub's folder
     assert(!text.includes(folder));
     assertEquals(world.refusedWrites, refusedWrites);
     swarm.orchestrator.stop("enough");
-    swarm.timers.advance(10_000);
+    swarm.clock.advance(10_000);
     await world.run();
   }));

@@ -9,11 +9,11 @@ import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import { JournalError } from "../../cli/files/journal_error.ts";
 import type { StateJournal } from "../../cli/orchestrator/hub/journal/hub_journal.ts";
 import { FullJournal, openJournal } from "../support/swarm/full_journal.ts";
-import { LocalSwarm } from "../support/swarm/local_swarm.ts";
+import { World } from "../lab/world/world.ts";
 import { assertPausedOnce, mergedHashes, pass } from "../support/swarm/paused_run.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 import { tinyConfig } from "../support/tiny_model.ts";
-import { patience, recordsOf } from "../support/swarm/whole_run.ts";
+import { recordsOf } from "../support/swarm/whole_run.ts";
 
 const config = tinyConfig({
   model: { width: 32, contextLength: 8 },
@@ -30,7 +30,7 @@ let undisturbed: Promise<string[]> | null = null;
 
 function expectedHashes(): Promise<string[]> {
   undisturbed ??= (async () => {
-    const swarm = new LocalSwarm({ config });
+    const swarm = new World({ config });
     await swarm.startAll();
     await swarm.run();
     return mergedHashes(swarm);
@@ -38,7 +38,7 @@ function expectedHashes(): Promise<string[]> {
   return undisturbed;
 }
 
-const isPaused = (swarm: LocalSwarm) => () => recordsOf(swarm, "runPaused").length > 0;
+const isPaused = (swarm: World) => () => recordsOf(swarm, "runPaused").length > 0;
 
 const moments: readonly (readonly [string, (state: OrchestratorState) => boolean])[] = [
   ["while nodes gather", (state) => state.members.size === 2],
@@ -54,16 +54,16 @@ for (const [name, when] of moments) {
   Deno.test(`Full disk: the journal has no room ${name}; after an hour it has, and nobody was late`, () =>
     withScratchFolder(async (folder) => {
       const journal = new FullJournal(openJournal(folder).journal, when);
-      const swarm = new LocalSwarm({ config, journal });
+      const swarm = new World({ config, hub: { journal } });
       await swarm.startAll();
-      await swarm.runUntil(isPaused(swarm), patience);
+      await swarm.runUntil(isPaused(swarm));
       const { records: { all: [...before] }, orchestrator: { state } } = swarm;
       const pauseMs = Math.max(hour, 3 * leaseMs, 3 * mergePhaseMs);
       await pass(swarm, pauseMs);
       assertEquals(swarm.records.all, before, "nothing happens");
       assert(journal.attempts <= 10 + pauseMs / 30_000, `${journal.attempts} attempts`);
       journal.hasRoom = true;
-      await swarm.runThrough(patience);
+      await swarm.runThrough();
       assertEquals([state.phase, state.step], ["finished", 4]);
       assertPausedOnce(swarm, { atLeastMs: pauseMs, what: "the journal needs about 1 MiB" });
       assertEquals(mergedHashes(swarm), await expectedHashes());
@@ -74,12 +74,12 @@ Deno.test("Full disk: a stop while the journal waits is orderly, and the journal
   withScratchFolder(async (folder) => {
     const opened = openJournal(folder);
     const journal = new FullJournal(opened.journal, (state) => state.step === 1);
-    const swarm = new LocalSwarm({ config, journal });
+    const swarm = new World({ config, hub: { journal } });
     await swarm.startAll();
-    await swarm.runUntil(isPaused(swarm), patience);
+    await swarm.runUntil(isPaused(swarm));
     await pass(swarm, 60_000);
     swarm.orchestrator.stop("interrupted");
-    const end = await swarm.runThrough(patience);
+    const end = await swarm.runThrough();
     assertEquals(end, { finished: false, reason: "interrupted" });
     let ended = 0; // the nodes wait for the next life
     for (const { role } of swarm.members) role.finished.then(() => ended += 1);
@@ -97,12 +97,12 @@ Deno.test("Full disk: a stop while the journal waits is orderly, and the journal
 Deno.test("Full disk: a stop while the entry waits that ends the run ends in order too", () =>
   withScratchFolder(async (folder) => {
     const journal = new FullJournal(openJournal(folder).journal, (state) => state.phase === "finished");
-    const swarm = new LocalSwarm({ config, journal });
+    const swarm = new World({ config, hub: { journal } });
     await swarm.startAll();
-    await swarm.runUntil(isPaused(swarm), patience);
+    await swarm.runUntil(isPaused(swarm));
     assertEquals(swarm.orchestrator.state.phase, "finished", "in memory, and not yet on the disk");
     swarm.orchestrator.stop("interrupted");
-    assertEquals(await swarm.runThrough(patience), { finished: false, reason: "interrupted" });
+    assertEquals(await swarm.runThrough(), { finished: false, reason: "interrupted" });
   }));
 
 Deno.test("Full disk: any other trouble of the journal still ends the run with its reason", () =>
@@ -114,7 +114,7 @@ Deno.test("Full disk: any other trouble of the journal still ends the run with i
         throw new JournalError("damaged", "Cannot write the journal as it is damaged");
       },
     };
-    const swarm = new LocalSwarm({ config, journal: broken });
+    const swarm = new World({ config, hub: { journal: broken } });
     const end = await swarm.orchestrator.finished.catch((error) => error);
     assert(end instanceof JournalError && end.code === "damaged", String(end));
     journal.close();
@@ -125,9 +125,9 @@ Deno.test("Full disk: strangers that come and go while the run is paused cannot 
     const opened = openJournal(folder);
     const journal = new FullJournal(opened.journal, (state) => state.step === 1);
     const inboxMessages = 16;
-    const swarm = new LocalSwarm({ config: { ...config, limits: { ...config.limits, inboxMessages } }, journal });
+    const swarm = new World({ config: { ...config, limits: { ...config.limits, inboxMessages } }, hub: { journal } });
     await swarm.startAll();
-    await swarm.runUntil(isPaused(swarm), patience);
+    await swarm.runUntil(isPaused(swarm));
     const open = new Set<number>();
     for (let stranger = 0; stranger < 3000; stranger++) {
       open.add(stranger);
@@ -142,7 +142,7 @@ Deno.test("Full disk: strangers that come and go while the run is paused cannot 
     }
     assert(open.size <= defaultNetLimits.pendingHellos, `${open.size} strangers are remembered`);
     journal.hasRoom = true;
-    const { finished } = await swarm.runThrough(patience);
+    const { finished } = await swarm.runThrough();
     assert(finished && recordsOf(swarm, "nodeLost").length === 0);
     assert(recordsOf(swarm, "faultSeen").length <= inboxMessages);
     opened.journal.close();

@@ -87,7 +87,7 @@ Deno.test("Quota: refusals again and again become one fault a second, however ma
     const world: StoredSwarm = await StoredSwarm.open({ folder, config, hold: () => new Promise(() => {}) }); // its training does not end;
     const { swarm } = world;
     await swarm.startAll();
-    await world.settled();
+    await world.swarm.quiet();
     const { address } = swarm.members[0]!;
     const client = world.client(signerOf(address));
     const { blobBytes } = storeAllowance(swarm.orchestrator.state.stageFloats, shares);
@@ -96,7 +96,7 @@ Deno.test("Quota: refusals again and again become one fault a second, however ma
       refusals.push(await assertProblem(() => client.put(varied(blobBytes + 4, seed)), "tooLarge"));
     }
     assertEquals([refusals.length, count()], [50, 1]);
-    swarm.timers.advance(1_000);
+    swarm.clock.advance(1_000);
     await assertProblem(() => client.put(varied(blobBytes + 4, 99)), "tooLarge");
     assertEquals(count(), 2);
     swarm.orchestrator.stop("enough");
@@ -110,7 +110,7 @@ Deno.test("Quota: only a node with a stage may store; a validator is refused bef
     const world = await StoredSwarm.open({ folder, config: own, hold: () => training.promise });
     const { swarm } = world;
     await swarm.startAll();
-    await world.settled();
+    await world.swarm.quiet();
     const validator = swarm.members.find(({ address }) =>
       swarm.orchestrator.state.validators.has(signerOf(address).address)
     );

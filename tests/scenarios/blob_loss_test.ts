@@ -9,12 +9,12 @@ import type { Reducers } from "../../core/config/payload_codec_names.ts";
 import type { MergePhase } from "../../core/orchestrator/merge/merge_state.ts";
 import { HubJournal, type StateJournal } from "../../cli/orchestrator/hub/journal/hub_journal.ts";
 import { diskConfig, hitBlobs, openSwarm } from "../support/swarm/disk_swarm.ts";
-import { LocalSwarm } from "../support/swarm/local_swarm.ts";
+import { World } from "../lab/world/world.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 import { assertReached } from "../support/swarm/reached.ts";
 import { assertWhole, configOf, recordsOf } from "../support/swarm/whole_run.ts";
 
-function agreedHashes(swarm: LocalSwarm): string[] {
+function agreedHashes(swarm: World): string[] {
   return recordsOf(swarm, "roundMerged").flatMap((round) => round.stages.map((stage) => stage.parameters));
 }
 
@@ -23,7 +23,7 @@ let undisturbed: Promise<string[]> | null = null;
 /** Of a run with so few replicas that every task always goes to the same one. */
 function expectedHashes(): Promise<string[]> {
   undisturbed ??= (async () => {
-    const swarm = new LocalSwarm({ config: configOf({ ...diskConfig, swarm: { replicas: 1 } }) });
+    const swarm = new World({ config: configOf({ ...diskConfig, swarm: { replicas: 1 } }) });
     await swarm.startAll();
     await swarm.run();
     return agreedHashes(swarm);
@@ -49,7 +49,7 @@ const moments: readonly Moment[] = [
 ];
 
 /** What the run reports when it continues without something that a node had computed. */
-const doneWithout = (swarm: LocalSwarm): string[] =>
+const doneWithout = (swarm: World): string[] =>
   recordsOf(swarm, "warning").map(({ text }) => text).filter((text) => /without what|keeps? the parameters/.test(text));
 
 const setups: readonly { replicas: number; reducers: Reducers }[] = [
@@ -106,7 +106,7 @@ function openJournal(folder: string) {
 }
 
 /** No more time is needed after that. */
-const isEverybodyBack = ({ orchestrator: { state } }: LocalSwarm): boolean =>
+const isEverybodyBack = ({ orchestrator: { state } }: World): boolean =>
   [...state.members.values()].every((member) => member.graceUntilMs === null);
 
 for (const { name, when } of moments) {
@@ -126,7 +126,7 @@ for (const { name, when } of moments) {
       hitBlobs(folder, "delete");
       const { journal, recovered } = openJournal(folder);
       swarm.restart({ journal, recovered });
-      await swarm.runUntil(() => isEverybodyBack(swarm), { stepMs: 20, atMostMs: 60_000 });
+      await swarm.runUntil(() => isEverybodyBack(swarm), 60_000);
       await swarm.run();
       journal.close();
       assertWhole(swarm);
@@ -155,7 +155,7 @@ Deno.test("Blob loss: in a half-copied folder, whose miners are gone too, the ru
     swarm.restart({ journal, recovered });
     for (let i = 0; i < diskConfig.pipeline.stages; i++) await swarm.addMiner();
     const isBack = () => recordsOf(swarm, "mergeRetaken").length > 0;
-    await swarm.runUntil(isBack, { stepMs: 20, atMostMs: 600_000 }); // those of before are waited for
+    await swarm.runUntil(isBack); // those of before are waited for
     await swarm.run();
     journal.close();
     assertWhole(swarm, 9);
@@ -175,18 +175,18 @@ Deno.test("Blob loss: in a half-copied folder, whose miners are gone too, the ru
 Deno.test("Blob loss: a disk that keeps nothing halts the run; it says which stages have no payload, and blames nobody", () =>
   withScratchFolder(async (folder) => {
     let isHit = true;
-    const { swarm, settled } = await openSwarm(folder, {
+    const { swarm } = await openSwarm(folder, {
       watch: ({ type }) => {
         if (type === "trainingHalted") isHit = false;
         if (isHit) hitBlobs(folder, "delete");
       },
     });
     await swarm.startAll();
-    await swarm.runUntil(() => swarm.records.count("trainingHalted") > 0, { stepMs: 20, atMostMs: 600_000 });
+    await swarm.runUntil(() => swarm.records.count("trainingHalted") > 0);
     const [lost] = recordsOf(swarm, "mergeRetaken");
     assert(lost?.because === "payloadMissing" && (lost.stages?.length ?? 0) > 0);
     assertEquals([swarm.records.count("roundMerged"), swarm.records.count("blamed")], [0, 0]);
-    await settled();
+    await swarm.quiet();
   }));
 
 Deno.test("Blob loss: a newcomer finds its stage gone; a replica that has it uploads it again", () =>

@@ -2,22 +2,21 @@
 
 import { assertEquals } from "@std/assert";
 import { nodeId } from "../../core/ids.ts";
-import { idle } from "../support/idle.ts";
-import { LocalSwarm } from "../support/swarm/local_swarm.ts";
+import { World } from "../lab/world/world.ts";
 import { configOf } from "../support/swarm/whole_run.ts";
 
 Deno.test("Blobs: a member may use them until it is given up, not only while it has a link", async () => {
   const config = configOf({ swarm: { replicas: 2 }, limits: { disconnectGraceMs: 5_000 } });
-  const swarm = new LocalSwarm({ config });
+  const swarm = new World({ config });
   await swarm.startAll();
   const [{ address } = { address: "" }] = swarm.members;
-  const { orchestrator, timers } = swarm;
+  const { orchestrator, clock } = swarm;
   const node = [...orchestrator.state.members.keys()].find((each) => each === address)!;
   assertEquals(orchestrator.isMember(node), true);
   swarm.kill(address);
-  await idle();
-  timers.advance(100);
-  await idle();
+  await swarm.quiet();
+  clock.advance(100);
+  await swarm.quiet();
   assertEquals([orchestrator.state.members.get(node)?.graceUntilMs !== null, orchestrator.isMember(node)], [
     true,
     true,

@@ -5,34 +5,21 @@ import type { BlobRef } from "../../core/ids.ts";
 import type { Notice } from "../../core/protocol/notice.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import type { MinerRecord } from "../../core/miner/event.ts";
-import { MemoryHubBlobs } from "../lab/world/memory_hub_blobs.ts";
-import { LocalSwarm } from "../support/swarm/local_swarm.ts";
+import type { BlobAccess } from "../../cli/roles/blob_access.ts";
+import { World } from "../lab/world/world.ts";
 import { tinyConfig } from "../support/tiny_model.ts";
 
 /** A store whose reads of whole stages wait until `open` is called: a link on which they take as long. */
-class SlowReads extends MemoryHubBlobs {
-  readonly #store: MemoryHubBlobs;
-  readonly #opened = Promise.withResolvers<void>();
-  readonly #isSlow: (ref: BlobRef) => boolean;
-
-  constructor(store: MemoryHubBlobs, isSlow: (ref: BlobRef) => boolean) {
-    super();
-    this.#store = store;
-    this.#isSlow = isSlow;
-  }
-
-  open(): void {
-    this.#opened.resolve();
-  }
-
-  override put(bytes: Uint8Array): Promise<BlobRef> {
-    return this.#store.put(bytes);
-  }
-
-  override async get(ref: BlobRef): Promise<Uint8Array> {
-    if (this.#isSlow(ref)) await this.#opened.promise;
-    return await this.#store.get(ref);
-  }
+function slowReads(store: BlobAccess, isSlow: (ref: BlobRef) => boolean): BlobAccess & { open(): void } {
+  const opened = Promise.withResolvers<void>();
+  return {
+    open: () => opened.resolve(),
+    put: (bytes) => store.put(bytes),
+    get: async (ref) => {
+      if (isSlow(ref)) await opened.promise;
+      return await store.get(ref);
+    },
+  };
 }
 
 type Of<Type extends RunRecord["type"]> = Extract<RunRecord, { type: Type }>;
@@ -50,8 +37,8 @@ async function runWithNewcomer({ joinsInRound, loadsUntilRound, rounds }: {
     outer: { payload: "int8", momentum: 0.5 },
   });
   const told: MinerRecord[] = [];
-  let newcomer: { address: string; reads: SlowReads } | null = null;
-  const swarm = new LocalSwarm({
+  let newcomer: { address: string; reads: ReturnType<typeof slowReads> } | null = null;
+  const swarm = new World({
     config,
     watch: (record) => {
       if (record.type === "checkpointWritten" && record.round === joinsInRound) void join();
@@ -60,12 +47,12 @@ async function runWithNewcomer({ joinsInRound, loadsUntilRound, rounds }: {
   });
   const isStage = ({ bytes }: BlobRef) => bytes >= 4 * Math.min(...swarm.orchestrator.state.stageFloats);
   async function join() {
-    const reads = new SlowReads(swarm.blobs, isStage);
+    const reads = slowReads(swarm.blobs, isStage);
     const { address } = await swarm.addMiner({ blobs: reads, onRecord: (record) => told.push(record) });
     newcomer = { address, reads };
   }
   await swarm.startAll();
-  await swarm.runThrough({ stepMs: 100, atMostMs: 600_000 });
+  await swarm.runThrough();
   const { address } = newcomer!;
   const records = swarm.records.all;
   const of = <Type extends RunRecord["type"]>(type: Type) =>

@@ -3,9 +3,9 @@
 import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
 import { decodeWire, encodeWire } from "../../core/codec/wire.ts";
 import { taskOutput } from "../../core/model/stage_wires.ts";
-import { createCpuStage } from "../../gpu/cpu/cpu_stage.ts";
-import { LocalSwarm, referenceHost } from "../support/swarm/local_swarm.ts";
-import { assertWhole, configOf, patience, recordsOf } from "../support/swarm/whole_run.ts";
+import { processor, referenceHost } from "../lab/world/devices.ts";
+import { World } from "../lab/world/world.ts";
+import { assertWhole, configOf, recordsOf } from "../support/swarm/whole_run.ts";
 
 const config = configOf({
   pipeline: { codec: "q5block", bottleneckWidth: 24, gradientBits: 4, stages: 3 },
@@ -14,7 +14,7 @@ const config = configOf({
   validate: { statesPerRound: 1000, gradientsPerRound: 1 },
   swarm: { replicas: 2, validators: 2 },
 });
-const otherKernels = { device: { ...referenceHost(), openStage: createCpuStage } };
+const otherKernels = { device: processor };
 
 /** A miner whose gradients are these values. */
 function liar(values: (honest: Float32Array, passed: Float32Array) => Float32Array) {
@@ -33,12 +33,12 @@ function liar(values: (honest: Float32Array, passed: Float32Array) => Float32Arr
   return { device: { ...device, openStage } };
 }
 
-async function swarmOf(options: Parameters<LocalSwarm["addMiner"]>[0] = {}) {
-  const swarm = new LocalSwarm({ config });
+async function swarmOf(options: Parameters<World["addMiner"]>[0] = {}) {
+  const swarm = new World({ config });
   const members = [];
   for (let i = 0; i < 6; i++) members.push(await swarm.addMiner(i === 4 ? options : {}));
   for (let i = 0; i < 2; i++) swarm.addValidator(otherKernels);
-  await swarm.runThrough(patience);
+  await swarm.runThrough();
   return { swarm, member: members[4]! };
 }
 

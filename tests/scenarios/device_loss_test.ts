@@ -8,8 +8,8 @@ import { type KeptLimits, usualLimits } from "../../cli/device/lasting_stage.ts"
 import type { ComputeWorker } from "../../gpu/worker_client.ts";
 import { losingWorker, type StageCall, steadyWorker } from "../support/losing/losing_host.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
-import { LocalSwarm } from "../support/swarm/local_swarm.ts";
-import { assertWhole, configOf, patience, recordsOf } from "../support/swarm/whole_run.ts";
+import { World } from "../lab/world/world.ts";
+import { assertWhole, configOf, recordsOf } from "../support/swarm/whole_run.ts";
 
 /** A device whose n-th worker is lost by the n-th rule, and whose later ones are not. */
 function losing(rules: readonly ((call: StageCall) => boolean)[], kept: KeptLimits = usualLimits) {
@@ -36,12 +36,12 @@ function at(method: string, wanted: number): (call: StageCall) => boolean {
 const config = configOf({ swarm: { replicas: 1 }, outer: { learningRate: 0.7, momentum: 0.9 }, deterministic: true });
 
 /** The stages' parameters after each round. */
-const parametersOf = (swarm: LocalSwarm) => swarm.rounds.map(({ sources }) => sources);
+const parametersOf = (swarm: World) => swarm.rounds.map(({ sources }) => sources);
 
-async function calmRun(): Promise<LocalSwarm> {
-  const swarm = new LocalSwarm({ config });
+async function calmRun(): Promise<World> {
+  const swarm = new World({ config });
   await swarm.startAll();
-  await swarm.runThrough(patience);
+  await swarm.runThrough();
   return swarm;
 }
 
@@ -65,9 +65,9 @@ Deno.test("Device loss: wherever a miner's device is lost, the run ends with the
       withScratchFolder(async (folder) => {
         const { device, losses, rebuilt } = losing(rule);
         const ownState = new OwnStateFolder(folder, { warn: (text) => assert(false, text) });
-        const swarm = new LocalSwarm({ config, miners: 2 });
+        const swarm = new World({ config });
         await swarm.addMiner({ device, ownState });
-        await swarm.startAll();
+        await swarm.startAll(2);
         await swarm.run(); // without moving time: the disk's is not the swarm's
         assertWhole(swarm);
         assertEquals([losses.length, rebuilt.length > 0], [rule.length, true]);
@@ -79,10 +79,10 @@ Deno.test("Device loss: wherever a miner's device is lost, the run ends with the
 
 Deno.test("Device loss: a miner that cannot rebuild its stage leaves and comes back, and no microbatch is lost", async () => {
   const { device, losses, rebuilt } = losing([at("backward", 9)], { logBytes: 1, copyBytes: 1 });
-  const swarm = new LocalSwarm({ config: configOf(), miners: 5 });
+  const swarm = new World({ config: configOf() });
   const member = await swarm.addMiner({ device, gate: alwaysOpen });
-  await swarm.startAll();
-  await swarm.runThrough(patience);
+  await swarm.startAll(5);
+  await swarm.runThrough();
   assertWhole(swarm);
   assertEquals([losses.length, rebuilt.length], [1, 0]);
   const about = swarm.records.all.filter((record) => "node" in record && record.node === member.address);
@@ -95,11 +95,11 @@ Deno.test("Device loss: a miner whose device cannot do a task ends with a senten
   const never = (call: StageCall) =>
     call.method === "backward" || call.method === "turnaround" || call.method === "forward";
   const { device, losses } = losing([never, never, never]);
-  const swarm = new LocalSwarm({ config: configOf(), miners: 5 });
+  const swarm = new World({ config: configOf() });
   const member = await swarm.addMiner({ device, gate: alwaysOpen });
   const ended = assertRejects(() => member.role.finished, LostDeviceError);
-  await swarm.startAll();
-  await swarm.runThrough(patience);
+  await swarm.startAll(5);
+  await swarm.runThrough();
   assertWhole(swarm);
   const error = await ended;
   assertMatch(`${error.message} ${error.next}`, /lost 3 times without finishing.*--device cpu/);
@@ -109,17 +109,17 @@ Deno.test("Device loss: a miner whose device cannot do a task ends with a senten
 Deno.test("Device loss: a validator opens its stages again and answers as if nothing had happened", async () => {
   const audited = configOf({ swarm: { replicas: 1, validators: 0 }, deterministic: true });
   const { device, losses } = losing([at("evaluate", 2), at("forward", 3)]);
-  const swarm = new LocalSwarm({ config: audited });
+  const swarm = new World({ config: audited });
   swarm.addValidator({ device });
   await swarm.startAll();
-  await swarm.runThrough(patience);
+  await swarm.runThrough();
   assertWhole(swarm);
   assertEquals(losses.length, 2);
-  const calm = new LocalSwarm({ config: audited });
+  const calm = new World({ config: audited });
   calm.addValidator();
   await calm.startAll();
-  await calm.runThrough(patience);
-  const found = (of: LocalSwarm) => recordsOf(of, "evaluated").map(({ loss }) => loss);
+  await calm.runThrough();
+  const found = (of: World) => recordsOf(of, "evaluated").map(({ loss }) => loss);
   assertEquals(found(swarm).length > 0, true);
   assertEquals(found(swarm), found(calm));
 });

@@ -12,21 +12,14 @@ import {
 } from "@std/assert";
 import { parseLinks } from "../../cli/swarm/chaos/link_shape.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
-import { type LabResult, runLab } from "../lab/world/lab_swarm.ts";
+import { type LabResult, runLab } from "../lab/world/run_lab.ts";
 import { experiments } from "../lab/experiments/experiments.ts";
 import { main } from "../../cli/main.ts";
-import type { ComputeHost } from "../../cli/device/compute_host.ts";
 import { resolveConfig } from "../../core/settings/parse.ts";
 import type { KnobValue } from "../../core/config/knob.ts";
-import { cpuAdapter, createCpuStage } from "../../gpu/cpu/cpu_stage.ts";
 import { FakeHost } from "../support/fake_host.ts";
-import { countingBatches } from "../support/swarm/local_swarm.ts";
-
-const device: ComputeHost = {
-  adapter: cpuAdapter,
-  openStage: createCpuStage,
-  finish: () => Promise.resolve(),
-};
+import { processor as device } from "../lab/world/devices.ts";
+import { countingBatches } from "../lab/world/counting_batches.ts";
 
 function configOf(overrides: Record<string, KnobValue>) {
   const resolved = resolveConfig({

@@ -6,10 +6,10 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { fault } from "../../core/fault.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
-import type { BlobRef } from "../../core/ids.ts";
-import { MemoryHubBlobs } from "../lab/world/memory_hub_blobs.ts";
-import { LocalSwarm, referenceHost } from "../support/swarm/local_swarm.ts";
-import { assertWhole, configOf, patience, recordsOf } from "../support/swarm/whole_run.ts";
+import type { BlobAccess } from "../../cli/roles/blob_access.ts";
+import { referenceHost } from "../lab/world/devices.ts";
+import { World } from "../lab/world/world.ts";
+import { assertWhole, configOf, recordsOf } from "../support/swarm/whole_run.ts";
 
 const moments: { name: string; when: (record: RunRecord) => boolean }[] = [
   { name: "in a forward", when: (record) => record.type === "taskFinished" && record.direction === "forward" },
@@ -37,7 +37,7 @@ for (const { name, when } of moments) {
     Deno.test(`Faults: a miner of ${victimOf} killed ${name} costs nothing`, async () => {
       let victim: string | null = null;
       const stages = new Map<string, number>();
-      const swarm = new LocalSwarm({
+      const swarm = new World({
         config: configOf(),
         watch: (record, world) => {
           if (record.type === "nodeReady") stages.set(record.node, record.stage);
@@ -50,7 +50,7 @@ for (const { name, when } of moments) {
         },
       });
       await swarm.startAll();
-      const { finished } = await swarm.runThrough(patience);
+      const { finished } = await swarm.runThrough();
       assert(finished && victim !== null);
       assertEquals(recordsOf(swarm, "nodeLost").map((record) => record.node as string), [victim]);
       assertWhole(swarm);
@@ -60,7 +60,7 @@ for (const { name, when } of moments) {
 
 Deno.test("Faults: a stage that lost its only replica waits for a newcomer, and the round begins anew", async () => {
   let victim: string | null = null;
-  const swarm = new LocalSwarm({
+  const swarm = new World({
     config: configOf({ swarm: { replicas: 1 } }),
     watch: (record, world) => {
       if (victim !== null || record.type !== "stepClosed" || record.step !== 2) return;
@@ -69,14 +69,14 @@ Deno.test("Faults: a stage that lost its only replica waits for a newcomer, and 
     },
   });
   await swarm.startAll();
-  await swarm.runUntil(() => swarm.records.count("nodeLost") === 1, patience);
+  await swarm.runUntil(() => swarm.records.count("nodeLost") === 1);
   assertEquals(
     [swarm.orchestrator.state.phase, swarm.orchestrator.state.step],
     ["training", 0],
     "its steps are done again",
   );
   const newcomer = await swarm.addMiner();
-  await swarm.runThrough(patience);
+  await swarm.runThrough();
   assertWhole(swarm);
   const ready = recordsOf(swarm, "nodeReady").find((record) => record.node === newcomer.address);
   assertEquals([ready?.stage, ready?.round], [1, 1]);
@@ -84,7 +84,7 @@ Deno.test("Faults: a stage that lost its only replica waits for a newcomer, and 
 
 Deno.test("Faults: a newcomer works within the round and shows its peers' hash at the next merge", async () => {
   let joined = false;
-  const swarm = new LocalSwarm({
+  const swarm = new World({
     config: configOf({ train: { steps: 9, stepsPerRound: 3 } }),
     watch: (record, world) => {
       if (joined || record.type !== "stepClosed" || record.step !== 4) return;
@@ -93,7 +93,7 @@ Deno.test("Faults: a newcomer works within the round and shows its peers' hash a
     },
   });
   await swarm.startAll();
-  await swarm.runThrough(patience);
+  await swarm.runThrough();
   assertWhole(swarm, 9);
   const newcomer = swarm.members.at(-1)!.address;
   assert(recordsOf(swarm, "taskFinished").some((record) => record.node === newcomer), "it did tasks");
@@ -105,9 +105,9 @@ Deno.test("Faults: a newcomer works within the round and shows its peers' hash a
 Deno.test("Faults: who is not admitted any more is told why and sent away, and its work is done by others", async () => {
   let outcast: string | null = null;
   const refusal = fault("notAdmitted", "Cannot admit it as its hotkey must be registered");
-  const swarm = new LocalSwarm({
+  const swarm = new World({
     config: configOf(),
-    admit: ({ node }) => node === outcast ? refusal : null,
+    hub: { admit: ({ node }) => node === outcast ? refusal : null },
     watch: (record, world) => {
       if (outcast !== null || record.type !== "taskFinished" || world.orchestrator.state.step !== 1) return;
       outcast = record.node;
@@ -117,7 +117,7 @@ Deno.test("Faults: who is not admitted any more is told why and sent away, and i
   });
   await swarm.startAll();
   const told = swarm.members.map(({ role }) => role.finished.then(() => null, (error) => error.message as string));
-  await swarm.runThrough(patience);
+  await swarm.runThrough();
   assertWhole(swarm);
   const lost = recordsOf(swarm, "nodeLost").map(({ node, reason }) => [node as string, reason]);
   assertEquals(lost, [[outcast!, "it is not admitted any more"]]);
@@ -127,7 +127,7 @@ Deno.test("Faults: who is not admitted any more is told why and sent away, and i
 
 Deno.test("Faults: a link that breaks and comes back loses nothing and re-leases nothing", async () => {
   let cuts = 0;
-  const swarm = new LocalSwarm({
+  const swarm = new World({
     config: configOf(),
     watch: (record, world) => {
       if (record.type !== "taskFinished" || record.microbatch % 3 !== 1) return;
@@ -136,7 +136,7 @@ Deno.test("Faults: a link that breaks and comes back loses nothing and re-leases
     },
   });
   await swarm.startAll();
-  await swarm.runThrough({ stepMs: 200, atMostMs: patience.atMostMs });
+  await swarm.runThrough();
   assert(cuts > 10, `${cuts} cuts`);
   assertWhole(swarm);
   assertEquals([recordsOf(swarm, "nodeLost").length, swarm.orchestrator.state.counters.reLeases], [0, 0]);
@@ -145,7 +145,7 @@ Deno.test("Faults: a link that breaks and comes back loses nothing and re-leases
 Deno.test("Faults: a straggler's task goes to another miner; its late gradient is replayed away", async () => {
   let straggler: string | null = null;
   const config = configOf({ limits: { leaseMs: 5_000, disconnectGraceMs: 60_000 } });
-  const swarm = new LocalSwarm({
+  const swarm = new World({
     config,
     watch: (record, world) => {
       if (straggler === null && record.type === "taskFinished" && record.direction === "turnaround") {
@@ -156,7 +156,7 @@ Deno.test("Faults: a straggler's task goes to another miner; its late gradient i
     },
   });
   await swarm.startAll();
-  await swarm.runThrough(patience);
+  await swarm.runThrough();
   assertWhole(swarm);
   assert(recordsOf(swarm, "taskReleased").length > 0);
   assertEquals(recordsOf(swarm, "nodeLost"), []);
@@ -165,31 +165,23 @@ Deno.test("Faults: a straggler's task goes to another miner; its late gradient i
 });
 
 /** Stores other bytes than it was given for slices of this size: a reducer that lies about its average. */
-class LyingBlobs extends MemoryHubBlobs {
-  readonly #inner: MemoryHubBlobs;
-  #puts = 0;
-
-  constructor(inner: MemoryHubBlobs) {
-    super();
-    this.#inner = inner;
-  }
-
-  override put(bytes: Uint8Array): Promise<BlobRef> {
-    const isPayload = this.#puts++ === 0; // of one slice, with two replicas; what follows is its reduction
-    return this.#inner.put(isPayload ? bytes : bytes.map((byte, i) => i === 0 ? byte ^ 1 : byte));
-  }
-
-  override get(ref: BlobRef): Promise<Uint8Array> {
-    return this.#inner.get(ref);
-  }
+function lyingBlobs(inner: BlobAccess): BlobAccess {
+  let puts = 0;
+  return {
+    put: (bytes) => {
+      const isPayload = puts++ === 0; // of one slice, with two replicas; what follows is its reduction
+      return inner.put(isPayload ? bytes : bytes.map((byte, i) => i === 0 ? byte ^ 1 : byte));
+    },
+    get: (ref) => inner.get(ref),
+  };
 }
 
 Deno.test("Faults: a replica that lies about its slice leaves the run within the round, and the honest value is taken", async () => {
   const outer = { learningRate: 1, momentum: 0, reducers: "replicas" } as const;
-  const swarm = new LocalSwarm({ config: configOf({ outer }) });
-  for (let i = 0; i < 5; i++) await swarm.addMiner();
-  const liar = await swarm.addMiner({ blobs: new LyingBlobs(swarm.blobs) });
-  await swarm.runThrough(patience);
+  const swarm = new World({ config: configOf({ outer }) });
+  await swarm.addMiners(5);
+  const liar = await swarm.addMiner({ blobs: lyingBlobs(swarm.blobs) });
+  await swarm.runThrough();
   assertWhole(swarm);
   const disputes = recordsOf(swarm, "sliceDisputed");
   assertEquals(disputes.map((record) => record.liar as string | null), [liar.address]);
@@ -200,8 +192,8 @@ Deno.test("Faults: a replica that lies about its slice leaves the run within the
 
 Deno.test("Faults: wrong numbers and wrong sizes are refused and done by another miner", async () => {
   for (const wrong of ["nan", "short"] as const) {
-    const swarm = new LocalSwarm({ config: configOf() });
-    for (let i = 0; i < 5; i++) await swarm.addMiner();
+    const swarm = new World({ config: configOf() });
+    await swarm.addMiners(5);
     const device = referenceHost();
     const bad = await swarm.addMiner({
       device: {
@@ -219,7 +211,7 @@ Deno.test("Faults: wrong numbers and wrong sizes are refused and done by another
         },
       },
     });
-    await swarm.runThrough(patience);
+    await swarm.runThrough();
     assertWhole(swarm);
     const faults = recordsOf(swarm, "faultSeen").filter((record) => record.node === bad.address);
     const code = wrong === "nan" ? "malformedMessage" : "badNumbers";
@@ -233,8 +225,8 @@ Deno.test("Faults: wrong numbers and wrong sizes are refused and done by another
 
 Deno.test("Faults: a lazy miner fails its replays and is expelled, honest ones show no error at all", async () => {
   const config = configOf({ swarm: { replicas: 2, validators: 1 }, pipeline: { codec: "none" } });
-  const swarm = new LocalSwarm({ config });
-  for (let i = 0; i < 4; i++) await swarm.addMiner();
+  const swarm = new World({ config });
+  await swarm.addMiners(4);
   const device = referenceHost();
   const lazy = await swarm.addMiner({
     device: {
@@ -248,7 +240,7 @@ Deno.test("Faults: a lazy miner fails its replays and is expelled, honest ones s
   });
   await swarm.addMiner();
   swarm.addValidator();
-  await swarm.runThrough(patience);
+  await swarm.runThrough();
   assertWhole(swarm);
   const verdicts = recordsOf(swarm, "verdict");
   for (const verdict of verdicts) {
@@ -268,7 +260,7 @@ Deno.test("Faults: a lazy miner fails its replays and is expelled, honest ones s
 Deno.test("Faults: a miner that is to stop finishes the open step and leaves, without waiting for any deadline", async () => {
   let left = false;
   const events: string[] = [];
-  const swarm = new LocalSwarm({
+  const swarm = new World({
     config: configOf(),
     watch: (record, world) => {
       if (record.type === "nodeLost" || record.type === "stepClosed") events.push(record.type);
@@ -286,8 +278,8 @@ Deno.test("Faults: a miner that is to stop finishes the open step and leaves, wi
 });
 
 Deno.test("Faults: a run without a validator ends without one", async () => {
-  const swarm = new LocalSwarm({ config: configOf({ swarm: { replicas: 1, validators: 1 } }) });
-  for (let i = 0; i < 3; i++) await swarm.addMiner();
-  await swarm.runThrough(patience);
+  const swarm = new World({ config: configOf({ swarm: { replicas: 1, validators: 1 } }) });
+  await swarm.addMiners(3);
+  await swarm.runThrough();
   assertWhole(swarm);
 });

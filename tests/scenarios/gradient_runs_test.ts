@@ -1,8 +1,8 @@
 /** Whole runs in which every gradient that can be is recomputed, by other kernels than the miners': honest ones pass, by far. */
 
 import { assert, assertEquals } from "@std/assert";
-import { createCpuStage } from "../../gpu/cpu/cpu_stage.ts";
-import { LocalSwarm, referenceHost } from "../support/swarm/local_swarm.ts";
+import { processor } from "../lab/world/devices.ts";
+import { World } from "../lab/world/world.ts";
 import { tinyConfig, type TinyOverrides } from "../support/tiny_model.ts";
 
 const runs: Readonly<Record<string, TinyOverrides>> = {
@@ -21,9 +21,9 @@ for (const [name, overrides] of Object.entries(runs)) {
       validate: { gradientsPerRound: 1000, statesPerRound: 1000 },
       ...overrides,
     });
-    const swarm = new LocalSwarm({ config });
+    const swarm = new World({ config });
     for (let i = 0; i < 2 * config.pipeline.stages; i++) await swarm.addMiner();
-    for (let i = 0; i < 2; i++) swarm.addValidator({ device: { ...referenceHost(), openStage: createCpuStage } });
+    for (let i = 0; i < 2; i++) swarm.addValidator({ device: processor });
     assert((await swarm.run()).finished);
     const steps = new Map<string, number>();
     let largest = 0;

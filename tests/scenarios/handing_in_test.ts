@@ -3,19 +3,18 @@
 import { assert, assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
 import type { MinerRecord } from "../../core/miner/event.ts";
-import { LocalSwarm } from "../support/swarm/local_swarm.ts";
+import { World } from "../lab/world/world.ts";
 import { assertReached } from "../support/swarm/reached.ts";
 import { commit } from "../support/swarm/scripted_merge.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 import { finishTraining } from "../support/swarm/shown_rounds.ts";
-import { assertWhole, configOf, patience, recordsOf } from "../support/swarm/whole_run.ts";
+import { assertWhole, configOf, recordsOf } from "../support/swarm/whole_run.ts";
 
 /** A miner of the middle stage is asked to stop when step 2 of a round of five has closed. */
 async function leaveInRound({ replicas }: { replicas: number }) {
   const seen: MinerRecord[] = [];
-  const swarm: LocalSwarm = new LocalSwarm({
+  const swarm: World = new World({
     config: configOf({ swarm: { replicas }, train: { steps: 10, stepsPerRound: 5 } }),
-    miners: 0,
     watch: (record) => {
       if (record.type === "stepClosed" && record.step === 2) leaver.role.stop("its owner");
     },
@@ -23,7 +22,7 @@ async function leaveInRound({ replicas }: { replicas: number }) {
   await swarm.addMiner();
   const leaver = await swarm.addMiner({ onRecord: (record) => seen.push(record) });
   for (let i = 2; i < 3 * replicas; i++) await swarm.addMiner();
-  await swarm.runUntil(() => swarm.records.count("nodeLost") === 1, patience);
+  await swarm.runUntil(() => swarm.records.count("nodeLost") === 1);
   const lost = recordsOf(swarm, "nodeLost")[0]!;
   assertEquals([lost.node as string, lost.reason], [leaver.address, "its owner"]);
   return { swarm, seen, lost };
@@ -32,7 +31,7 @@ async function leaveInRound({ replicas }: { replicas: number }) {
 Deno.test("Handing in: a stage's only miner leaves after a merge of the round so far, and its successor goes on from there", async () => {
   const { swarm, seen, lost } = await leaveInRound({ replicas: 1 });
   const newcomer = await swarm.addMiner();
-  await swarm.runThrough(patience);
+  await swarm.runThrough();
   assertWhole(swarm, 10);
   assertReached(swarm.orchestrator.state, "leaving: the round ends early");
   const [first] = recordsOf(swarm, "roundMerged");
@@ -50,7 +49,7 @@ Deno.test("Handing in: a stage's only miner leaves after a merge of the round so
 
 Deno.test("Handing in: where others hold as much of the stage's work, a miner leaves at once, and the record says what is lost", async () => {
   const { swarm, seen, lost } = await leaveInRound({ replicas: 3 });
-  await swarm.runThrough(patience);
+  await swarm.runThrough();
   assertWhole(swarm, 10);
   assertEquals(swarm.records.count("roundEndsEarly"), 0);
   assert((lost.tasksLost ?? 0) > 0);

@@ -1,12 +1,12 @@
 /** A miner's process that uploads false payloads: an honest miner but for what it stores while it forms one. */
 
 import { assert, assertEquals } from "@std/assert";
-import { MemoryHubBlobs } from "../lab/world/memory_hub_blobs.ts";
+import type { BlobAccess } from "../../cli/roles/blob_access.ts";
 import { uploadsPayload } from "../lab/redteam/hostile_uploads.ts";
 import { times } from "../lab/redteam/hostile_wires.ts";
 import { floatsOf } from "../../core/model/vector_bytes.ts";
-import { configOf, patience, recordsOf } from "../support/swarm/whole_run.ts";
-import { LocalSwarm } from "../support/swarm/local_swarm.ts";
+import { configOf, recordsOf } from "../support/swarm/whole_run.ts";
+import { World } from "../lab/world/world.ts";
 
 /** One replica of each stage trains one round; the first miner's uploads, as the store has them. */
 async function uploadsOf({ isHostile }: { isHostile: boolean }) {
@@ -16,18 +16,19 @@ async function uploadsOf({ isHostile }: { isHostile: boolean }) {
     train: { steps: 3, stepsPerRound: 3 },
     swarm: { replicas: 1 },
   });
-  const swarm = new LocalSwarm({ config });
+  const swarm = new World({ config });
   const stored: Uint8Array[] = [];
-  const put = (bytes: Uint8Array) => {
-    stored.push(bytes.slice());
-    return swarm.blobs.put(bytes);
+  const store: BlobAccess = {
+    put: (bytes) => {
+      stored.push(bytes.slice());
+      return swarm.blobs.put(bytes);
+    },
+    get: (ref) => swarm.blobs.get(ref),
   };
-  const store = { put, get: (ref: Parameters<MemoryHubBlobs["get"]>[0]) => swarm.blobs.get(ref) };
   const { machine, blobs } = isHostile ? uploadsPayload(store, times(-1)) : { machine: null, blobs: store };
-  const whole = Object.assign(new MemoryHubBlobs(), { put: blobs.put, get: blobs.get });
-  await swarm.addMiner({ blobs: whole, ...(machine === null ? {} : { machine }) });
-  for (let i = 1; i < config.pipeline.stages; i++) await swarm.addMiner();
-  await swarm.runThrough(patience);
+  await swarm.addMiner({ blobs, ...(machine === null ? {} : { machine }) });
+  await swarm.addMiners(config.pipeline.stages - 1);
+  await swarm.runThrough();
   assertEquals(recordsOf(swarm, "roundMerged").length, 1);
   assertEquals(recordsOf(swarm, "blamed"), [], "what it signed is what it stored");
   return stored;

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertLess } from "@std/assert";
 import type { PayloadStats } from "../../core/update/payload_stats.ts";
-import { LocalSwarm } from "../support/swarm/local_swarm.ts";
+import { World } from "../lab/world/world.ts";
 import { commit, merging, stageOf } from "../support/swarm/scripted_merge.ts";
 import { tinyConfig } from "../support/tiny_model.ts";
 
@@ -14,7 +14,7 @@ Deno.test("Muon: a whole run of two replicas a stage agrees on its merges, learn
     train: { optimizer: "muon", learningRate: 1e-2, steps: 12, stepsPerRound: 3 },
     outer: { learningRate: 1, momentum: 0 },
   });
-  const swarm = new LocalSwarm({
+  const swarm = new World({
     config,
     watch: (record, { orchestrator: { state } }) => {
       if (record.type !== "mergePhase" || record.phase !== "reducing") return;

@@ -2,10 +2,10 @@
 
 import { assert, assertEquals } from "@std/assert";
 import type { RunRecord } from "../../core/protocol/record.ts";
-import { MemoryHubBlobs } from "../lab/world/memory_hub_blobs.ts";
 import { hostileMiner } from "../lab/redteam/hostile_node.ts";
 import { reportsLoss } from "../lab/redteam/hostile_wires.ts";
-import { LocalSwarm, referenceHost } from "../support/swarm/local_swarm.ts";
+import { referenceHost } from "../lab/world/devices.ts";
+import { World } from "../lab/world/world.ts";
 import { tinyConfig } from "../support/tiny_model.ts";
 import { honestError } from "../support/swarm/whole_run.ts";
 
@@ -17,11 +17,11 @@ const config = tinyConfig({
 });
 
 type Verdict = Extract<RunRecord, { type: "verdict" }>;
-const verdictsOf = (swarm: LocalSwarm): Verdict[] =>
+const verdictsOf = (swarm: World): Verdict[] =>
   swarm.records.all.filter((record): record is Verdict => record.type === "verdict" && record.gradient === undefined);
 
 Deno.test("One stage: every miner's losses are repeated in every round, and honest ones are exact", async () => {
-  const swarm = new LocalSwarm({ config });
+  const swarm = new World({ config });
   await swarm.startAll();
   assert((await swarm.run()).finished);
   const verdicts = verdictsOf(swarm);
@@ -32,17 +32,9 @@ Deno.test("One stage: every miner's losses are repeated in every round, and hone
 });
 
 Deno.test("One stage: a miner that reports a loss it does not have is found out, repeated by the hub and expelled", async () => {
-  const store = new MemoryHubBlobs();
-  const swarm = new LocalSwarm({
-    config,
-    disk: {
-      blobs: store,
-      storeRound: () => Promise.resolve("0".repeat(64)),
-      putBackRound: () => Promise.resolve(false),
-    },
-  });
+  const swarm = new World({ config });
   const liar = await swarm.addMiner(
-    hostileMiner({ hostile: reportsLoss(4), host: referenceHost(), store, isOn: () => true }),
+    hostileMiner({ hostile: reportsLoss(4), host: referenceHost(), store: swarm.blobs, isOn: () => true }),
   );
   await swarm.addMiner();
   await swarm.addMiner();

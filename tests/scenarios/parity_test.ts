@@ -8,11 +8,11 @@
 
 import { assert, assertAlmostEquals } from "@std/assert";
 import type { ComputeHost } from "../../cli/device/compute_host.ts";
-import { cpuAdapter, createCpuStage } from "../../gpu/cpu/cpu_stage.ts";
 import { openGpuDevice } from "../../gpu/webgpu/device.ts";
 import { createWebGpuStage } from "../../gpu/webgpu/stage/webgpu_stage.ts";
 import { gpuTest } from "../support/gpu_adapter.ts";
-import { LocalSwarm, referenceHost } from "../support/swarm/local_swarm.ts";
+import { processor, referenceHost } from "../lab/world/devices.ts";
+import { World } from "../lab/world/world.ts";
 import { tinyConfig } from "../support/tiny_model.ts";
 import { isWhole } from "../support/whole.ts";
 
@@ -22,10 +22,11 @@ interface Case {
   readonly steps: number;
   readonly microbatchesPerStep: number;
   readonly learningRate: number;
+  readonly device: ComputeHost;
 }
 
-async function lossesOf(stages: number, options: Case & { host: () => ComputeHost }): Promise<number[]> {
-  const { host, steps, microbatchesPerStep, learningRate } = options;
+async function lossesOf(stages: number, options: Case): Promise<number[]> {
+  const { device, steps, microbatchesPerStep, learningRate } = options;
   const config = tinyConfig({
     model: { width: 32 },
     train: { steps, stepsPerRound: 50, microbatchesPerStep, learningRate },
@@ -33,13 +34,13 @@ async function lossesOf(stages: number, options: Case & { host: () => ComputeHos
     pipeline: { stages, codec: "none" },
     swarm: { validators: 0 },
   });
-  const swarm = new LocalSwarm({ config, host });
+  const swarm = new World({ config, device });
   await swarm.startAll();
   await swarm.run();
   return swarm.records.all.flatMap((record) => record.type === "stepClosed" ? [record.loss] : []);
 }
 
-async function checkParity(options: Case & { host: () => ComputeHost }): Promise<void> {
+async function checkParity(options: Case): Promise<void> {
   const one = await lossesOf(1, options);
   const many = await lossesOf(3, options);
   assert(one.length === options.steps && one.at(-1)! < one[0]! - 0.5, "the model learns");
@@ -47,27 +48,27 @@ async function checkParity(options: Case & { host: () => ComputeHost }): Promise
 }
 
 Deno.test("Parity: three stages train as one process does, reference compute", async () => {
-  await checkParity({ steps: 200, microbatchesPerStep: 2, learningRate: 1e-3, host: referenceHost });
+  await checkParity({ steps: 200, microbatchesPerStep: 2, learningRate: 1e-3, device: referenceHost() });
 });
 
 Deno.test("Parity: three stages train as one process does, the processor", async () => {
-  const host = (): ComputeHost => ({
-    adapter: cpuAdapter,
-    openStage: (spec, options) => createCpuStage(spec, options),
-    finish: () => Promise.resolve(),
-  });
-  await checkParity({ steps: 200, microbatchesPerStep: 2, learningRate: 1e-3, host });
+  await checkParity({ steps: 200, microbatchesPerStep: 2, learningRate: 1e-3, device: processor });
 });
 
 gpuTest("Parity: three stages train as one process does, WebGPU", async () => {
   const gpu = await openGpuDevice();
-  const host = (): ComputeHost => ({
+  const device: ComputeHost = {
     adapter: gpu.adapter,
     openStage: (spec) => createWebGpuStage(gpu, spec),
     finish: () => Promise.resolve(),
-  });
+  };
   try {
-    await checkParity({ steps: isWhole ? 200 : 50, microbatchesPerStep: 1, learningRate: isWhole ? 3e-3 : 5e-3, host });
+    await checkParity({
+      steps: isWhole ? 200 : 50,
+      microbatchesPerStep: 1,
+      learningRate: isWhole ? 3e-3 : 5e-3,
+      device,
+    });
   } finally {
     gpu.close();
   }

@@ -4,7 +4,7 @@ import { assert, assertEquals } from "@std/assert";
 import { PauseWatch } from "../../cli/node/idle/pause_watch.ts";
 import type { PauseRules } from "../../cli/node/idle/rules.ts";
 import { parseSchedule } from "../../cli/node/idle/schedule.ts";
-import { LocalSwarm } from "../support/swarm/local_swarm.ts";
+import { World } from "../lab/world/world.ts";
 import { ManualTimers } from "../support/net/manual_timers.ts";
 import { tinyConfig } from "../support/tiny_model.ts";
 
@@ -31,16 +31,15 @@ Deno.test("Pausing: a miner leaves at the end of its hours, joins again when the
   const config = tinyConfig({ swarm: { replicas: 2 }, train: { steps: 24, stepsPerRound: 4 }, deterministic: false });
   const { watch, clock } = watchOf("20:00-20:10, 21:00-22:00");
   const pauses: string[] = [];
-  const swarm = new LocalSwarm({
+  const swarm = new World({
     config,
-    miners: config.pipeline.stages * 2 - 1,
     watch: (record) => {
       if (record.type !== "stepClosed") return;
       if (record.step === 6) clock.advance(15 * minuteMs);
       if (record.step === 10) clock.advance(50 * minuteMs);
     },
   });
-  await swarm.startAll();
+  await swarm.startAll(config.pipeline.stages * 2 - 1);
   await watch.start();
   const resting = await swarm.addMiner({ gate: watch, onPause: (event) => pauses.push(event) });
   const { finished } = await swarm.run();
@@ -56,7 +55,7 @@ Deno.test("Pausing: a miner leaves at the end of its hours, joins again when the
 });
 
 Deno.test("Pausing: a miner outside its hours waits, and stops when it is asked to", async () => {
-  const swarm = new LocalSwarm({ config: tinyConfig({ swarm: { replicas: 1 } }) });
+  const swarm = new World({ config: tinyConfig({ swarm: { replicas: 1 } }) });
   const { watch } = watchOf("3:00-4:00");
   await watch.start();
   const { role } = await swarm.addMiner({ gate: watch });

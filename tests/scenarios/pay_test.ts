@@ -13,7 +13,7 @@ import type { LocalLedger } from "../../chain/local/local_ledger.ts";
 import { conformWeights } from "../../chain/weights/conform.ts";
 import { keyOf, netuid, tokens } from "../conformance/chain_world.ts";
 import { epoch, openLedger, register, send, stake, vote, voter } from "../support/chain/small_subnet.ts";
-import { LocalSwarm } from "../support/swarm/local_swarm.ts";
+import { World } from "../lab/world/world.ts";
 import { assertWhole, configOf, recordsOf } from "../support/swarm/whole_run.ts";
 
 const most = 0.05; // of a miner's share of work
@@ -29,7 +29,7 @@ function forwardProducts(stage: StageSpec): number {
 }
 
 /** Products of the tasks that every miner finished in rounds 0 to `round`: a product has two gradients. */
-function workUntil(swarm: LocalSwarm, round: number): Map<NodeId, number> {
+function workUntil(swarm: World, round: number): Map<NodeId, number> {
   const { stages, records } = swarm;
   const work = new Map<NodeId, number>();
   let open = 0;
@@ -63,7 +63,7 @@ Deno.test("Pay: in a calm swarm a miner's share of emission is within 5 % of its
     train: { steps: 2 * (roundsUntilDue + 2), stepsPerRound: 2, microbatchesPerStep: 5 },
     swarm: { replicas: 2, validators: 1 },
   });
-  const swarm = new LocalSwarm({ config });
+  const swarm = new World({ config });
   await swarm.startAll();
   await swarm.run();
   assertWhole(swarm, config.train.steps);

@@ -4,7 +4,7 @@ import { assert, assertEquals, assertLess } from "@std/assert";
 import { testAttacks } from "../support/attack/attack_checks.ts";
 import { commitsPayload } from "../lab/redteam/hostile_merges.ts";
 import { allOf, oneOf } from "../lab/redteam/hostile_wires.ts";
-import { LocalSwarm } from "../support/swarm/local_swarm.ts";
+import { World } from "../lab/world/world.ts";
 import { pass } from "../support/swarm/pass_simulation.ts";
 import { tinyConfig } from "../support/tiny_model.ts";
 import { topHalf, useTopHalf } from "../support/top_half_codec.ts";
@@ -18,7 +18,7 @@ async function trained(replicas: number) {
     outer: { learningRate: 0.7, momentum: 0.9 },
   });
   const payloads: number[] = [];
-  const swarm = new LocalSwarm({
+  const swarm = new World({
     config,
     watch: (record, { orchestrator: { state } }) => {
       if (record.type !== "mergePhase" || record.phase !== "reducing") return;

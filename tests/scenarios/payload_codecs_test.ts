@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertLess } from "@std/assert";
 import { payloadCodecOf } from "../../core/update/payload/payload_codecs.ts";
 import { payloadCodecNames } from "../../core/config/payload_codec_names.ts";
-import { LocalSwarm } from "../support/swarm/local_swarm.ts";
+import { World } from "../lab/world/world.ts";
 import { pass } from "../support/swarm/pass_simulation.ts";
 import { shapeOf } from "../lab/sim/swarm_shape.ts";
 import { tinyConfig } from "../support/tiny_model.ts";
@@ -17,7 +17,7 @@ for (const payload of payloadCodecNames) {
     });
     const codec = payloadCodecOf(config);
     let [bytes, values] = [0, 0];
-    const swarm = new LocalSwarm({
+    const swarm = new World({
       config,
       watch: (record, { orchestrator: { state } }) => {
         if (record.type !== "mergePhase" || record.phase !== "reducing") return;
@@ -53,7 +53,7 @@ for (const [name, finalLearningRateFraction] of [["a rate of zero", 0], ["a smal
       train: { steps: 25, stepsPerRound: 12, decayFraction: 0.04, finalLearningRateFraction },
       outer: { payload: "sparse", density: 1 / 8 },
     });
-    const swarm = new LocalSwarm({ config });
+    const swarm = new World({ config });
     await swarm.startAll();
     assert((await swarm.run()).finished);
     const records = swarm.records.all;

@@ -1,14 +1,15 @@
 /** Parameters that go missing: between agreement and upload, from the store, from one miner's disk. */
 
 import { assert, assertEquals } from "@std/assert";
-import { type BlobRef, nodeId } from "../../core/ids.ts";
-import { MemoryHubBlobs } from "../lab/world/memory_hub_blobs.ts";
-import { LocalSwarm } from "../support/swarm/local_swarm.ts";
-import { assertWhole, configOf, patience, recordsOf } from "../support/swarm/whole_run.ts";
+import { nodeId } from "../../core/ids.ts";
+import type { BlobAccess } from "../../cli/roles/blob_access.ts";
+import { passTimes } from "../lab/world/devices.ts";
+import { World } from "../lab/world/world.ts";
+import { assertWhole, configOf, recordsOf } from "../support/swarm/whole_run.ts";
 
 Deno.test("Faults: when every replica of a stage is lost between agreement and upload, the hub makes the parameters again", async () => {
   let lost = 0;
-  const swarm = new LocalSwarm({
+  const swarm = new World({
     config: configOf({ swarm: { replicas: 1 }, outer: { learningRate: 1, momentum: 0, reducers: "replicas" } }),
     watch: (record, world) => {
       if (record.type !== "roundMerged" || record.round !== 1) return;
@@ -17,10 +18,10 @@ Deno.test("Faults: when every replica of a stage is lost between agreement and u
     },
   });
   await swarm.startAll();
-  await swarm.runUntil(() => swarm.orchestrator.state.sources.round === 1, patience);
+  await swarm.runUntil(() => swarm.orchestrator.state.sources.round === 1);
   assertEquals([lost, swarm.records.count("nodeLost")], [1, 1]);
   const newcomer = await swarm.addMiner();
-  await swarm.runThrough(patience);
+  await swarm.runThrough();
   assertWhole(swarm);
   const merged = recordsOf(swarm, "roundMerged")[0]!.stages[1]!.parameters;
   const ready = recordsOf(swarm, "nodeReady").find((record) => record.node === newcomer.address);
@@ -28,22 +29,22 @@ Deno.test("Faults: when every replica of a stage is lost between agreement and u
 });
 
 Deno.test("Faults: a slice that is also the outer momentum, byte for byte, outlives its merge", async () => {
-  const swarm = new LocalSwarm({
+  const swarm = new World({
     config: configOf({ swarm: { replicas: 1 }, outer: { learningRate: 0.7, momentum: 0.9 } }),
     watch: (record, world) => {
       if (record.type === "stepClosed" && record.step === 4) world.kill(world.members[0]!.address);
     },
   });
   await swarm.startAll();
-  await swarm.runUntil(() => swarm.records.count("nodeLost") === 1, patience);
+  await swarm.runUntil(() => swarm.records.count("nodeLost") === 1);
   await swarm.addMiner(); // needs the momentum of round 1, which was the only payload's only slice
-  await swarm.runThrough(patience);
+  await swarm.runThrough();
   assertWhole(swarm);
 });
 
 Deno.test("Faults: a stage that nobody has and no store holds is made from its neighbours, and the run says so", async () => {
   let victim: string | null = null;
-  const swarm: LocalSwarm = new LocalSwarm({
+  const swarm: World = new World({
     config: configOf({
       model: { width: 32, layers: 4 },
       pipeline: { codec: "none", stages: 4 },
@@ -58,9 +59,9 @@ Deno.test("Faults: a stage that nobody has and no store holds is made from its n
     },
   });
   await swarm.startAll();
-  await swarm.runUntil(() => swarm.records.count("nodeLost") === 1, patience);
+  await swarm.runUntil(() => swarm.records.count("nodeLost") === 1);
   const newcomer = await swarm.addMiner();
-  await swarm.runThrough(patience);
+  await swarm.runThrough();
   assertWhole(swarm);
   const restored = recordsOf(swarm, "stageRestored");
   assertEquals(restored.map(({ round, stage, from }) => [round, stage as number, from]), [[2, 1, "neighbours"]]);
@@ -69,17 +70,17 @@ Deno.test("Faults: a stage that nobody has and no store holds is made from its n
 });
 
 Deno.test("Faults: a miner whose own store fails is sent away, and nobody else is bothered", async () => {
-  const swarm = new LocalSwarm({ config: configOf() });
+  const swarm = new World({ config: configOf(), passMs: passTimes(10) });
   let isBroken = false;
-  const blobs = new (class extends MemoryHubBlobs {
-    override put = (bytes: Uint8Array) => swarm.blobs.put(bytes);
-    override get = (ref: BlobRef) => isBroken ? Promise.reject(new Error("its disk is gone")) : swarm.blobs.get(ref);
-  })();
-  for (let i = 0; i < 6; i++) await swarm.addMiner();
-  await swarm.runUntil(() => swarm.orchestrator.state.sources.round === 1, { stepMs: 20, atMostMs: 600_000 });
+  const blobs: BlobAccess = {
+    put: (bytes) => swarm.blobs.put(bytes),
+    get: (ref) => isBroken ? Promise.reject(new Error("its disk is gone")) : swarm.blobs.get(ref),
+  };
+  await swarm.addMiners(6);
+  await swarm.runUntil(() => swarm.orchestrator.state.sources.round === 1);
   isBroken = true;
   const broken = await swarm.addMiner({ blobs });
-  await swarm.runThrough(patience);
+  await swarm.runThrough();
   assertWhole(swarm);
   const faults = recordsOf(swarm, "faultSeen").filter((record) => record.node === broken.address);
   assert(faults.length > 0 && faults.every((record) => record.code === "badBlob"));
@@ -91,43 +92,41 @@ Deno.test("Faults: a newcomer that was away while rounds went by keeps its assig
   const disk = Promise.withResolvers<void>(); // of the hub: busy two rounds later, until this
   let lateRound: number | null = null;
   let isDiskBusy = false;
-  const store = new MemoryHubBlobs();
-  const swarm: LocalSwarm = new LocalSwarm({
+  const swarm: World = new World({
     config: configOf({ train: { steps: 18, stepsPerRound: 3 }, limits: { disconnectGraceMs: 60_000 } }),
-    disk: {
-      blobs: store,
+    passMs: passTimes(10),
+    hub: {
       storeRound: async ({ round }) => {
         isDiskBusy = lateRound !== null && round === lateRound + 2;
         if (isDiskBusy) await disk.promise;
         return `round-${round}`;
       },
-      putBackRound: () => Promise.resolve(false),
     },
   });
   const { state } = swarm.orchestrator;
   await swarm.startAll();
-  await swarm.runUntil(() => state.sources.round === 1, patience);
-  const late = new (class extends MemoryHubBlobs {
-    override put = (bytes: Uint8Array) => store.put(bytes);
-    override get = async (ref: BlobRef) => {
+  await swarm.runUntil(() => state.sources.round === 1);
+  const late: BlobAccess = {
+    put: (bytes) => swarm.blobs.put(bytes),
+    get: async (ref) => {
       if (lateRound === null) {
         lateRound = state.sources.round;
         swarm.kill(newcomer.address);
         await download.promise;
       }
-      return await store.get(ref);
-    };
-  })();
+      return await swarm.blobs.get(ref);
+    },
+  };
   const newcomer = await swarm.addMiner({ blobs: late });
-  await swarm.runUntil(() => isDiskBusy, patience);
+  await swarm.runUntil(() => isDiskBusy);
   newcomer.link.unreachable = false;
   const member = () => state.members.get(nodeId(newcomer.address))!;
-  await swarm.runUntil(() => member().graceUntilMs === null, patience);
+  await swarm.runUntil(() => member().graceUntilMs === null);
   download.resolve();
   disk.resolve();
-  await swarm.runUntil(() => member().status === "active", patience);
+  await swarm.runUntil(() => member().status === "active");
   assertEquals([member().loadFailures, state.restoring.size], [0, 0]);
-  await swarm.runThrough(patience);
+  await swarm.runThrough();
   assertWhole(swarm, 18);
   assertEquals(recordsOf(swarm, "faultSeen").filter(({ code }) => code === "badBlob"), []);
   const ofNewcomer = ({ node }: { node: string }) => node === newcomer.address;

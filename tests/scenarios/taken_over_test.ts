@@ -5,7 +5,7 @@ import { epochPath } from "../../cli/orchestrator/journal/journal_epoch.ts";
 import { JournalError } from "../../cli/files/journal_error.ts";
 import { userError } from "../../cli/orchestrator/run/recover_run.ts";
 import { openJournal } from "../support/swarm/full_journal.ts";
-import { LocalSwarm } from "../support/swarm/local_swarm.ts";
+import { World } from "../lab/world/world.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 import { tinyConfig } from "../support/tiny_model.ts";
 
@@ -21,9 +21,9 @@ Deno.test("Taken over: the orchestrator stops at its next event, and nothing it 
     const { journal } = openJournal(folder);
     let recordsThen = Infinity;
     let logThen: Uint8Array | null = null;
-    const swarm: LocalSwarm = new LocalSwarm({
+    const swarm: World = new World({
       config,
-      journal,
+      hub: { journal },
       watch: (record) => {
         if (record.type !== "stepClosed" || logThen !== null) return;
         Deno.writeTextFileSync(epochPath(path), "2\n");

@@ -7,8 +7,9 @@ import type { ComputeHost } from "../../cli/device/compute_host.ts";
 import { OutOfMemoryError } from "../../gpu/cpu/layout/memory.ts";
 import { TooLargeError, TooLittleMemoryError } from "../../gpu/fit/too_large.ts";
 import { ComputeError } from "../../gpu/worker_client.ts";
-import { LocalSwarm, referenceHost } from "../support/swarm/local_swarm.ts";
-import { assertWhole, configOf, patience, recordsOf } from "../support/swarm/whole_run.ts";
+import { referenceHost } from "../lab/world/devices.ts";
+import { World } from "../lab/world/world.ts";
+import { assertWhole, configOf, recordsOf } from "../support/swarm/whole_run.ts";
 
 const logitsTooLarge = new TooLargeError({
   ...{ label: "logits", action: "bind 'logits' to softmax as a binding", bytes: 512, limitBytes: 128 },
@@ -24,14 +25,14 @@ function smallHost(tooLarge: (stage: number) => boolean, problem: Error = logits
 }
 
 Deno.test("Too large: a miner that cannot hold its stage says so once and gets another one", async () => {
-  const swarm = new LocalSwarm({ config: configOf({ swarm: { replicas: 2 } }) });
+  const swarm = new World({ config: configOf({ swarm: { replicas: 2 } }) });
   const records: MinerRecord[] = [];
   const small = await swarm.addMiner({
     device: smallHost((stage) => stage === 0),
     onRecord: (record) => records.push(record),
   });
   await swarm.startAll();
-  await swarm.runThrough(patience);
+  await swarm.runThrough();
   assertWhole(swarm);
   const faults = recordsOf(swarm, "faultSeen").filter(({ node }) => node === small.address);
   assertEquals(faults.map(({ code }) => code), ["tooLarge"]);
@@ -43,11 +44,11 @@ Deno.test("Too large: a miner that cannot hold its stage says so once and gets a
 });
 
 Deno.test("Too large: a miner that can hold no stage is told so and leaves, after one try each", async () => {
-  const swarm = new LocalSwarm({ config: configOf() });
+  const swarm = new World({ config: configOf() });
   await swarm.startAll();
   const small = await swarm.addMiner({ device: smallHost(() => true) });
   const left = assertRejects(() => small.role.finished, UserError, "must hold one of the run's stages");
-  await swarm.runThrough(patience);
+  await swarm.runThrough();
   assertWhole(swarm);
   const error = await left;
   assertMatch(`${error.message} ${error.next}`, /at most 128 bytes.*--device cpu/);
@@ -64,11 +65,11 @@ Deno.test("Too large: so says a processor or a driver without the memory, or --m
     TooLittleMemoryError.allowed({ bytes: 2 ** 31, memoryBytes: 2 ** 30 }),
   ];
   for (const problem of problems.map(ofWorker)) {
-    const swarm = new LocalSwarm({ config: configOf() });
+    const swarm = new World({ config: configOf() });
     await swarm.startAll();
     const small = await swarm.addMiner({ device: smallHost(() => true, problem) });
     const left = assertRejects(() => small.role.finished, UserError, problem.message);
-    await swarm.runThrough(patience);
+    await swarm.runThrough();
     assertWhole(swarm);
     await left;
     const faults = recordsOf(swarm, "faultSeen").filter(({ node }) => node === small.address);
@@ -78,11 +79,11 @@ Deno.test("Too large: so says a processor or a driver without the memory, or --m
 });
 
 Deno.test("Too large: a validator that cannot hold the model leaves with the reason", async () => {
-  const swarm = new LocalSwarm({ config: configOf({ swarm: { validators: 0 } }) });
+  const swarm = new World({ config: configOf({ swarm: { validators: 0 } }) });
   await swarm.startAll();
   const small = swarm.addValidator({ device: smallHost((stage) => stage === 2) });
   const left = assertRejects(() => small.role.finished, UserError, "at most 128 bytes");
-  await swarm.runThrough(patience);
+  await swarm.runThrough();
   await left;
   assertEquals(recordsOf(swarm, "runFinished").at(-1)?.finished, true);
 });

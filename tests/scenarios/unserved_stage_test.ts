@@ -2,13 +2,13 @@
 
 import { assertEquals } from "@std/assert";
 import { stageIndex } from "../../core/ids.ts";
-import { LocalSwarm } from "../support/swarm/local_swarm.ts";
+import { World } from "../lab/world/world.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 import { finishTraining } from "../support/swarm/shown_rounds.ts";
-import { assertWhole, configOf, patience, recordsOf } from "../support/swarm/whole_run.ts";
+import { assertWhole, configOf, recordsOf } from "../support/swarm/whole_run.ts";
 
 Deno.test("Waiting: a stage that loses its last miner is recorded at once, and again when a newcomer serves it", async () => {
-  const swarm = new LocalSwarm({
+  const swarm = new World({
     config: configOf({ swarm: { replicas: 1 } }),
     watch: (record, world) => {
       if (record.type === "stepClosed" && record.step === 2) world.kill(world.members[1]!.address);
@@ -16,11 +16,11 @@ Deno.test("Waiting: a stage that loses its last miner is recorded at once, and a
   });
   const waits = () => recordsOf(swarm, "stagesUnserved").map(({ stages }) => [...stages]);
   await swarm.startAll();
-  await swarm.runUntil(() => waits().length > 0, { stepMs: 1, atMostMs: 1_000 }); // long before it counts as lost
+  await swarm.runUntil(() => waits().length > 0, 1_000); // long before it counts as lost
   assertEquals([waits(), swarm.records.count("nodeLost")], [[[stageIndex(1)]], 0]);
-  await swarm.runUntil(() => swarm.records.count("nodeLost") === 1, patience);
+  await swarm.runUntil(() => swarm.records.count("nodeLost") === 1);
   await swarm.addMiner();
-  await swarm.runThrough(patience);
+  await swarm.runThrough();
   assertWhole(swarm);
   assertEquals(waits().slice(-2), [[stageIndex(1)], []]);
 });

@@ -8,28 +8,21 @@
  */
 
 import { assert, assertEquals } from "@std/assert";
-import { cpuAdapter, createCpuStage } from "../../gpu/cpu/cpu_stage.ts";
-import { runLab } from "../lab/world/lab_swarm.ts";
+import { runLab } from "../lab/world/run_lab.ts";
 import { configOf, patience } from "../lab/world/lab_settings.ts";
-import type { ComputeHost } from "../../cli/device/compute_host.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import { gradientTolerance } from "../../core/score/gradient_verdict.ts";
 import { optimizerNames } from "../../core/config/optimizer_names.ts";
 import { optimizerOf, optimizers } from "../../core/train/optimizers.ts";
-import { countingBatches, referenceHost } from "../support/swarm/local_swarm.ts";
+import { countingBatches } from "../lab/world/counting_batches.ts";
+import { processor, referenceHost } from "../lab/world/devices.ts";
 
 const runs = Deno.env.get("SEED") === undefined ? Number(Deno.env.get("CALM") ?? 4) : 0;
 const perTest = 4;
 const otherKernels = 4; // every so many runs: the reference is slow, and its rounding far below that of opened parameters
 const shares = [1, 0.5, 1, 0.1] as const; // of the largest rate, which half of the runs have
 const codecs = ["iota", "q5block", "none"] as const;
-
-const processor: ComputeHost = {
-  adapter: cpuAdapter,
-  openStage: (spec, options) => createCpuStage(spec, options),
-  finish: () => Promise.resolve(),
-};
 
 function calmConfig(run: number): RunConfig {
   const optimizer = optimizerNames[run % optimizerNames.length]!;

@@ -10,7 +10,7 @@ import { assert, assertEquals } from "@std/assert";
 import { orchestrator } from "../../core/orchestrator/machine.ts";
 import { keyOf, nextBelow, openStream, type Stream } from "../../core/prng.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
-import { type LocalMember, LocalSwarm } from "../support/swarm/local_swarm.ts";
+import { World, type WorldMember } from "../lab/world/world.ts";
 import { tinyConfig } from "../support/tiny_model.ts";
 
 type FaultKind = "kill" | "cut" | "join" | "leave" | "stick" | "validator";
@@ -19,11 +19,11 @@ const faultsAtMost = 16;
 const steps = 6;
 
 class Chaos {
-  readonly swarm: LocalSwarm;
+  readonly swarm: World;
   readonly #stream: Stream;
   readonly #kinds: readonly FaultKind[];
   #left = faultsAtMost;
-  #stuck: LocalMember | null = null;
+  #stuck: WorldMember | null = null;
 
   constructor(seed: number) {
     this.#stream = openStream(keyOf(seed, "chaos"));
@@ -38,18 +38,18 @@ class Chaos {
       swarm: { replicas: 1 + nextBelow(this.#stream, 3), validators: nextBelow(this.#stream, 2) },
       limits: { leaseMs: 4_000, disconnectGraceMs: 1_500, mergePhaseMs: 4_000 },
     });
-    this.swarm = new LocalSwarm({ config, watch: (record) => this.#watch(record) });
+    this.swarm = new World({ config, watch: (record) => this.#watch(record) });
   }
 
   async run(): Promise<void> {
     await this.swarm.startAll();
-    const untilMs = this.swarm.timers.nowMs() + 30_000;
-    const isCalm = () => this.#left === 0 || this.#isOver() || this.swarm.timers.nowMs() > untilMs;
-    await this.swarm.runUntil(isCalm, { stepMs: 500, atMostMs: 60_000 });
+    const untilMs = this.swarm.clock.nowMs + 30_000;
+    const isCalm = () => this.#left === 0 || this.#isOver() || this.swarm.clock.nowMs > untilMs;
+    await this.swarm.runUntil(isCalm, 60_000);
     this.#left = 0; // faults stop; the remaining miners and three newcomers must finish the run
     this.#stuck?.link.release();
     for (const _ of this.swarm.stages) await this.swarm.addMiner();
-    await this.swarm.runThrough({ stepMs: 500, atMostMs: 600_000 });
+    await this.swarm.runThrough();
   }
 
   #isOver(): boolean {

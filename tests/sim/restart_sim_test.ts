@@ -8,8 +8,8 @@ import { heldSegments } from "../../core/orchestrator/closing.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import type { HubJournal, StateJournal } from "../../cli/orchestrator/hub/journal/hub_journal.ts";
 import { hashOf } from "../../net/blob_hash.ts";
-import { LocalSwarm } from "../support/swarm/local_swarm.ts";
-import { config, openJournal, patience, reopen, withJournal } from "../support/swarm/restarts.ts";
+import { World } from "../lab/world/world.ts";
+import { config, openJournal, reopen, withJournal } from "../support/swarm/restarts.ts";
 import { tinyConfig } from "../support/tiny_model.ts";
 
 class Crash extends Error {}
@@ -41,10 +41,10 @@ function mergedHashes(records: readonly RunRecord[]): string[] {
 }
 
 /** Runs to the end with one crash; null when the run was over before it. */
-function runWithCrash(options: { at: number; isDurable: boolean }): Promise<LocalSwarm | null> {
+function runWithCrash(options: { at: number; isDurable: boolean }): Promise<World | null> {
   return withJournal(async (path) => {
     const first = openJournal(path).journal;
-    const swarm = new LocalSwarm({ config: briefly, journal: dyingJournal(first, options) });
+    const swarm = new World({ config: briefly, hub: { journal: dyingJournal(first, options) } });
     const firstLife = swarm.orchestrator.finished.then(() => "finished", (error) => {
       assert(error instanceof Crash, String(error));
       return "crashed";
@@ -52,13 +52,13 @@ function runWithCrash(options: { at: number; isDurable: boolean }): Promise<Loca
     let end: string | null = null;
     firstLife.then((how) => end = how);
     await swarm.startAll();
-    await swarm.runUntil(() => end !== null, patience);
+    await swarm.runUntil(() => end !== null);
     first.close();
     if (end === "finished") return null;
     const { journal, recovered, replayed } = reopen(path);
     swarm.restart({ journal, recovered: recovered });
     swarm.records.all.splice(0, swarm.records.all.length, ...replayed);
-    await swarm.runThrough(patience);
+    await swarm.runThrough();
     journal.close();
     return swarm;
   });
@@ -67,9 +67,9 @@ function runWithCrash(options: { at: number; isDurable: boolean }): Promise<Loca
 for (const isDurable of [false, true]) {
   const when = isDurable ? "just after an entry is durable" : "just before an entry is durable";
   Deno.test(`Restart: an orchestrator killed ${when}, at every entry, ends with the hashes of an undisturbed run`, async () => {
-    const undisturbed = new LocalSwarm({ config: briefly });
+    const undisturbed = new World({ config: briefly });
     await undisturbed.startAll();
-    await undisturbed.runThrough(patience);
+    await undisturbed.runThrough();
     const expected = mergedHashes(undisturbed.records.all);
     let crashes = 0;
     for (let at = 1;; at++) {
@@ -91,23 +91,25 @@ for (const isDurable of [false, true]) {
 }
 
 /** Runs to the end with one clean stop; null when the run was over before it. */
-function runWithStop(at: number): Promise<LocalSwarm | null> {
+function runWithStop(at: number): Promise<World | null> {
   return withJournal(async (path) => {
     const first = openJournal(path).journal;
     let commits = 0;
-    const swarm: LocalSwarm = new LocalSwarm({
+    const swarm: World = new World({
       config: briefly,
-      journal: {
-        begin: (state, nowMs) => first.begin(state, nowMs),
-        commit(batch, state) {
-          first.commit(batch, state);
-          commits += 1;
-          if (commits === at) queueMicrotask(() => swarm.orchestrator.stop("interrupted"));
+      hub: {
+        journal: {
+          begin: (state, nowMs) => first.begin(state, nowMs),
+          commit(batch, state) {
+            first.commit(batch, state);
+            commits += 1;
+            if (commits === at) queueMicrotask(() => swarm.orchestrator.stop("interrupted"));
+          },
         },
       },
     });
     await swarm.startAll();
-    const { finished, reason } = await swarm.runThrough(patience);
+    const { finished, reason } = await swarm.runThrough();
     first.close();
     if (finished) return null;
     assertEquals(reason, "interrupted");
@@ -119,7 +121,7 @@ function runWithStop(at: number): Promise<LocalSwarm | null> {
     assertEquals(lost, [], "what a stopped process holds is all that its state names");
     swarm.restart({ journal, recovered: recovered, savedWires });
     swarm.records.all.splice(0, swarm.records.all.length, ...replayed);
-    await swarm.runThrough(patience);
+    await swarm.runThrough();
     journal.close();
     assertEquals(swarm.refusals, [], "no miner gave up");
     return swarm;
@@ -127,9 +129,9 @@ function runWithStop(at: number): Promise<LocalSwarm | null> {
 }
 
 Deno.test("Restart: an orchestrator stopped in order, at every entry, loses nothing, and its miners wait for it", async () => {
-  const undisturbed = new LocalSwarm({ config: briefly });
+  const undisturbed = new World({ config: briefly });
   await undisturbed.startAll();
-  await undisturbed.runThrough(patience);
+  await undisturbed.runThrough();
   const expected = mergedHashes(undisturbed.records.all);
   let stops = 0;
   for (let at = 1;; at++) {

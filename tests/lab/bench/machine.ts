@@ -10,7 +10,7 @@
 import { orchestrator } from "../../../core/orchestrator/machine.ts";
 import { type SimSummary, simulate } from "../sim/simulate.ts";
 import { pipelineShape } from "../sim/swarm_shape.ts";
-import { World } from "../sim/world.ts";
+import { SimulatedSwarm } from "../sim/simulated_swarm.ts";
 
 export interface PipelineCase {
   readonly stagePaces: readonly number[]; // a stage's time as a multiple of the fastest
@@ -30,7 +30,13 @@ const startWithinMs = 600_000;
 
 export function measurePipeline({ stagePaces, microbatches }: PipelineCase): PipelineResult {
   const shape = pipelineShape({ microbatches, replicas: 1, forwardMs, stagePaces });
-  const world = new World({ seed: 1, miners: stagePaces.length, shape, machine: orchestrator, keepsJournal: false });
+  const world = new SimulatedSwarm({
+    seed: 1,
+    miners: stagePaces.length,
+    shape,
+    machine: orchestrator,
+    keepsJournal: false,
+  });
   const until = (step: number) => {
     const stepsMs = startWithinMs + step * microbatches * stagePaces.length * 40 * forwardMs;
     if (!world.runUntil(() => world.hub.state.step >= step, stepsMs)) throw new Error(`step ${step} was not reached`);

@@ -12,7 +12,7 @@ import { replay } from "../../../cli/orchestrator/hub/journal/hub_journal.ts";
 import type { OrchestratorMachine } from "../../../cli/orchestrator/hub/hub_runtime.ts";
 import { eventBytes, snapshotBytes } from "../../../cli/orchestrator/hub/journal/state_bytes.ts";
 import { shapeOf } from "../sim/swarm_shape.ts";
-import { World } from "../sim/world.ts";
+import { SimulatedSwarm } from "../sim/simulated_swarm.ts";
 
 export interface RestartCost {
   readonly miners: number;
@@ -76,7 +76,7 @@ function keepJournal(options: OpenJournalOptions, miners: number): Kept {
     },
   };
   const shape = shapeOf({ seed, miners });
-  const world = new World({ seed, miners, shape, machine, keepsJournal: false });
+  const world = new SimulatedSwarm({ seed, miners, shape, machine, keepsJournal: false });
   if (!world.runUntil(() => world.hub.state.step >= 1, withinMs)) throw new Error("no step was closed");
   const fromMs = world.nowMs + settleMs;
   world.runUntil(() => false, fromMs);

@@ -7,7 +7,7 @@
 
 import { present } from "../../../core/assert.ts";
 import { alignedRows } from "../world/aligned_rows.ts";
-import type { LabResult } from "../world/lab_swarm.ts";
+import type { LabResult } from "../world/run_lab.ts";
 import type { Row } from "./experiments.ts";
 import { meanOf, standardErrorOf } from "./sample_moments.ts";
 

@@ -18,7 +18,7 @@ import { type RowResults, rowsOf, tableOf } from "./experiment_rows.ts";
 import { type PlannedRow, planRows, type Repetition } from "./planned_rows.ts";
 import { endWithRows } from "./told_rows.ts";
 import { withLabData } from "../world/lab_data.ts";
-import { type LabResult, runLab } from "../world/lab_swarm.ts";
+import { type LabResult, runLab } from "../world/run_lab.ts";
 import { zeroWires } from "../world/zero_wires.ts";
 
 const longestName = 28;

@@ -9,7 +9,7 @@ import { present } from "../../../core/assert.ts";
 import type { NodeId } from "../../../core/ids.ts";
 import type { OrchestratorState } from "../../../core/orchestrator/state.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
-import type { LabScores } from "../world/lab_swarm.ts";
+import type { WorldScores } from "../world/world.ts";
 
 /** Members of an attacked run by what they are. */
 export interface Sides {
@@ -24,7 +24,7 @@ export interface AttackBook {
   readonly fromRound: number; // the first that is attacked
   detectedRound: number | null;
   lastState: Pick<OrchestratorState, "expelled" | "members"> | null;
-  readonly pay: Map<number, Map<number, ReadonlyMap<NodeId, number>>>; // round -> validator -> share of each miner
+  readonly pay: Map<number, Map<NodeId, ReadonlyMap<NodeId, number>>>; // round -> validator -> share of each miner
 }
 
 export const openBook = (sides: Sides, fromRound: number): AttackBook => ({
@@ -59,10 +59,10 @@ function isAccused(node: NodeId, record: RunRecord): boolean {
 }
 
 /** Only a validator's newest scores of a round count. */
-export function noteScores({ pay }: AttackBook, { validator, round, scores }: LabScores): void {
+export function noteScores({ pay }: AttackBook, { validator, round, scores }: WorldScores): void {
   const total = scores.reduce((sum, { score }) => sum + score, 0);
   const shares = new Map(scores.map(({ miner, score }) => [miner, total === 0 ? 0 : score / total]));
-  const ofRound = pay.get(round) ?? new Map<number, ReadonlyMap<NodeId, number>>();
+  const ofRound = pay.get(round) ?? new Map<NodeId, ReadonlyMap<NodeId, number>>();
   pay.set(round, ofRound.set(validator, shares));
 }
 

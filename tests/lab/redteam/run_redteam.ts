@@ -9,15 +9,15 @@
 import { openProgress } from "../../../cli/terminal/output/progress.ts";
 import type { RunConfig } from "../../../core/config/config.ts";
 import type { NodeId } from "../../../core/ids.ts";
-import { cpuAdapter, createCpuStage } from "../../../gpu/cpu/cpu_stage.ts";
 import type { CommandContext } from "../../../cli/terminal/command.ts";
 import { withLabData } from "../world/lab_data.ts";
 import { alignedRows } from "../world/aligned_rows.ts";
 import { configOf, type Settings } from "../world/lab_settings.ts";
-import { addressOf, type LabOptions, type LabWorld, type Own, type Place, runLab } from "../world/lab_swarm.ts";
+import { processor as device } from "../world/devices.ts";
+import { addressOf, type LabOptions, type Own, type Place, placesOf, runLab } from "../world/run_lab.ts";
+import type { World } from "../world/world.ts";
 import { givenRun } from "../../../cli/terminal/options/run_options.ts";
 import { UsageError } from "../../../cli/program/errors.ts";
-import type { ComputeHost } from "../../../cli/device/compute_host.ts";
 import { decimal, plural } from "../../../cli/terminal/text/format.ts";
 import { type AttackName, attackNames } from "./attack_names.ts";
 import { type Attack, attacks } from "./attacks.ts";
@@ -31,9 +31,6 @@ import {
   rowOf,
   type Sides,
 } from "./measure_attack.ts";
-
-/** In this thread, as a toy's passes are shorter than the way to another. */
-const device: ComputeHost = { adapter: cpuAdapter, openStage: createCpuStage, finish: () => Promise.resolve() };
 
 const stages = 3;
 const replicas = 3;
@@ -146,13 +143,6 @@ async function attacked({ name, rounds, fromRound, calmLoss, ...run }: AttackedR
   return rowOf(book, { name, rounds, loss, calmLoss, honest });
 }
 
-const minersOf = ({ pipeline, swarm }: RunConfig) => pipeline.stages * swarm.replicas;
-
-const placesOf = (config: RunConfig): Place[] => [
-  ...Array.from({ length: minersOf(config) }, (_, index) => ({ role: "miner" as const, index })),
-  ...Array.from({ length: config.swarm.validators }, (_, index) => ({ role: "validator" as const, index })),
-];
-
 const everyone = (config: RunConfig): NodeId[] => placesOf(config).map((place) => addressOf(place, config));
 
 /** The first replicas of the stage are hostile, and the first validator. */
@@ -169,21 +159,22 @@ function sidesOf({ stage, miners, slowness = 1, validator }: Attack, config: Run
 
 function patched(
   { miner, validator, slowness }: Attack,
-  { place: { role }, world: { device, store, state }, config, fromRound }: {
+  { place: { role }, world, config, fromRound }: {
     place: Place;
-    world: LabWorld;
+    world: World;
     config: RunConfig;
     fromRound: number;
   },
 ): Own {
-  const isOn = () => state().round >= fromRound;
+  const { blobs: store } = world;
+  const isOn = () => world.orchestrator.state.round >= fromRound;
   const { stepsPerRound } = config.train;
   if (role === "validator") {
     const hostile = validator?.() ?? {};
-    const own = hostileValidator({ hostile, host: device(), store, isOn });
+    const own = hostileValidator({ hostile, host: world.device(), store, isOn });
     return { device: own.device, validator: own.machine };
   }
-  const host = device(slowness);
+  const host = world.device(slowness);
   const own = hostileMiner({ hostile: miner?.({ stepsPerRound }) ?? {}, host, store, isOn });
   return { device: own.device, miner: own.machine };
 }

@@ -13,7 +13,7 @@ import type { UploadRefusal } from "./processes/blob_set.ts";
 import { staleMessage } from "./processes/garbage.ts";
 import type { MinerProcess } from "./processes/miner_process.ts";
 import { lies } from "./processes/symbolic_stage.ts";
-import type { World } from "./world.ts";
+import type { SimulatedSwarm } from "./simulated_swarm.ts";
 
 export const faultKinds = [
   "kill", // a miner's process is gone for good
@@ -65,7 +65,7 @@ const firstCrashMs = 20_000;
 const crashGapMs = 60_000; // as often as in a small swarm: every crash loses what its miners were computing
 
 export class Faults {
-  readonly #world: World;
+  readonly #world: SimulatedSwarm;
   readonly #kinds: readonly FaultKind[];
   readonly #seed: number;
   readonly #firstMiners: number;
@@ -76,7 +76,7 @@ export class Faults {
   crashes = 0;
   strikes = 0;
 
-  constructor(options: { world: World; seed: number; kinds: readonly FaultKind[]; miners: number }) {
+  constructor(options: { world: SimulatedSwarm; seed: number; kinds: readonly FaultKind[]; miners: number }) {
     this.#world = options.world;
     this.#seed = options.seed;
     this.#kinds = options.kinds;

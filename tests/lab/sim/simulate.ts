@@ -13,7 +13,7 @@ import { mustEndClean, strayBlobs } from "./checks/final_check.ts";
 import type { OrchestratorMachine } from "../../../cli/orchestrator/hub/hub_runtime.ts";
 import { shapeOf } from "./swarm_shape.ts";
 import { must, Violation } from "./checks/violation.ts";
-import { World } from "./world.ts";
+import { SimulatedSwarm } from "./simulated_swarm.ts";
 
 export interface SimOptions {
   readonly seed: number;
@@ -103,7 +103,7 @@ export function* simulateInTurns(options: SimOptions): Generator<number, SimResu
 }
 
 class Simulation {
-  readonly world: World;
+  readonly world: SimulatedSwarm;
   readonly #options: SimOptions;
   readonly #kinds: readonly FaultKind[];
   readonly #faults: Faults;
@@ -115,7 +115,7 @@ class Simulation {
     const { seed, miners, machine = orchestrator, links } = options;
     this.#options = options;
     this.#kinds = kinds;
-    this.world = new World({
+    this.world = new SimulatedSwarm({
       ...{ seed, miners, machine, shape: shapeOf(options), keepsJournal: kinds.includes("crash") },
       ...(links === undefined ? {} : { links }),
     });
@@ -135,7 +135,7 @@ class Simulation {
     return this.#summary(performance.now() - startedMs);
   }
 
-  /** As `World.runUntil`, in turns. */
+  /** As `SimulatedSwarm.runUntil`, in turns. */
   *#runUntil(isDone: () => boolean, untilMs: number): Generator<number, boolean> {
     let left = turnEvents;
     let isPausing = false;

@@ -11,7 +11,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { orchestrator } from "../../../core/orchestrator/machine.ts";
 import { isWhole, seedsWanted, seedWanted } from "../whole.ts";
-import { type Aftermath, type Attack, calm, rounds, runAttack, stages } from "./attack_world.ts";
+import { type Aftermath, type Attack, calm, rounds, runAttack, stages } from "./attacked_run.ts";
 
 export interface Row extends Attack {
   readonly name: string;

@@ -6,15 +6,14 @@ import { stageSpecs } from "../../../core/model/spec.ts";
 import type { OrchestratorState } from "../../../core/orchestrator/state.ts";
 import { latestCheckpoint } from "../../../cli/model/checkpoint/checkpoint.ts";
 import { hubBlobs } from "../../../cli/roles/blob_access.ts";
-import { type CheckpointPlace, putBackRound, storeRound } from "../../../cli/orchestrator/hub/checkpoint_writer.ts";
 import { openRunState } from "../../../cli/orchestrator/run/open_run_state.ts";
-import type { Progress } from "../../../cli/orchestrator/run/recover_run.ts";
-import { openRunJournal } from "../../../cli/orchestrator/run/recover_run.ts";
+import { openRunJournal, type Progress } from "../../../cli/orchestrator/run/recover_run.ts";
 import { DiskBlobs } from "../../../net/blobs/blob_disk.ts";
-import { LocalSwarm } from "./local_swarm.ts";
+import { Clock } from "../../lab/world/clock.ts";
+import { World } from "../../lab/world/world.ts";
+import { runDisk } from "./run_disk.ts";
 
 export const runId = "damaged";
-const hashes = { tokenizerHash: "0".repeat(64), datasetHash: "0".repeat(64) };
 
 /** Trains until `isThere`, and copies the folder as it is at this moment: its log is not yet part of its journal. */
 export async function leaveRun(
@@ -33,27 +32,13 @@ export async function leaveRun(
   });
   const limits = { blobBytes: 2 ** 26, capacityBytes: 2 ** 30 };
   const blobs = hubBlobs(await DiskBlobs.open({ folder: `${folder}/blobs`, ...limits }));
-  const stages = stageSpecs(config, splitLayers(config));
-  const place: CheckpointPlace = {
-    folder: `${folder}/checkpoints`,
-    keep: 3,
-    runId,
-    config,
-    stages,
-    ...hashes,
-    warn() {},
-  };
-  const swarm = new LocalSwarm({
-    config,
-    journal,
+  const clock = new Clock();
+  const swarm = new World({
+    ...{ config, clock },
     watch: (_, { orchestrator }) => {
       if (isThere(orchestrator.state)) orchestrator.stop("enough");
     },
-    disk: {
-      blobs,
-      storeRound: (round) => storeRound(place, round, blobs),
-      putBackRound: (round) => putBackRound(place, { round, blobs }),
-    },
+    hub: { journal, ...runDisk({ folder, config, blobs, clock, runId }) },
   });
   await swarm.startAll();
   await swarm.run(); // needs no time as nothing goes wrong

@@ -1,7 +1,7 @@
 /** A device for tests that decide when it may go on. */
 
 import type { ComputeHost } from "../../../cli/device/compute_host.ts";
-import { referenceHost } from "./local_swarm.ts";
+import { referenceHost } from "../../lab/world/devices.ts";
 
 /** Reference compute that waits where a test asks it to. */
 export function heldUp(hold: () => Promise<unknown> | null): ComputeHost {

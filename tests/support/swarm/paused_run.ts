@@ -1,25 +1,25 @@
 /** What the tests of a full disk look at: time that passes while a run is paused, and what the pause must not have cost. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import type { LocalSwarm } from "./local_swarm.ts";
+import type { World } from "../../lab/world/world.ts";
 import { recordsOf } from "./whole_run.ts";
 
-export function mergedHashes(swarm: LocalSwarm): string[] {
+export function mergedHashes(swarm: World): string[] {
   return recordsOf(swarm, "roundMerged").flatMap(({ round, stages }) =>
     stages.map(({ stage, parameters }) => `${round}.${stage} ${parameters}`)
   );
 }
 
 /** Lets links live through a long time. */
-export async function pass(swarm: LocalSwarm, durationMs: number): Promise<void> {
+export async function pass(swarm: World, durationMs: number): Promise<void> {
   for (let passedMs = 0; passedMs < durationMs; passedMs += 2_000) {
     await swarm.quiet();
-    swarm.timers.advance(2_000);
+    swarm.clock.advance(2_000);
   }
   await swarm.quiet();
 }
 
-export function assertPausedOnce(swarm: LocalSwarm, { atLeastMs, what }: { atLeastMs: number; what: string }): void {
+export function assertPausedOnce(swarm: World, { atLeastMs, what }: { atLeastMs: number; what: string }): void {
   const [paused, second] = recordsOf(swarm, "runPaused");
   assert(paused !== undefined && second === undefined, "one sentence");
   assertStringIncludes(paused.text, what);

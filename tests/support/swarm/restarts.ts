@@ -16,7 +16,6 @@ export const config = tinyConfig({
 });
 const identity = { run: "local", program: "test", config: "test" };
 const maxBytes = 2 ** 28;
-export const patience = { stepMs: 500, atMostMs: 600_000 };
 
 export function openJournal(path: string, onReplayed?: (effects: readonly OrchestratorEffect[]) => void) {
   return HubJournal.open({ path, identity, maxBytes, ...(onReplayed === undefined ? {} : { onReplayed }) });

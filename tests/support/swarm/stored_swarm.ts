@@ -14,28 +14,22 @@ import { splitLayers } from "../../../core/model/stages.ts";
 import { parameterTable, stageSpecs } from "../../../core/model/spec.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
 import { blobAccess, type HubBlobs } from "../../../cli/roles/blob_access.ts";
-import {
-  type CheckpointPlace,
-  putBackEarlier,
-  putBackRound,
-  type RoundState,
-  storeRound,
-} from "../../../cli/orchestrator/hub/checkpoint_writer.ts";
 import type { StateJournal } from "../../../cli/orchestrator/hub/journal/hub_journal.ts";
 import type { Finished } from "../../../cli/node/node_runtime.ts";
 import { HubStore } from "../../../cli/orchestrator/hub/hub_store.ts";
-import { nextTurn } from "../../../net/turns.ts";
 import { createApi } from "../../../net/hub_http.ts";
 import { DiskBlobs } from "../../../net/blobs/blob_disk.ts";
 import { HttpBlobs, type HttpBlobsOptions } from "../../../net/blobs/blob_http.ts";
 import type { Signer } from "../../../net/auth/hello.ts";
 import { defaultNetLimits, type NetLimits } from "../../../net/limits.ts";
 import { type Authorize, createAuthorize, RequestGate } from "../../../net/auth/request_auth.ts";
-import { BusyCount } from "../busy_count.ts";
 import { heldUp } from "./held_host.ts";
-import { LocalSwarm } from "./local_swarm.ts";
-import { countingRandom, ManualTimers } from "../net/manual_timers.ts";
-import { testSigner, testVerify } from "../net/test_keys.ts";
+import { World } from "../../lab/world/world.ts";
+import { verifySignature } from "../../../chain/wallet/hotkey.ts";
+import { Clock } from "../../lab/world/clock.ts";
+import { worldSigner } from "../../lab/world/keys.ts";
+import { seededRandom } from "../../lab/world/seeded_random.ts";
+import { runDisk } from "./run_disk.ts";
 
 export const noRoom = (): Error =>
   Object.assign(new Error("No space left on device (os error 28)"), { code: "ENOSPC" });
@@ -54,7 +48,7 @@ export interface StoredSwarmOptions {
 }
 
 export class StoredSwarm {
-  readonly swarm: LocalSwarm;
+  readonly swarm: World;
   readonly store: DiskBlobs;
   readonly members: HubStore;
   readonly api: ReturnType<typeof createApi>;
@@ -65,47 +59,31 @@ export class StoredSwarm {
   /** Only what the hub stores itself finds no room. */
   isFullForHub = false;
   refusedWrites = 0;
-  readonly #busy = new BusyCount();
-  #seed = 100;
+  #clients = 0;
 
   private constructor(
     options: StoredSwarmOptions,
-    parts: { store: DiskBlobs; members: HubStore; timers: ManualTimers },
+    parts: { store: DiskBlobs; members: HubStore; clock: Clock },
   ) {
-    const { config, folder, watch, journal, beforeCheckpoint = () => {} } = options;
-    const { store, members, timers } = parts;
+    const { config, folder, watch, journal = null, beforeCheckpoint = () => {} } = options;
+    const { store, members, clock } = parts;
     this.store = store;
     this.members = members;
     this.limits = { ...defaultNetLimits, ...options.limits };
-    const blobs = this.#watched(members.blobs);
-    const place: CheckpointPlace = {
-      ...{ folder: `${folder}/checkpoints`, keep: 3, runId: "local", config },
-      stages: stageSpecs(config, splitLayers(config)),
-      ...{ tokenizerHash: "0".repeat(64), datasetHash: "0".repeat(64) },
-      warn: () => {},
-    };
-    this.swarm = new LocalSwarm({
-      config,
-      timers,
-      ...(journal === undefined ? {} : { journal }),
+    const blobs = this.#withRoom(members.blobs);
+    this.swarm = new World({
+      ...{ config, clock, device: heldUp(() => options.hold?.() ?? null) },
       watch: (record) => watch?.(record, this),
-      host: () => heldUp(() => options.hold?.() ?? null),
-      disk: {
-        blobs,
-        storeRound: (round: RoundState) =>
-          this.#busy.during(() => {
-            beforeCheckpoint(this);
-            return storeRound(place, round, blobs);
-          }),
-        putBackRound: (round) => this.#busy.during(() => putBackRound(place, { round, blobs })),
-        putBackEarlier: (round) => this.#busy.during(() => putBackEarlier(place, { round, blobs })),
-        memberBlobs: (signer) => blobAccess(this.client(signer)),
+      hub: {
+        journal,
+        ...runDisk({ folder, config, blobs, clock, beforeCheckpoint: () => beforeCheckpoint(this) }),
         probeRoom: () => this.isFull ? Promise.reject(noRoom()) : Promise.resolve(),
       },
+      memberBlobs: (signer) => blobAccess(this.client(signer)),
     });
     this.api = createApi({
       blobs: members.routes(this.swarm.orchestrator.members, {
-        check: gateOf(this.swarm, timers),
+        check: gateOf(this.swarm),
         mayRead: (asked) => mayRead(this.swarm.orchestrator.state, asked),
       }),
       pages: { "/status": () => Response.json({}) },
@@ -115,7 +93,7 @@ export class StoredSwarm {
 
   static async open(options: StoredSwarmOptions): Promise<StoredSwarm> {
     const { folder, config, memberBytes = 2 ** 30, ownBytes = 2 ** 28 } = options;
-    const timers = new ManualTimers();
+    const clock = new Clock();
     let world: StoredSwarm | null = null;
     const store = await DiskBlobs.open({
       folder: `${folder}/blobs`,
@@ -135,84 +113,69 @@ export class StoredSwarm {
       },
     });
     const members = await HubStore.open({
-      ...{ folder, store, timers, capacityBytes: memberBytes },
+      ...{ folder, store, timers: clock.timers, capacityBytes: memberBytes },
       stageFloats: stageSpecs(config, splitLayers(config)).map((spec) => parameterTable(spec).length),
       codec: payloadCodecOf(config),
       states: mostStates(config.validate),
       limits: { ...defaultNetLimits, ...options.limits },
     });
-    world = new StoredSwarm(options, { store, members, timers });
+    world = new StoredSwarm(options, { store, members, clock });
     return world;
   }
 
   /** What a node asks the hub's store with. */
   client(signer: Signer, options: Partial<HttpBlobsOptions> = {}): HttpBlobs {
-    const { timers } = this.swarm;
-    const random = countingRandom(++this.#seed);
+    const { timers, random } = this.#requests();
     return new HttpBlobs({
       url: "http://hub",
-      authorize: createAuthorize({ signer, receiver: testSigner(1).address, timers, random }),
+      authorize: createAuthorize({ signer, receiver: worldSigner(0).address, timers, random }),
       blobBytes: 2 ** 30,
       timers,
       random,
-      fetch: (url, init) => this.#busy.during(() => this.api.request(url, init)),
+      fetch: (url, init) => this.swarm.clock.during(() => this.api.request(url, init)),
       ...options,
     });
   }
 
   /** Proves requests of one of the swarm's nodes. */
   authorizeAs(address: string): Authorize {
-    const { timers } = this.swarm;
-    const random = countingRandom(++this.#seed);
-    return createAuthorize({ signer: signerOf(address), receiver: testSigner(1).address, timers, random });
+    return createAuthorize({ signer: signerOf(address), receiver: worldSigner(0).address, ...this.#requests() });
   }
 
-  /** To the end of the run and of what it left to the disk. Time stands still, as the disk takes its own. */
+  #requests() {
+    return { timers: this.swarm.clock.timers, random: seededRandom(++this.#clients, "requests") };
+  }
+
+  /** To the end of the run and of what it left to the disk. */
   async run(): Promise<Finished> {
     const finished = await this.swarm.run();
-    await this.settled();
+    await this.swarm.quiet();
     return finished;
   }
 
-  /** Nothing more happens without time. */
-  async settled(): Promise<void> {
-    do {
-      await this.#busy.idle();
-      await this.swarm.quiet();
-      await nextTurn(); // long work pauses between its parts
-      await this.swarm.quiet();
-    } while (!this.#busy.isIdle);
-  }
-
-  #watched(blobs: HubBlobs): HubBlobs {
-    const busy = this.#busy;
-    return {
-      put: (bytes) => busy.during(() => this.isFullForHub ? Promise.reject(noRoom()) : blobs.put(bytes)),
-      get: (ref) => busy.during(() => blobs.get(ref)),
-      delete: (hash) => busy.during(() => blobs.delete(hash)),
-      sweep: (used) => busy.during(() => blobs.sweep(used)),
-    };
+  #withRoom(blobs: HubBlobs): HubBlobs {
+    return { ...blobs, put: (bytes) => this.isFullForHub ? Promise.reject(noRoom()) : blobs.put(bytes) };
   }
 }
 
 /** The key of a node that the swarm started. */
 export function signerOf(address: string): Signer {
-  const seeds = Array.from({ length: 64 }, (_, i) => 11 + i);
-  return present(seeds.map(testSigner).find((signer) => signer.address === address), "one of the swarm's nodes");
+  const members = Array.from({ length: 64 }, (_, i) => worldSigner(1 + i));
+  return present(members.find((signer) => signer.address === address), "one of the swarm's nodes");
 }
 
 /** Like the orchestrator's command: any member of the run. */
-function gateOf(swarm: LocalSwarm, timers: ManualTimers): RequestGate["check"] {
+function gateOf(swarm: World): RequestGate["check"] {
   const gate = new RequestGate({
-    self: testSigner(1).address,
-    verify: testVerify,
+    self: worldSigner(0).address,
+    verify: verifySignature,
     admit: (node: NodeId) =>
       swarm.orchestrator.isMember(node)
         ? null
         : fault("notAdmitted", "Cannot use blobs as the node must be in the run"),
     tickets: null,
     limits: defaultNetLimits,
-    timers,
+    timers: swarm.clock.timers,
   });
   return (request, headers) => gate.check(request, headers);
 }

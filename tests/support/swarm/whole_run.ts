@@ -4,10 +4,8 @@ import { assertEquals } from "@std/assert";
 import type { RunConfig } from "../../../core/config/config.ts";
 import { orchestrator } from "../../../core/orchestrator/machine.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
-import type { LocalSwarm } from "./local_swarm.ts";
+import type { World } from "../../lab/world/world.ts";
 import { tinyConfig, type TinyOverrides } from "../tiny_model.ts";
-
-export const patience = { stepMs: 1_000, atMostMs: 600_000 };
 
 export function configOf(overrides: TinyOverrides = {}) {
   return tinyConfig({
@@ -21,7 +19,7 @@ export function configOf(overrides: TinyOverrides = {}) {
   });
 }
 
-export function recordsOf<T extends RunRecord["type"]>(swarm: LocalSwarm, type: T): Extract<RunRecord, { type: T }>[] {
+export function recordsOf<T extends RunRecord["type"]>(swarm: World, type: T): Extract<RunRecord, { type: T }>[] {
   return swarm.records.all.filter((record): record is Extract<RunRecord, { type: T }> => record.type === type);
 }
 
@@ -35,7 +33,7 @@ export function honestError({ train }: RunConfig, { task, round }: { task: strin
 }
 
 /** Everything that must hold when a run went well. */
-export function assertWhole(swarm: LocalSwarm, steps = 6): void {
+export function assertWhole(swarm: World, steps = 6): void {
   const { state, segments } = swarm.orchestrator;
   orchestrator.assertInvariants(state);
   const { microbatchesIssued, microbatchesCredited, disagreements } = state.counters;
@@ -46,7 +44,7 @@ export function assertWhole(swarm: LocalSwarm, steps = 6): void {
 }
 
 /** Steps that were closed and not taken back since. */
-function countedSteps(swarm: LocalSwarm): number[] {
+function countedSteps(swarm: World): number[] {
   let closed: number[] = [];
   for (const record of swarm.records.all) {
     if (record.type === "stepClosed") closed.push(record.step);

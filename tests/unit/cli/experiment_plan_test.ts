@@ -8,7 +8,7 @@ import { rowsOf, tableOf } from "../../lab/experiments/experiment_rows.ts";
 import { type Experiment, experiments } from "../../lab/experiments/experiments.ts";
 import { planRows } from "../../lab/experiments/planned_rows.ts";
 import { configOf } from "../../lab/world/lab_settings.ts";
-import type { LabResult } from "../../lab/world/lab_swarm.ts";
+import type { LabResult } from "../../lab/world/run_lab.ts";
 import { UsageError } from "../../../cli/program/errors.ts";
 
 const experimentOf = (name: string): Experiment => present(experiments[name], "an experiment");

@@ -4,12 +4,12 @@ import { lab } from "../../lab/main.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import type { Interrupt } from "../../../cli/rights/host.ts";
 import { configOf } from "../../lab/world/lab_settings.ts";
-import { runLab } from "../../lab/world/lab_swarm.ts";
+import { runLab } from "../../lab/world/run_lab.ts";
 import { main } from "../../../cli/main.ts";
 import { cpuAdapter, createCpuStage } from "../../../gpu/cpu/cpu_stage.ts";
 import { isFolder } from "../../../cli/files/disk.ts";
 import { FakeHost } from "../../support/fake_host.ts";
-import { countingBatches } from "../../support/swarm/local_swarm.ts";
+import { countingBatches } from "../../lab/world/counting_batches.ts";
 
 /** Ctrl-C is pressed as soon as the command takes it over. */
 class InterruptedHost extends FakeHost {

@@ -3,7 +3,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { zeroWires } from "../../lab/world/zero_wires.ts";
 import type { ComputeHost, HostedStage } from "../../../cli/device/compute_host.ts";
-import { referenceHost } from "../../support/swarm/local_swarm.ts";
+import { referenceHost } from "../../lab/world/devices.ts";
 import { parametersOf, specsOf, tinyConfig, type TinyOverrides, tokensOf } from "../../support/tiny_model.ts";
 
 async function pathOn(host: ComputeHost, pipeline: TinyOverrides["pipeline"]): Promise<HostedStage[]> {

@@ -7,7 +7,7 @@ import { dialledUrl } from "../../../cli/chain/run_local_chain.ts";
 import { readCorpus } from "../../../cli/model/data/corpus.ts";
 import { sampleRun } from "../../../cli/model/generate/run_generate.ts";
 import { UserError } from "../../../cli/program/errors.ts";
-import { referenceHost } from "../../support/swarm/local_swarm.ts";
+import { referenceHost } from "../../lab/world/devices.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 
 Deno.test("Generate: a file in place of a run's folder is not proposed as a folder to train in", async () => {

@@ -10,7 +10,7 @@ import { payloadCodecOf } from "../../../core/update/payload/payload_codecs.ts";
 import { encodeChange } from "../../../core/update/shown_change.ts";
 import { parameterTable } from "../../../core/model/spec.ts";
 import { noEmbeddings } from "../../support/no_embeddings.ts";
-import { LocalSwarm } from "../../support/swarm/local_swarm.ts";
+import { World } from "../../lab/world/world.ts";
 import { specsOf, tinyConfig } from "../../support/tiny_model.ts";
 
 const stage = stageIndex(1);
@@ -125,7 +125,7 @@ Deno.test("Arithmetic threads: a run whose threads are lost merges on the hub's 
     pipeline: { stages: 1 },
     model: { layers: 1 },
   });
-  const swarm = new LocalSwarm({ config, arithmetic: lost });
+  const swarm = new World({ config, hub: { arithmetic: lost } });
   await swarm.startAll();
   const { finished } = await swarm.run();
   const merges = swarm.records.all.filter(({ type }) => type === "roundMerged" || type === "blamed");

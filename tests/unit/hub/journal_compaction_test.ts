@@ -9,7 +9,7 @@ import { JournalWriter } from "../../../cli/orchestrator/journal/journal_writer.
 import { packEntries } from "../../../cli/orchestrator/journal/journal_messages.ts";
 import type { OrchestratorMachine } from "../../../cli/orchestrator/hub/hub_runtime.ts";
 import { shapeOf } from "../../lab/sim/swarm_shape.ts";
-import { World } from "../../lab/sim/world.ts";
+import { SimulatedSwarm } from "../../lab/sim/simulated_swarm.ts";
 import type { OrchestratorEvent } from "../../../core/orchestrator/event.ts";
 import { orchestrator } from "../../../core/orchestrator/machine.ts";
 import type { OrchestratorState } from "../../../core/orchestrator/state.ts";
@@ -38,7 +38,7 @@ function live(
     },
   };
   const seed = 5;
-  const world = new World({ seed, miners, shape: shapeOf({ seed, miners }), machine, keepsJournal: false });
+  const world = new SimulatedSwarm({ seed, miners, shape: shapeOf({ seed, miners }), machine, keepsJournal: false });
   world.runUntil(() => count === events, 3_600_000);
   assertEquals(count, events);
   return { state: last.state!, nowMs: last.nowMs };

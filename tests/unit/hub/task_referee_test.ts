@@ -15,7 +15,8 @@ import { cpuAdapter, createCpuStage } from "../../../gpu/cpu/cpu_stage.ts";
 import { planStage } from "../../../gpu/stage_plan.ts";
 import { createReferenceStage } from "../../lab/reference/stage.ts";
 import { ComputeError } from "../../../gpu/worker_client.ts";
-import { countingBatches, referenceHost } from "../../support/swarm/local_swarm.ts";
+import { countingBatches } from "../../lab/world/counting_batches.ts";
+import { referenceHost } from "../../lab/world/devices.ts";
 import { tinyConfig } from "../../support/tiny_model.ts";
 
 const config = tinyConfig();

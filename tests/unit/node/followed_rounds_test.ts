@@ -15,7 +15,7 @@ import type { ReplaySource } from "../../../core/protocol/message.ts";
 import { refOf } from "../../../net/blob_hash.ts";
 import { BlobError } from "../../../net/blobs/blobs.ts";
 import { noEmbeddings } from "../../support/no_embeddings.ts";
-import { referenceHost } from "../../support/swarm/local_swarm.ts";
+import { referenceHost } from "../../lab/world/devices.ts";
 import { tinyConfig } from "../../support/tiny_model.ts";
 
 const config = tinyConfig({ outer: { learningRate: 1, momentum: 0, payload: "int8" } });

@@ -11,9 +11,9 @@ import { parameterTable, stageSpecs } from "../../../core/model/spec.ts";
 import { splitLayers } from "../../../core/model/stages.ts";
 import { stageWires } from "../../../core/model/stage_wires.ts";
 import type { ValidatorWork } from "../../../core/validator/event.ts";
-import { createCpuStage } from "../../../gpu/cpu/cpu_stage.ts";
 import { createReferenceStage } from "../../lab/reference/stage.ts";
-import { countingBatches, referenceHost } from "../../support/swarm/local_swarm.ts";
+import { countingBatches } from "../../lab/world/counting_batches.ts";
+import { processor, referenceHost } from "../../lab/world/devices.ts";
 import { tinyConfig } from "../../support/tiny_model.ts";
 
 const config = tinyConfig();
@@ -59,7 +59,7 @@ async function squareSum(stage: number, count: number, skipped = -1): Promise<nu
 
 function validatorHost() {
   const segments = byteSegments();
-  const device = { ...referenceHost(), openStage: createCpuStage };
+  const device = processor;
   const host = new ValidatorHost({ device, blobs, segments });
   const work = (stage: number, { first, tasks, isLast }: { first: number; tasks: number; isLast: boolean }) => {
     const { direction, pairs } = tasksOf(stage, first + tasks);

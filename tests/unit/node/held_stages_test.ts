@@ -9,7 +9,8 @@ import type { RunConfig } from "../../../core/config/config.ts";
 import { parameterTable, stageSpecs } from "../../../core/model/spec.ts";
 import { splitLayers } from "../../../core/model/stages.ts";
 import { AssertionFailure } from "../../../core/assert.ts";
-import { countingBatches, referenceHost } from "../../support/swarm/local_swarm.ts";
+import { countingBatches } from "../../lab/world/counting_batches.ts";
+import { referenceHost } from "../../lab/world/devices.ts";
 import { tinyConfig } from "../../support/tiny_model.ts";
 
 const config: RunConfig = tinyConfig();

@@ -9,7 +9,7 @@ import { startValidator } from "../../../cli/node/validator_role.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";
 import type { Wire } from "../../../net/links/wire.ts";
 import { idle } from "../../support/idle.ts";
-import { referenceHost } from "../../support/swarm/local_swarm.ts";
+import { referenceHost } from "../../lab/world/devices.ts";
 import { countingRandom, ManualTimers } from "../../support/net/manual_timers.ts";
 import { testSigner, testVerify } from "../../support/net/test_keys.ts";
 

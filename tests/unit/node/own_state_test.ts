@@ -19,7 +19,7 @@ import { createReferenceStage } from "../../lab/reference/stage.ts";
 import { refOf } from "../../../net/blob_hash.ts";
 import { MemoryBlobs } from "../../../net/blobs/blob_memory.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
-import { referenceHost } from "../../support/swarm/local_swarm.ts";
+import { referenceHost } from "../../lab/world/devices.ts";
 import { tinyConfig } from "../../support/tiny_model.ts";
 import { useTopHalf } from "../../support/top_half_codec.ts";
 

@@ -19,7 +19,7 @@ import type { HubMessage, LoadingPart, ParameterSource } from "../../../core/pro
 import type { BlobStore } from "../../../net/blobs/blobs.ts";
 import { MemoryBlobs } from "../../../net/blobs/blob_memory.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";
-import { referenceHost } from "../../support/swarm/local_swarm.ts";
+import { referenceHost } from "../../lab/world/devices.ts";
 import { foldAt, openedView } from "../../support/sample_run.ts";
 import { tinyConfig } from "../../support/tiny_model.ts";
 

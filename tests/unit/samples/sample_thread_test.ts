@@ -9,7 +9,7 @@ import { type SampleAnswer, type SampleQuestion, startSample } from "../../../cl
 import type { StageSpec } from "../../../core/model/spec.ts";
 import { Tokenizer } from "../../../core/tokenizer/bpe.ts";
 import { cpuAdapter, createCpuStage } from "../../../gpu/cpu/cpu_stage.ts";
-import { referenceHost } from "../../support/swarm/local_swarm.ts";
+import { referenceHost } from "../../lab/world/devices.ts";
 import { writeSampledRun } from "../../support/sampled_run.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 

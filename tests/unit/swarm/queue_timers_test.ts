@@ -2,8 +2,8 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { Dice } from "../../lab/sim/dice.ts";
-import { EventQueue } from "../../lab/sim/event_queue.ts";
-import { QueueTimers } from "../../lab/sim/queue_timers.ts";
+import { EventQueue } from "../../lab/world/event_queue.ts";
+import { QueueTimers } from "../../lab/world/queue_timers.ts";
 import type { Cancel, Timers } from "../../../net/timers.ts";
 import { ManualTimers } from "../../support/net/manual_timers.ts";
 

@@ -8,8 +8,8 @@ import {
   mostInFlight,
   parseLinks,
 } from "../../../cli/swarm/chaos/link_shape.ts";
-import { LabClock } from "../../lab/world/lab_clock.ts";
-import { LabLink } from "../../lab/world/lab_link.ts";
+import { Clock } from "../../lab/world/clock.ts";
+import { WorldLink } from "../../lab/world/world_link.ts";
 import { blobAccess } from "../../../cli/roles/blob_access.ts";
 import { ShapedLink } from "../../../cli/swarm/shaped_link.ts";
 import { MemoryBlobs } from "../../../net/blobs/blob_memory.ts";
@@ -229,8 +229,8 @@ Deno.test("Shaped link: a connection is reset after half to one and a half times
 });
 
 Deno.test("Lab link: a frame waits for one piece of a blob, not for all of it", async () => {
-  const clock = new LabClock();
-  const link = new LabLink({ ...infinite, delayMs: 10, bytesPerMs: 100 }, clock); // 10.5 s for the blob
+  const clock = new Clock();
+  const link = new WorldLink({ ...infinite, delayMs: 10, bytesPerMs: 100 }, clock); // 10.5 s for the blob
   const arrivals: Record<string, number> = {};
   const arrived = (what: string) => arrivals[what] = clock.nowMs;
   const wire = link.dial(() => ({
@@ -240,7 +240,7 @@ Deno.test("Lab link: a frame waits for one piece of a blob, not for all of it", 
   const stored = new MemoryBlobs({ blobBytes: 2 ** 20, capacityBytes: 2 ** 20 });
   void link.blobs(blobAccess(stored)).put(new Uint8Array(2 ** 20)).then(() => arrived("blob"));
   clock.timers.after(1_000, () => wire.send(new Uint8Array(100)));
-  await clock.run(() => "blob" in arrivals, 60_000);
+  await clock.runUntil(() => "blob" in arrivals, 60_000);
   assert(arrivals.frame! < 1_000 + 2 ** 16 / 100 + 20, `the frame came at ${arrivals.frame} ms`);
   assertAlmostEquals(arrivals.blob!, 2 ** 20 / 100 + 1 + 10, 20); // each of 16 pieces ends at a whole ms
 });

@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { digest } from "../../lab/sim/digest.ts";
 import { Dice } from "../../lab/sim/dice.ts";
-import { EventQueue } from "../../lab/sim/event_queue.ts";
+import { EventQueue } from "../../lab/world/event_queue.ts";
 import { holdsExactly, symbolicSegments } from "../../lab/sim/processes/symbolic_segments.ts";
 import { Network } from "../../lab/sim/network/network.ts";
 import type { HubEnd, NodeEnd } from "../../lab/sim/network/network_peer.ts";

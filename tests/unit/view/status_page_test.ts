@@ -12,8 +12,10 @@ import { Projection } from "../../../cli/observe/projection/projection.ts";
 import { readRecordLog } from "../../../cli/observe/projection/read_record_log.ts";
 import { openRecordLog } from "../../../cli/observe/projection/record_log.ts";
 import { FakeHost } from "../../support/fake_host.ts";
-import { LocalSwarm } from "../../support/swarm/local_swarm.ts";
-import { configOf, patience } from "../../support/swarm/whole_run.ts";
+import type { Timers } from "../../../net/timers.ts";
+import { passTimes } from "../../lab/world/devices.ts";
+import { patienceMs, World } from "../../lab/world/world.ts";
+import { configOf } from "../../support/swarm/whole_run.ts";
 import { testSigner } from "../../support/net/test_keys.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 
@@ -21,7 +23,7 @@ const config = configOf({ swarm: { replicas: 2, validators: 1 } });
 const layersOfStages = splitLayers(config);
 const identity = { runId: "test-1a2b3c4d", hub: testSigner(1).address };
 
-async function openRun(folder: string, nowMs: () => number, timers: LocalSwarm["timers"]): Promise<Projection> {
+async function openRun(folder: string, nowMs: () => number, timers: Timers): Promise<Projection> {
   const host = new FakeHost();
   return new Projection({
     output: new TerminalOutput({ host, json: true, quiet: false, verbose: false, noColor: true }),
@@ -64,9 +66,14 @@ Deno.test("Status: it agrees with the machine all the way, with a lost and a new
     const open = () => HubJournal.open({ path: `${folder}/journal.db`, identity, maxBytes: 2 ** 28 });
     const first = open();
     let run: Projection | null = null;
-    const swarm = new LocalSwarm({ config, journal: first.journal, watch: (record) => run?.tell(record) });
-    const nowMs = () => swarm.timers.nowMs();
-    run = await openRun(folder, nowMs, swarm.timers);
+    const swarm = new World({
+      config,
+      passMs: passTimes(100),
+      hub: { journal: first.journal },
+      watch: (record) => run?.tell(record),
+    });
+    const nowMs = () => swarm.clock.nowMs;
+    run = await openRun(folder, nowMs, swarm.clock.timers);
     run.tell(takenUp({ step: 0, round: 0 }, null));
     const seen = new Set<string>();
     const compare = async () => {
@@ -77,10 +84,10 @@ Deno.test("Status: it agrees with the machine all the way, with a lost and a new
     };
     const until = async (isThere: (state: OrchestratorState) => boolean) => {
       for (let passedMs = 0; !isThere(swarm.orchestrator.state); passedMs += 500) {
-        assert(passedMs < patience.atMostMs);
+        assert(passedMs < patienceMs);
         await swarm.quiet();
         await compare();
-        swarm.timers.advance(500);
+        swarm.clock.advance(500);
       }
     };
     await swarm.startAll();
@@ -94,7 +101,7 @@ Deno.test("Status: it agrees with the machine all the way, with a lost and a new
 
     const { journal, recovered } = open();
     assert(recovered !== null);
-    run = await openRun(folder, nowMs, swarm.timers);
+    run = await openRun(folder, nowMs, swarm.clock.timers);
     run.tell(takenUp(recovered.state, recovered.state));
     swarm.restart({ journal, recovered });
     await until(({ phase }) => phase === "finished");

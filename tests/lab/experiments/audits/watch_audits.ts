@@ -12,7 +12,7 @@ import type { RunConfig } from "../../../../core/config/config.ts";
 import type { TaskId } from "../../../../core/ids.ts";
 import { orchestrator } from "../../../../core/orchestrator/machine.ts";
 import { shapeFrom } from "../../sim/swarm_shape.ts";
-import { World } from "../../sim/world.ts";
+import { SimulatedSwarm } from "../../sim/simulated_swarm.ts";
 import { AuditBook, type AuditFlops } from "./audit_book.ts";
 
 /** Of a stage, by what of its tasks can be repeated: a head's backward makes nothing to compare. */
@@ -55,7 +55,7 @@ export async function watchAudits(
   };
   const equal = { links, stagePaces: new Array<number>(stages).fill(1) };
   const shape = { ...shapeFrom(config), forwardMs, equal };
-  const world = new World({ seed, miners: stages * replicas, shape, machine, keepsJournal: false });
+  const world = new SimulatedSwarm({ seed, miners: stages * replicas, shape, machine, keepsJournal: false });
   let steps = 0;
   for (let round = 1; round <= rounds + roundsAfter; round++) {
     const isThere = world.runUntil(() => world.hub.state.round >= round, mostMs);

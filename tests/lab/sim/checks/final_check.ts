@@ -6,9 +6,9 @@
 import { heldSegments } from "../../../../core/orchestrator/closing.ts";
 import type { OrchestratorState } from "../../../../core/orchestrator/state.ts";
 import { must } from "./violation.ts";
-import type { World } from "../world.ts";
+import type { SimulatedSwarm } from "../simulated_swarm.ts";
 
-export function mustEndClean(world: World): void {
+export function mustEndClean(world: SimulatedSwarm): void {
   const { hub, shape: { config } } = world;
   for (const process of [...world.miners.all, ...world.validators.all]) {
     must(
@@ -45,7 +45,7 @@ export function mustEndClean(world: World): void {
 }
 
 /** The least number of stored blobs that are no longer referenced. */
-export function strayBlobs({ blobs, hub }: World): number {
+export function strayBlobs({ blobs, hub }: SimulatedSwarm): number {
   return Math.max(0, blobs.size - namedBlobs(hub.state));
 }
 
@@ -53,7 +53,7 @@ export function strayBlobs({ blobs, hub }: World): number {
  * Blobs of an answer that was late, wrong or missing stay in the store until the second sweep after: at most what the miners of
  * two rounds can store, however long the run.
  */
-function mostStrayBlobs({ checkers, miners }: World): number {
+function mostStrayBlobs({ checkers, miners }: SimulatedSwarm): number {
   return 2 * miners.size * (checkers.mostSlices + 2);
 }
 

@@ -15,7 +15,7 @@ import { present } from "../../../../core/assert.ts";
 import { defaultNetLimits } from "../../../../net/limits.ts";
 import { Dice } from "../dice.ts";
 import type { LinkShape } from "../../../../cli/swarm/chaos/link_shape.ts";
-import type { EventQueue } from "../event_queue.ts";
+import type { EventQueue } from "../../world/event_queue.ts";
 import { type Lane, letterOf, receivedOf } from "./lane.ts";
 import {
   type HubEnd,

@@ -29,7 +29,7 @@ import type { RefereeGradient, RefereeTask } from "../../../../cli/orchestrator/
 import type { BlobSet } from "./blob_set.ts";
 import type { Dice } from "../dice.ts";
 import { digest } from "../digest.ts";
-import type { EventQueue } from "../event_queue.ts";
+import type { EventQueue } from "../../world/event_queue.ts";
 import { isSymbolic } from "./symbolic_signature.ts";
 import { holdsExactly, lostWithProcess, symbolicSegments } from "./symbolic_segments.ts";
 import type { MemoryJournal } from "./memory_journal.ts";
@@ -37,7 +37,7 @@ import type { HubWatch } from "../checks/hub_watch.ts";
 import { watchedMachine } from "../checks/watched_machine.ts";
 import type { Network } from "../network/network.ts";
 import type { HubEnd } from "../network/network_peer.ts";
-import { QueueTimers } from "../queue_timers.ts";
+import { QueueTimers } from "../../world/queue_timers.ts";
 import { SymbolicHubWork } from "./symbolic_hub_work.ts";
 import { gradientWork, replayWork } from "../../../../core/validator/replay_work.ts";
 import { noGradient } from "./symbolic_gradient.ts";

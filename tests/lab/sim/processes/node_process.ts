@@ -13,7 +13,7 @@ import type { Timers } from "../../../../net/timers.ts";
 import type { LinkChange, NodeEdges } from "../../../../cli/node/node_runtime.ts";
 import type { BlobSet } from "./blob_set.ts";
 import { Dice } from "../dice.ts";
-import type { EventQueue } from "../event_queue.ts";
+import type { EventQueue } from "../../world/event_queue.ts";
 import { symbolicSignature } from "./symbolic_signature.ts";
 import { symbolicSegments } from "./symbolic_segments.ts";
 import type { Network } from "../network/network.ts";

@@ -2,7 +2,8 @@
  * One simulated swarm: the orchestrator, its nodes, the network between them, and the checkers that watch.
  *
  * Owns the set of live processes. Everything happens in one thread in the order of the event queue, so the same options give
- * the same run.
+ * the same run. `World` (tests/lab/world) has the links, the numbers and the whole roles that are left out here: a task costs it
+ * so much more that ten thousand miners, or a thousand seeds, would take days.
  */
 
 import { type BlobRef, type NodeId, nodeId, type StageIndex } from "../../../core/ids.ts";
@@ -12,18 +13,18 @@ import { BlobSet } from "./processes/blob_set.ts";
 import { Checkers } from "./checks/checkers.ts";
 import { Crowd } from "./crowd.ts";
 import { Dice } from "./dice.ts";
-import { EventQueue } from "./event_queue.ts";
+import { EventQueue } from "../world/event_queue.ts";
 import type { OrchestratorMachine } from "../../../cli/orchestrator/hub/hub_runtime.ts";
 import { HubProcess } from "./processes/hub_process.ts";
 import { MemoryJournal } from "./processes/memory_journal.ts";
 import { MinerProcess } from "./processes/miner_process.ts";
 import { Network } from "./network/network.ts";
 import type { NodeProcess, NodeServices } from "./processes/node_process.ts";
-import { QueueTimers } from "./queue_timers.ts";
+import { QueueTimers } from "../world/queue_timers.ts";
 import type { SwarmShape } from "./swarm_shape.ts";
 import { ValidatorProcess } from "./processes/validator_process.ts";
 
-export interface WorldOptions {
+export interface SimulatedSwarmOptions {
   readonly seed: number;
   readonly miners: number;
   readonly shape: SwarmShape;
@@ -38,7 +39,7 @@ const mostEncoded = 256; // miners whose events a simulated journal keeps as byt
 
 const mostReadsAsked = 16; // of the blobs of one reduction whether they may be read: thousands of replicas have thousands
 
-export class World {
+export class SimulatedSwarm {
   readonly queue = new EventQueue();
   readonly network: Network;
   readonly blobs = new BlobSet();
@@ -53,7 +54,7 @@ export class World {
   #pastBusyMs = 0; // of miners that are gone
   #pastLifeMs = 0;
 
-  constructor(options: WorldOptions) {
+  constructor(options: SimulatedSwarmOptions) {
     const { seed, miners, shape, machine, keepsJournal, links = shape.equal?.links } = options;
     this.shape = shape;
     const { queue, blobs } = this;

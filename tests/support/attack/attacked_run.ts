@@ -1,30 +1,21 @@
 /**
  * Runs under attack: three stages of three replicas and two validators, real roles with real arithmetic, some of them hostile.
  *
- * Owns the calm run that an attacked one is compared with, what is kept of a run, and its clock: computing takes its time here,
- * so that paces and deadlines mean something. Out of scope: what must hold afterwards (attack_checks.ts). Deterministic for a
- * seed.
+ * Owns the calm run that an attacked one is compared with, and what is kept of a run. Computing takes its time here, so that paces
+ * and deadlines mean something. Out of scope: the swarm itself (tests/lab/world), what must hold afterwards (attack_checks.ts).
+ * Deterministic for a seed.
  */
 
 import { present } from "../../../core/assert.ts";
-import { stageIndex } from "../../../core/ids.ts";
 import type { RunConfig } from "../../../core/config/config.ts";
 import type { GradientBits } from "../../../core/codec/codec_names.ts";
 import type { PayloadCodecName, Reducers } from "../../../core/config/payload_codec_names.ts";
-import type { MinerRecord } from "../../../core/miner/event.ts";
 import type { OrchestratorState } from "../../../core/orchestrator/state.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
-import { type RoundState, StageUnavailable } from "../../../cli/orchestrator/hub/checkpoint_writer.ts";
-import type { ComputeHost } from "../../../cli/device/compute_host.ts";
-import { byteSegments } from "../../../cli/roles/segments.ts";
-import { ValidatorHost } from "../../../cli/node/validator_host.ts";
-import type { StageCompute } from "../../../gpu/compute.ts";
-import { cpuAdapter, createCpuStage } from "../../../gpu/cpu/cpu_stage.ts";
-import type { Timers } from "../../../net/timers.ts";
 import { type Hostile, hostileMiner, hostileValidator } from "../../lab/redteam/hostile_node.ts";
-import { idle } from "../idle.ts";
-import { MemoryHubBlobs } from "../../lab/world/memory_hub_blobs.ts";
-import { countingBatches, LocalSwarm } from "../swarm/local_swarm.ts";
+import { passTimes, processor } from "../../lab/world/devices.ts";
+import { finalParameters, heldOutLoss } from "../../lab/world/held_out_loss.ts";
+import { World } from "../../lab/world/world.ts";
 import { memoryOwnState } from "../swarm/memory_own_state.ts";
 import { configOf } from "../swarm/whole_run.ts";
 
@@ -62,13 +53,13 @@ export interface Attack {
   readonly payload?: PayloadCodecName; // default: float32
   readonly reducers?: Reducers; // of payloads, default: the hub, as stages are small
   readonly slownessOf?: (place: number) => number; // of the miner at this place, default: 1, its passes take their usual time
-  readonly meddle?: (swarm: LocalSwarm, miners: readonly string[], validators: readonly string[]) => void; // every tick
+  readonly meddle?: (swarm: World, miners: readonly string[], validators: readonly string[]) => void; // before every event
 }
 
 /** What is kept of a run. */
 export interface Aftermath {
   readonly attack: Attack;
-  readonly swarm: LocalSwarm;
+  readonly swarm: World;
   readonly state: OrchestratorState;
   readonly records: readonly RunRecord[];
   readonly miners: readonly string[]; // addresses: replica by replica, each over the stages
@@ -114,81 +105,53 @@ function configFor(
   });
 }
 
-const forwardMs = 100;
-const tickMs = 50;
-const patienceMs = 600_000; // a calm run takes 22 s
+const forwardMs = 100; // as on a small device
+const mostMs = 600_000; // a calm run takes 22 s
 const mostRecords = 20_000; // a calm run has 700; a task handed out and refused in a circle has no end
-
-const processor: ComputeHost = {
-  adapter: cpuAdapter,
-  openStage: createCpuStage,
-  finish: () => Promise.resolve(),
-};
-
-/** Computes as every node without a GPU does, and takes as long as a small device would. */
-function timedHost(timers: Timers, slowness = 1): ComputeHost {
-  const pass = (ms: number) => new Promise<void>((resolve) => timers.after(slowness * ms, resolve));
-  return {
-    ...processor,
-    openStage: async (spec, options) => {
-      const stage: StageCompute = await createCpuStage(spec, options);
-      const forward = stage.forward.bind(stage);
-      const backward = stage.backward.bind(stage);
-      const turnaround = stage.turnaround.bind(stage);
-      stage.forward = (...given) => pass(forwardMs).then(() => forward(...given));
-      stage.backward = (...given) => pass(3 * forwardMs).then(() => backward(...given));
-      stage.turnaround = (...given) => pass(3 * forwardMs).then(() => turnaround(...given));
-      return stage;
-    },
-  };
-}
 
 const memberIndex = ({ stage, replica = 0 }: Attacker): number => replica * stages + stage;
 
 export async function runAttack(attack: Attack): Promise<Aftermath> {
-  const { miners: attackers = [], validators: seats = ["honest", "honest"] } = attack;
+  const { miners: attackers = [], validators: seats = ["honest", "honest"], meddle = () => {} } = attack;
   const merged: number[] = [];
   const refused: { node: string; code: string; detail: string }[] = [];
   const kept = { members: new Set<string>(), startedMs: 0, endedMs: 0 };
   const config = configFor(attack);
   const places = stages * config.swarm.replicas;
-  const store = new MemoryHubBlobs();
-  const swarm = new LocalSwarm({
+  const swarm: World = new World({
     config,
-    host: () => processor,
-    disk: { blobs: store, storeRound: (round) => readRound(store, round), putBackRound: () => Promise.resolve(false) },
-    watch: (record, { timers, records, orchestrator: { state } }) => {
+    device: processor,
+    passMs: passTimes(forwardMs),
+    watch: (record, { clock, records, orchestrator: { state } }) => {
       if (records.all.length > mostRecords) throw new Error(`The run goes round in circles: ${JSON.stringify(record)}`);
-      if (record.type === "runStarted") kept.startedMs = timers.nowMs();
-      if (record.type === "roundMerged") merged.push(timers.nowMs() - kept.startedMs);
+      if (record.type === "runStarted") kept.startedMs = clock.nowMs;
+      if (record.type === "roundMerged") merged.push(clock.nowMs - kept.startedMs);
       if (record.type !== "runFinished") return;
-      kept.endedMs = timers.nowMs() - kept.startedMs;
+      kept.endedMs = clock.nowMs - kept.startedMs;
       kept.members = new Set(state.members.keys());
     },
   });
-  const { timers } = swarm;
+  const { blobs: store } = swarm;
   const isOn = () => swarm.orchestrator.state.round >= (attack.fromRound ?? 0);
   for (let i = 0; i < places; i++) {
     const hostile = attackers.find((attacker) => memberIndex(attacker) === i)?.hostile;
-    const host = timedHost(timers, attack.slownessOf?.(i));
+    const host = swarm.device(attack.slownessOf?.(i));
     const own = hostile === undefined ? { device: host } : hostileMiner({ hostile, host, store, isOn });
     const { address } = await swarm.addMiner({
       ...own,
       ownState: memoryOwnState(),
-      onRecord: (record) => noteRefusal(record, () => address),
+      onRecord(record) {
+        if (record.type === "refused") refused.push({ node: address, code: record.code, detail: record.detail });
+      },
     });
   }
   for (const seat of seats) {
-    const host = timedHost(timers);
+    const host = swarm.device();
     swarm.addValidator(seat === "honest" ? { device: host } : hostileValidator({ hostile: seat, host, store, isOn }));
   }
-  function noteRefusal(record: MinerRecord, address: () => string): void {
-    if (record.type === "refused") refused.push({ node: address(), code: record.code, detail: record.detail });
-  }
   const addresses = swarm.members.map(({ address }) => address);
-  const miners = addresses.slice(0, places);
-  const validators = addresses.slice(places);
-  await passTime(swarm, () => attack.meddle?.(swarm, miners, validators));
+  const [miners, validators] = [addresses.slice(0, places), addresses.slice(places)];
+  await passTime(swarm, () => meddle(swarm, miners, validators));
   const culprits = [
     ...attackers.map((attacker) => miners[memberIndex(attacker)]),
     ...validators.filter((_, i) => seats[i] !== "honest"),
@@ -196,54 +159,22 @@ export async function runAttack(attack: Attack): Promise<Aftermath> {
   return {
     ...{ attack, swarm, state: swarm.orchestrator.state, records: swarm.records.all, miners, validators },
     ...{ hostile: new Set(culprits), refused, merged, ...kept },
-    ...await finalModel(swarm, { config, store }),
+    trueLoss: await heldOutLoss(swarm, processor),
+    parameters: await finalParameters(swarm),
   };
 }
 
-async function passTime(swarm: LocalSwarm, meddle: () => void): Promise<void> {
-  let end: { failure: unknown } | null = null;
-  swarm.run().then(() => end = { failure: null }, (failure) => end = { failure });
-  for (let passedMs = 0; passedMs < patienceMs && end === null; passedMs += tickMs) {
-    await idle();
-    if (end === null) meddle();
-    if (end === null) swarm.timers.advance(tickMs);
-  }
-  const { phase, step } = swarm.orchestrator.state;
-  if (end === null) throw new Error(`The run is stuck: after ${patienceMs} ms its phase is ${phase}, its step ${step}`);
-  const { failure } = end as { failure: unknown };
-  if (failure !== null) throw failure; // the hub itself failed
-}
-
-/** Like the checkpoint writer: reads every stage, and reports a missing one. */
-async function readRound(store: MemoryHubBlobs, { round, sources }: RoundState): Promise<string> {
-  for (const [stage, source] of sources.entries()) {
-    if (source.type !== "blobs") continue;
-    for (const ref of [source.parameters, source.momentum]) {
-      if (ref !== null && !store.held.has(ref.hash)) throw new StageUnavailable(stageIndex(stage), "not in memory");
-    }
-  }
-  return await Promise.resolve(`round-${round}`);
-}
-
-async function finalModel(
-  { orchestrator: { state }, stages: specs }: LocalSwarm,
-  { config, store: blobs }: { config: RunConfig; store: MemoryHubBlobs },
-): Promise<Pick<Aftermath, "trueLoss" | "parameters">> {
-  const segments = byteSegments();
-  const host = new ValidatorHost({ device: processor, blobs, segments });
-  const { inputs, targets } = countingBatches(config).heldOut(config.validate.heldOutSequences);
-  const hold = (ids: Uint32Array) => segments.hold(new Uint8Array(ids.buffer, ids.byteOffset, ids.byteLength));
-  const { round, stages: sources } = state.sources;
-  const { layersOfStages } = state;
-  const work = { type: "evaluate" as const, round, sources, inputs: hold(inputs), targets: hold(targets) };
-  const result = await host.perform({ config, layersOfStages, work });
-  const parameters: Float32Array[] = [];
-  for (const [i, source] of sources.entries()) {
-    const ref = source.type === "blobs" ? source.parameters : null;
-    const bytes = await blobs.get(present(ref, `stage ${specs[i]?.index} was merged`));
-    parameters.push(new Float32Array(bytes.slice().buffer));
-  }
-  return { trueLoss: result.type === "evaluate" ? result.loss : NaN, parameters };
+/** To the end of the run, with meddling before each event. */
+async function passTime(swarm: World, meddle: () => void): Promise<void> {
+  const { finished } = swarm.orchestrator;
+  let isOver = false;
+  const over = () => isOver = true;
+  finished.then(over, over);
+  await swarm.runUntil(() => {
+    if (!isOver) meddle();
+    return isOver;
+  }, mostMs);
+  await finished; // throws what the orchestrator itself failed of
 }
 
 const calmRuns = new Map<string, Promise<Aftermath>>();

@@ -6,15 +6,15 @@
 import type { Dial, Wire } from "../../../net/links/wire.ts";
 import { Direction, type LinkShape } from "../../../cli/swarm/chaos/link_shape.ts";
 import type { BlobAccess } from "../../../cli/roles/blob_access.ts";
-import type { LabClock } from "./lab_clock.ts";
+import type { Clock } from "./clock.ts";
 
-export class LabLink {
+export class WorldLink {
   readonly #shape: LinkShape;
-  readonly #clock: LabClock;
+  readonly #clock: Clock;
   readonly #up: Direction;
   readonly #down: Direction;
 
-  constructor(shape: LinkShape, clock: LabClock) {
+  constructor(shape: LinkShape, clock: Clock) {
     this.#shape = shape;
     this.#clock = clock;
     this.#up = new Direction(shape);
