@@ -6,7 +6,6 @@
  * amounts are rao (10^-9 of a token).
  */
 
-/** ss58 address of any account: coldkey or hotkey. */
 export type Address = string;
 
 export interface AxonAddress {
@@ -16,7 +15,7 @@ export interface AxonAddress {
   readonly version: number;
 }
 
-/** One field of what a hotkey publishes about itself. People write `raw`; the others are kept unchanged. */
+/** People write `raw`; the others are kept unchanged. */
 export interface CommitmentField {
   readonly kind: CommitmentKind;
   readonly bytes: Uint8Array; // at most 128 of `raw`, 512 of `bigRaw`, none of `none`; of hashes 32
@@ -61,7 +60,6 @@ export type ChainCall =
     commitRevealVersion: number;
   };
 
-/** Signs for one account. The secret stays inside: wallets have this shape. */
 export interface ChainSigner {
   readonly address: Address;
   readonly publicKey: Uint8Array; // 32 bytes

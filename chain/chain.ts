@@ -1,9 +1,9 @@
 /**
- * The chain interface that the roles need. Two implementations share one conformance suite: `chain/local` (embedded, in
- * this process) and `chain/subtensor` (any Subtensor endpoint over JSON-RPC).
+ * The chain interface that the roles need. `chain/local` (embedded) and `chain/subtensor` (any Subtensor endpoint
+ * over JSON-RPC) share one conformance suite.
  *
- * Every promise settles: an implementation puts a deadline on every wait and rejects with a `ChainError`. Each read is taken
- * at one block and names it. Out of scope: secrets (a `ChainSigner` signs) and policy (chain/duty decides what to send when).
+ * Every promise settles: an implementation puts a deadline on every wait and rejects with a `ChainError`. Each read
+ * is taken at one block and names it.
  */
 
 import type { Address, AxonAddress, ChainCall, ChainSigner, CommitmentField } from "./call.ts";
@@ -14,7 +14,6 @@ export interface Head {
   readonly seenMs: number; // wall clock of this machine when the block was seen
 }
 
-/** The constants of a chain. */
 export interface ChainFacts {
   readonly genesisHash: string; // 0x and 64 hex digits: identifies the chain
   readonly beacon: Beacon; // whose rounds decide its reveals
@@ -105,7 +104,6 @@ export type Receipt =
   | { readonly status: "refused"; readonly refusal: Refusal } // before or inside a block; nothing was changed
   | { readonly status: "unknown"; readonly why: string }; // the answer was lost: check the chain before sending again
 
-/** A hotkey's committed weights, not yet revealed. */
 export interface PendingCommit {
   readonly committedBlock: number;
   readonly revealRound: bigint | null; // drand round of a timelocked one
@@ -119,7 +117,6 @@ export interface WeightCallSearch {
   readonly toBlock: number;
 }
 
-/** What a hotkey published about itself in the subnet: untrusted bytes. */
 export interface Commitment {
   readonly hotkey: Address;
   readonly block: number; // in which it was set
@@ -133,20 +130,17 @@ export interface Chain {
   head(): Promise<Head>;
   /** The newest final block: no fork can undo it or an earlier one. */
   finalizedBlock(): Promise<number>;
-  /**
-   * Calls `listener` for every new best block, in order, possibly with gaps after an outage. Returns a function that
-   * stops.
-   */
+  /** Every new best block, in order, possibly with gaps after an outage. Returns a function that stops. */
   onHead(listener: (head: Head) => void): () => void;
   /**
-   * Called with the reason when the chain becomes unreachable, once per outage, and with null when it is reachable
-   * again. Absent: it always is.
+   * With the reason when the chain becomes unreachable, once per outage, and with null when it is reachable again.
+   * Absent: it always is.
    */
   onOutage?(listener: (problem: string | null) => void): () => void;
   metagraph(): Promise<Metagraph>;
   parameters(): Promise<SubnetParameters>;
   epochState(): Promise<EpochState>;
-  /** The weights row as the chain stores it, sparse, by uid of the target. */
+  /** Sparse, as the chain stores it, by uid of the target. */
   weightsOf(options: { uid: number; mechanism: number }): Promise<readonly { uid: number; value: number }[]>;
   pendingCommits(options: { hotkey: Address; mechanism: number }): Promise<readonly PendingCommit[]>;
   /**
@@ -154,7 +148,7 @@ export interface Chain {
    * first, read from the blocks themselves. Null if one of them can no longer be read.
    */
   weightCallsOf(options: WeightCallSearch): Promise<readonly number[] | null>;
-  /** The commitments of these hotkeys, in this order, without those that published nothing. */
+  /** In this order, without those that published nothing. */
   commitmentsOf(hotkeys: readonly Address[]): Promise<readonly Commitment[]>;
   balanceOf(address: Address): Promise<bigint>; // free, rao
   /** The subnet's alpha staked to a hotkey after a block, by anyone. Null if that block's state can no longer be read. */
@@ -174,7 +168,7 @@ export interface Chain {
  */
 export const callLifeBlocks = 32;
 
-/** The chain could not be queried: no endpoint answers, a deadline passed, or an answer is invalid. */
+/** No endpoint answers, a deadline passed, or an answer is invalid. */
 export class ChainError extends Error {
   override readonly name = "ChainError";
   constructor(

@@ -1,8 +1,6 @@
 /**
- * IP addresses in the chain's form: a number and its IP version.
- *
- * Owns text to number and back, for IPv4 and IPv6 (one `::`, no zone, IPv4 tails as `::ffff:1.2.3.4`). Anything else
- * gives null.
+ * IP addresses in the chain's form: a number and its IP version. IPv4 and IPv6 (one `::`, no zone, IPv4 tails as
+ * `::ffff:1.2.3.4`); anything else gives null.
  */
 
 export interface IpAddress {
@@ -39,7 +37,7 @@ function bitsOfV6(text: string): bigint | null {
   return all.reduce((bits, group) => bits << 16n | BigInt(`0x${group}`), 0n);
 }
 
-/** The canonical spelling: the longest run of zero groups, the first of equals, becomes `::`. */
+/** The longest run of zero groups, the first of equals, becomes `::`. */
 export function textOfIp({ version, bits }: IpAddress): string {
   if (version === 4) return [24n, 16n, 8n, 0n].map((shift) => bits >> shift & 0xffn).join(".");
   const all = Array.from({ length: groups }, (_, i) => bits >> BigInt(16 * (groups - 1 - i)) & 0xffffn);

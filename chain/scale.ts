@@ -52,7 +52,7 @@ export const scaleBytes = (bytes: Uint8Array): Uint8Array => concatBytes(scaleLe
 export const scaleU16s = (values: readonly number[]): Uint8Array =>
   concatBytes(scaleLength(values.length), ...values.map(scaleU16));
 
-/** Reads foreign bytes from front to back: after the first error every method returns null. */
+/** After the first error every method returns null. */
 export class ScaleReader {
   #offset = 0;
   #isBroken = false;

@@ -2,7 +2,7 @@
  * The entry of `iota`: finds the command, parses its options, runs it and turns the outcome into an exit code.
  *
  * Owns: the order of these steps, the handling of Ctrl-C and of a closed stdout, the process's last catch. Exit codes
- * are in exit_codes.ts. A user's mistake prints what was wrong and the next step; an unexpected error prints one line,
+ * are in errors.ts. A user's mistake prints what was wrong and the next step; an unexpected error prints one line,
  * with its stack under --verbose. A command that was asked to stop ends with a summary.
  */
 
@@ -17,21 +17,26 @@ import {
 } from "./terminal/command.ts";
 import { iota } from "./command_table.ts";
 import type { ConfigFile } from "./terminal/options/config_file.ts";
-import { interrupted, Stopped, Terminated, UsageError, UserError } from "./program/errors.ts";
-import { exitFailed, exitInterrupted } from "./program/exit_codes.ts";
+import {
+  exitFailed,
+  exitInterrupted,
+  interrupted,
+  Stopped,
+  Terminated,
+  UsageError,
+  UserError,
+} from "./program/errors.ts";
 import { takeProxyVariables } from "./program/proxy_variables.ts";
 import { commandText, overviewText, type Page, topicText } from "./terminal/help_text.ts";
 import { readOptions } from "./files/given_options.ts";
-import { denoHost, type Host, type Interrupt } from "./rights/host.ts";
+import { denoHost, type Host, type Interrupt, nohupVariables } from "./rights/host.ts";
 import { logLevels } from "./terminal/output/log.ts";
 import { TerminalOutput } from "./terminal/output/output.ts";
-import { restoreHome } from "./program/own_home.ts";
 import { dataFolder } from "./program/paths.ts";
 import { resolveRights } from "./terminal/resolve_rights.ts";
-import { nohupVariables } from "./rights/nohup.ts";
 import type { HeldRights } from "./rights/rights.ts";
 import { printable } from "./terminal/text/format.ts";
-import { ownProgram } from "./program/self.ts";
+import { ownProgram, restoreHome } from "./program/self.ts";
 import { version } from "./program/version.ts";
 
 const widestHelp = 100; // columns

@@ -1,5 +1,5 @@
 /**
- * The shape of a stage's attention: the fused (B * T, (heads + 2 kvHeads) * headWidth) matrix of q, k and v, and the table of
+ * A stage's attention: the fused (B * T, (heads + 2 kvHeads) * headWidth) matrix of q, k and v, and the table of
  * rotary angles.
  */
 
@@ -23,7 +23,6 @@ export function attentionSizes(spec: StageSpec): AttentionSizes {
   return { sequences: spec.sequences, length: contextLength, heads, kvHeads, headWidth };
 }
 
-/** Columns of the fused matrix. */
 export const qkvWidth = (sizes: AttentionSizes): number => (sizes.heads + 2 * sizes.kvHeads) * sizes.headWidth;
 
 /** Cosines, then sines, each (T, headWidth / 2), computed in float64 and the same on every machine. */

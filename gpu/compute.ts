@@ -42,11 +42,13 @@ export interface Turnaround {
 export interface StageOptions {
   /** Null: the stage takes no steps and keeps no state for them. @default defaultOptimizer */
   readonly optimizer?: OptimizerName | null;
-  /** Memory for the activations of forwards that wait for their backward. @default 0: each is computed again */
+  /** Memory for activations of forwards that wait for their backward. @default 0: each is computed again */
   readonly activationBytes?: number;
-  /** The most forwards that may wait at once, which limits the memory taken. @default as many as fit in memory */
+  /** The most forwards that may wait at once. @default as many as fit in memory */
   readonly openForwards?: number;
-  /** Each block's backward computes its forward again, to the same bits, so that only blocks' inputs are held. @default false */
+  /**
+   * Each block's backward computes its forward again, to the same bits; only blocks' inputs are held. @default false
+   */
   readonly recomputes?: boolean;
   /** What the stage may take: a device recomputes blocks if all of them do not fit. @default what the device can allocate */
   readonly memoryBytes?: number | undefined;
@@ -82,11 +84,11 @@ export interface StageCompute {
   /** Not for the tail. With a name, its activations may be kept until the backward of that name or until parameters change. */
   forward(input: StageInput, options?: PassOptions): Promise<Uint8Array>;
   /**
-   * Accumulates the stage's gradients. Computes the forward again unless it was kept under this name, with the same result, bit
-   * for bit. Null at the head. Not for the tail.
+   * Accumulates gradients. Computes the forward again, to the same bits, unless it was kept. Null at the head. Not
+   * for the tail.
    */
   backward(input: StageInput, gradient: Uint8Array, options?: PassOptions): Promise<Uint8Array | null>;
-  /** Tail only: forward, loss and backward; accumulates gradients. */
+  /** Tail only: forward, loss and backward. */
   turnaround(input: StageInput, targets: Uint32Array): Promise<Turnaround>;
   /** Tail only: losses without gradients, (B). */
   evaluate(input: StageInput, targets: Uint32Array): Promise<Float32Array>;

@@ -1,9 +1,9 @@
 /**
  * A stage's flat vector in a device's memory: one buffer, or several where one may not be as large.
  *
- * Owns where vectors are cut: between two tensors if possible, and within a matrix that is larger than a buffer may be, at a
- * multiple of 64 rows. All vectors of a stage are cut at the same parameters, so a piece of one lies in one buffer of each.
- * Offsets and sizes are in floats. Out of scope: what is computed with them.
+ * Owns where vectors are cut: between two tensors if possible, and within a matrix that is larger than a buffer may
+ * be, at a multiple of 64 rows. All vectors of a stage are cut at the same parameters, so a piece of one lies in one
+ * buffer of each. Offsets and sizes are in floats.
  */
 
 import { assert, present } from "../core/assert.ts";
@@ -11,7 +11,6 @@ import type { ParameterTable } from "../core/model/spec.ts";
 import type { StateVector, VectorRange } from "../core/train/optimizer.ts";
 import { type BufferRange, type DeviceBuffers, partOf } from "./stage_ops.ts";
 
-/** A piece of a vector that lies in one buffer. */
 export interface VectorPiece extends VectorRange {
   readonly range: BufferRange;
 }
@@ -26,7 +25,6 @@ interface Unit {
   readonly columns: number;
 }
 
-/** Tensors, and those that form one matrix as one. */
 function unitsOf({ tensors, length }: ParameterTable): Unit[] {
   const units: Unit[] = [];
   for (const [i, { name, shape: [rows = 1], offset, size }] of tensors.entries()) {
@@ -38,10 +36,7 @@ function unitsOf({ tensors, length }: ParameterTable): Unit[] {
   return units;
 }
 
-/**
- * The parameters at which vectors are cut, ascending, without 0 and the end. A part has at most `mostFloats`, if it can. Within a
- * matrix parts begin at multiples of 64 rows.
- */
+/** Ascending, without 0 and the end. A part has at most `mostFloats`, if it can. */
 export function cutsOf(table: ParameterTable, mostFloats: number): number[] {
   const cuts: number[] = [];
   let start = 0;
@@ -69,7 +64,7 @@ export class DeviceVector {
     this.length = pieces.reduce((sum, { size }) => sum + size, 0);
   }
 
-  /** Zero-filled memory for a value per parameter in `covers`, packed in this order. */
+  /** Zero-filled; packed in the order of `covers`. */
   static store(
     buffers: DeviceBuffers,
     { label, covers, cuts }: { label: string; covers: readonly VectorRange[]; cuts: readonly number[] },
@@ -96,14 +91,12 @@ export class DeviceVector {
     return this.#pieces.map(({ range }) => range);
   }
 
-  /** A part that lies in one buffer. */
   part(wanted: VectorRange): BufferRange {
     const [piece, ...others] = this.pieces(wanted);
     assert(others.length === 0, `Cannot use floats ${wanted.offset} to ${wanted.offset + wanted.size} as one range`);
     return present(piece, "a part is not empty").range;
   }
 
-  /** In order. */
   pieces({ offset, size }: VectorRange): VectorPiece[] {
     return this.#pieces.flatMap((piece) => {
       const start = Math.max(offset, piece.offset);
@@ -115,14 +108,13 @@ export class DeviceVector {
   }
 }
 
-/** The range in pieces between the cuts. */
+/** In pieces between the cuts. */
 export function cutRange({ offset, size }: VectorRange, cuts: readonly number[]): VectorRange[] {
   const end = offset + size;
   const starts = [offset, ...cuts.filter((cut) => cut > offset && cut < end)];
   return starts.map((start, i) => ({ offset: start, size: (starts[i + 1] ?? end) - start }));
 }
 
-/** A stage's vectors on the device. */
 export interface DeviceVectors {
   readonly cuts: readonly number[];
   readonly parameters: DeviceVector;
@@ -130,7 +122,7 @@ export interface DeviceVectors {
   readonly state: ReadonlyMap<string, DeviceState>; // by name
 }
 
-/** A state vector: one value for each value it covers, packed in this order. */
+/** One value for each value it covers, packed in this order. */
 export interface DeviceState {
   readonly vector: DeviceVector;
   readonly covers: readonly VectorRange[];

@@ -8,8 +8,7 @@
 import { unreachable } from "../core/assert.ts";
 import type { StageSpec } from "../core/model/spec.ts";
 import type { AdapterDescription, StageCompute, StageOptions } from "./compute.ts";
-import { measureCpuAdapter } from "./cpu/cpu_adapter_speed.ts";
-import { measureCpuAttention, measureCpuGemm } from "./cpu/cpu_speed.ts";
+import { measureCpuAdapter, measureCpuAttention, measureCpuGemm } from "./cpu/cpu_speed.ts";
 import { cpuAdapter, CpuStageDevice, createCpuStage } from "./cpu/cpu_stage.ts";
 import { CpuMemory } from "./cpu/layout/memory.ts";
 import type { AdapterSpeed } from "./speed/adapter_speed.ts";
@@ -17,14 +16,12 @@ import type { AttentionRequest } from "./speed/attention_speed.ts";
 import type { BatchSpeed } from "./speed/batch_speed.ts";
 import type { GemmRequest, GemmSpeed } from "./speed/gemm_speed.ts";
 import type { StartHelpers } from "./cpu/threads/helper_messages.ts";
-import { withLessKept } from "./fit/less_kept.ts";
 import type { FitAdapter } from "./stage_fit.ts";
 import { planStage, type StagePlan } from "./stage_plan.ts";
-import { TooLittleMemoryError } from "./fit/too_large.ts";
+import { TooLittleMemoryError, withLessKept } from "./fit/too_large.ts";
 import { type AdapterKind, type DeviceFacts, type GpuDevice, NoAdapterError, openGpuDevice } from "./webgpu/device.ts";
 import { checkOperations, type OperationCheck } from "./trace/operation_check.ts";
-import { measureGpuAdapter } from "./webgpu/gpu_adapter_speed.ts";
-import { measureGpuAttention, measureGpuGemm } from "./webgpu/gpu_speed.ts";
+import { measureGpuAdapter, measureGpuAttention, measureGpuGemm } from "./webgpu/gpu_speed.ts";
 import { Kernels } from "./webgpu/kernel.ts";
 import type { KernelSettings } from "./webgpu/ops.ts";
 import { type GemmTuning, tuneGemm, type TuneRequest } from "./webgpu/tuning/tune_gemm.ts";
@@ -139,7 +136,6 @@ function gpuDevice(
 
 const processorDevice = () => new CpuStageDevice(new CpuMemory({}), { threads: 1 });
 
-/** On a device of its own, which has timestamps if the adapter does. */
 async function tuneAdapter(
   { adapter }: GpuDevice,
   { kind, request }: { kind: AdapterKind | undefined; request: TuneRequest },
@@ -171,7 +167,7 @@ function cpuDevice(own: Threads, reason: string | null): ComputeDevice {
   };
 }
 
-/** Refuses a stage that does not fit before anything of it is allocated. */
+/** Refuses a stage that does not fit before anything is allocated. */
 async function fittingPlan(spec: StageSpec, adapter: FitAdapter, options: StageOptions): Promise<StagePlan> {
   const plan = await planStage(spec, adapter, options);
   if (plan.problem !== null) throw plan.problem;

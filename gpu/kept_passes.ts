@@ -1,10 +1,9 @@
 /**
- * Forwards whose activations are kept until their backward: as many dedicated passes as a memory budget allows, and one spare
- * for everything else.
+ * Forwards whose activations are kept until their backward: as many dedicated passes as a memory budget allows, and a
+ * spare one.
  *
- * Owns which forward has which pass. A forward that finds none free runs in the spare one, so the oldest, whose backward comes
- * first, stay; its activations last until the spare is used again. A caller that asks for a pass that is not kept computes the
- * forward again, in the spare.
+ * A forward that finds none free runs in the spare pass, so the oldest, whose backward comes first, stay. A backward
+ * whose pass was not kept computes the forward again, in the spare.
  */
 
 export class KeptPasses<Pass> {
@@ -20,7 +19,6 @@ export class KeptPasses<Pass> {
     this.#free = [...passes];
   }
 
-  /** For a forward: the pass to run it in. */
   keep(name: string | undefined): Pass {
     const pass = name === undefined || this.#taken.has(name) ? undefined : this.#free.pop();
     if (name !== undefined && pass !== undefined) this.#taken.set(name, pass);
@@ -28,7 +26,7 @@ export class KeptPasses<Pass> {
     return pass ?? this.spare;
   }
 
-  /** For its backward: the pass that still has its activations, now free again; null if there is none. */
+  /** The pass that still has its activations, now free again; null if there is none. */
   take(name: string | undefined): Pass | null {
     const pass = name === undefined ? undefined : this.#taken.get(name);
     if (name === undefined || pass === undefined) {
@@ -41,7 +39,6 @@ export class KeptPasses<Pass> {
     return pass;
   }
 
-  /** The parameters have changed: all kept activations are invalid. */
   forget(): void {
     this.#inSpare = null;
     this.#taken.clear();

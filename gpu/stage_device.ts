@@ -1,8 +1,6 @@
 /**
- * The device of one stage as the stage sees it (stage.ts): its memory, its operations, and the few ways to run them. Two
- * implementations: WebGPU (webgpu/stage) and the processor (cpu/).
- *
- * Work runs in the order of the calls. A failed device rejects or throws from the call that finds it on.
+ * The device of one stage as the stage sees it (stage.ts): memory, operations, and the ways to run them. Work runs in
+ * the order of the calls. A failed device rejects or throws from the call that finds it on.
  */
 
 import type { OptimizerName } from "../core/config/optimizer_names.ts";
@@ -20,7 +18,6 @@ export interface StageDevice {
   warmUp(): Promise<void>;
   buildUpdate(optimizer: OptimizerName, parts: VectorParts): Update;
   buildGradientNorm(parts: VectorParts): GradientNorm;
-  /** Throws if the device has failed. */
   check(): void;
   run(program: readonly Dispatch[]): void;
   /** Runs the programs as one task and returns copies of the ranges' bytes. */

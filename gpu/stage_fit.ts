@@ -1,6 +1,4 @@
-/**
- * Whether a stage fits a device, and what it takes there: built by the production code on paper, where nothing is computed.
- */
+/** Whether a stage fits a device: built by the production code on paper, where nothing is computed. */
 
 import type { StageSpec } from "../core/model/spec.ts";
 import type { StageOptions } from "./compute.ts";
@@ -8,7 +6,6 @@ import { bytesOfCpuStage } from "./cpu/cpu_stage.ts";
 import { OutOfMemoryError } from "./cpu/layout/memory.ts";
 import { fitGpuStage, type GpuLimits } from "./webgpu/stage/gpu_fit.ts";
 
-/** The adapter of a GPU, or the processor. */
 export type FitAdapter = GpuLimits | "cpu";
 
 export interface StageFit {

@@ -1,10 +1,9 @@
 /**
- * What a stage's layers ask of the device that computes them: memory by name, and operations on it. Two devices: WebGPU (ops.ts,
- * buffers.ts) and the processor (cpu/).
+ * What a stage's layers ask of the device that computes them: memory by name, and operations on it.
  *
- * Memory contract: activations and their gradients overwrite, gradients of parameters accumulate (`+=`). All tensors are f32,
- * row-major, one row per token unless said otherwise; widths are multiples of 4. A range and a dispatch belong to the device
- * that made them. Out of scope: the order of operations (layers/, stage_program.ts).
+ * Memory contract: activations and their gradients overwrite, gradients of parameters accumulate (`+=`). All tensors
+ * are f32, row-major, one row per token unless said otherwise; widths are multiples of 4. A range and a dispatch
+ * belong to the device that made them.
  */
 
 import type { WireShape } from "../core/codec/codec.ts";
@@ -18,22 +17,19 @@ export interface BufferRange {
   readonly size: number;
 }
 
-/** Floats of a range. */
 export function partOf(range: BufferRange, { offset, size }: { offset: number; size: number }): BufferRange {
   return { buffer: range.buffer, offset: range.offset + offset * 4, size: size * 4 };
 }
 
-/** One operation on fixed memory, built once and repeated. */
 export interface Dispatch {
   readonly label: string;
 }
 
 export interface DeviceBuffers {
-  /** The most that one range may have. */
   readonly largestBytes: number;
   /** Zero-filled memory for `count` 4-byte values. */
   storage(label: string, count: number): BufferRange;
-  /** Memory that layers and passes share: the same label is the same memory. */
+  /** Shared: the same label is the same memory. */
   scratch(label: string, count: number): BufferRange;
   /** Bytes of all storage so far, excluding scratch. */
   readonly storageBytes: number;
@@ -67,7 +63,6 @@ export interface CodesEncodeOperands extends CodesOperands {
   readonly key: BufferRange; // one word, of stochastic rounding
 }
 
-/** Of a task's rows, and of the part of the table at hand. */
 export interface EmbedSizes extends RowSizes {
   readonly firstId: number;
   readonly ids: number;
@@ -114,7 +109,7 @@ export interface StageOps {
     sizes: RowSizes & { epsilon: number },
     tensors: { input: BufferRange; gain: BufferRange; output: BufferRange; inverseRms: BufferRange },
   ): Dispatch;
-  /** Gradient of the input (added to the existing value, or overwriting it) and of the gain. */
+  /** Gradient of the input (added, or overwriting it) and of the gain. */
   rmsNormBackward(sizes: RowSizes & { accumulate: boolean }, tensors: NormGradientTensors): Dispatch[];
   /** gateUp (rows, 2 width) to activated (rows, width). */
   swiglu(sizes: RowSizes, tensors: { gateUp: BufferRange; activated: BufferRange }): Dispatch;

@@ -1,8 +1,6 @@
 /**
- * What a stage takes on a device, and how it is built to fit: with all activations held, or else with its blocks computed again
- * in the backward.
- *
- * Both are built on paper by the production code (stage_fit.ts). Out of scope: what a GPU has free, which WebGPU does not say.
+ * What a stage takes on a device, and how it is built to fit: with all activations held, or else with its blocks
+ * computed again in the backward.
  */
 
 import { parameterTable, type StageSpec } from "../core/model/spec.ts";
@@ -19,7 +17,7 @@ export interface StageParts {
 
 export interface StagePlan {
   readonly parameters: number; // values, with padding
-  readonly bytes: number; // of all memory; as far as it got if there is a problem
+  readonly bytes: number; // as far as it got if there is a problem
   readonly parts: StageParts; // bytes
   readonly recomputes: boolean;
   readonly problem: Error | null; // it cannot be built on this device

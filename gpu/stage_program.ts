@@ -1,7 +1,6 @@
 /**
- * A stage as one list of dispatches per direction: way in (embedding, or a codec's receiver), blocks, way out (head, or a
- * codec's sender). Everything a task will touch is allocated here, once. Another program on the same buffers has its own
- * activations and shares the rest.
+ * A stage as one list of dispatches per direction: way in (embedding, or a codec's receiver), blocks, way out (head,
+ * or a codec's sender). Everything a task will touch is allocated here, once.
  */
 
 import { present } from "../core/assert.ts";
@@ -18,7 +17,6 @@ import { buildHead, type Head } from "./layers/head.ts";
 import { buildSide, type Side, withSide } from "./codecs/side.ts";
 import type { BufferRange, Dispatch } from "./stage_ops.ts";
 
-/** A wire at a boundary and dL/d(wire), on their way on or off the device. */
 export interface WirePort {
   readonly value: WireTransfer;
   readonly gradient: WireTransfer;
@@ -95,7 +93,10 @@ interface BlocksOptions {
   readonly recomputes: boolean;
 }
 
-/** The first block starts with embedded or received values; the last one ends with a sender, or plainly before the head. */
+/**
+ * The first block starts with embedded or received values; the last one ends with a sender, or plainly before the
+ * head.
+ */
 function buildBlocks(context: LayerContext, { embed, side, recomputes }: BlocksOptions): Blocks {
   const { spec: { wireIn, wireOut, firstLayer, layerCount }, buffers, rows, width } = context;
   const layers = Array.from({ length: layerCount }, (_, i): BlockTensors => {
@@ -126,7 +127,6 @@ function buildBlocks(context: LayerContext, { embed, side, recomputes }: BlocksO
   return { pieces, output: last.output, wireIn: receiver?.wire ?? null, wireOut: sender?.wire ?? null };
 }
 
-/** One piece that keeps nothing but the block's input. */
 function computedAgain(pieces: readonly Piece[]): Piece {
   const again = pieces.flatMap((piece) => piece.again ?? piece.forward);
   return {
@@ -142,7 +142,6 @@ interface BlockTensors {
   readonly output: BufferRange; // (rows, d), the output of the FFN half
 }
 
-/** The pieces in forward order. */
 function buildBlock(
   context: LayerContext,
   { layer, hold, attended, output, start, end }: BlockTensors & { start: BlockStart; end: BlockEnd },

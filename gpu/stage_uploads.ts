@@ -1,8 +1,6 @@
 /**
- * A task's inputs to the GPU: tokens, targets, wires and gradients on wires, checked and put where the program reads them.
- *
- * Rejects, as our bug: inputs of the wrong kind or length and ids outside the vocabulary; nothing is uploaded then. Untrusted
- * bytes have passed the shell's own checks before they get here.
+ * A task's inputs to the device: tokens, targets, wires and gradients on wires. Inputs of the wrong kind or length
+ * and ids outside the vocabulary are our bug; untrusted bytes were checked before.
  */
 
 import { assert, present } from "../core/assert.ts";
@@ -38,14 +36,14 @@ export class StageUploads {
     if (tokens !== null) this.#ids("tokens", tokens.tokens, this.#given(input));
   }
 
-  /** What only a backward reads: gradients of tables need their tokens sorted, those that are sent a key to be rounded with. */
+  /** What only a backward reads. */
   ofBackward(input: StageInput, { tokens, wireIn }: StageProgram): void {
     if (tokens !== null) this.#buffers.upload(tokens.index, tokenIndex(this.#given(input)));
     const key = wireIn?.gradient.key ?? null;
     if (key !== null && input.type === "wire") this.#buffers.upload(key, Uint32Array.of(roundingKey(input.wire)));
   }
 
-  /** Of the tokens of a task; null where they do not cross with the wire. */
+  /** Null where tokens do not cross with the wire. */
   ids(input: StageInput): Uint32Array | null {
     if (input.type === "tokens") return input.tokens;
     const { input: wire } = this.#wires;

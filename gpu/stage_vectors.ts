@@ -1,8 +1,6 @@
 /**
- * What an optimizer's update of a stage's vectors is: built once, then repeated; a step uploads a few numbers.
- *
- * Invariant: an update reads and clears the accumulated gradient, and changes no parameter outside the ranges that its state
- * covers. The updates themselves: webgpu/optimizers, cpu/updates.ts; the oracle is reference/updates.ts.
+ * An optimizer's update of a stage's vectors: built once, then repeated; a step uploads a few numbers. It reads and
+ * clears the accumulated gradient, and changes no parameter outside the ranges that its state covers.
  */
 
 import type { ParameterTable } from "../core/model/spec.ts";
@@ -23,7 +21,7 @@ export interface Upload {
 
 export interface Update {
   readonly dispatches: readonly Dispatch[];
-  /** The constants to upload before the `steps`-th step, counted from 1. */
+  /** For the `steps`-th step, counted from 1. */
   uploads(options: StepOptions, steps: number): readonly Upload[];
 }
 

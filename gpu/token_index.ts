@@ -1,6 +1,6 @@
 /**
- * The positions of each token id in a microbatch, sorted by id: lets the embedding's gradient be a plain ordered sum per
- * row of the table, with no atomics. Layout is that of `index` in wgsl/embed_backward.wgsl.
+ * The positions of each token id in a microbatch, sorted by id, so that the embedding's gradient is an ordered sum
+ * per row of the table, without atomics.
  */
 
 /** count, ids (n), starts (n + 1), positions (n), where n is the number of tokens and `count` the number of distinct ids. */

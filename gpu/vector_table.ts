@@ -1,6 +1,6 @@
 /**
- * The flat vectors of a stage that callers may load and read, and their lengths: its parameters and its optimizer's state.
- * Asserts that a name is one of the stage's, that a part lies in its vector, and that values have its length.
+ * The flat vectors of a stage that callers may load and read, and their lengths: parameters and optimizer state.
+ * Wrong names and lengths are our bug.
  */
 
 import { assert, present } from "../core/assert.ts";
@@ -46,7 +46,6 @@ export class VectorTable {
     );
   }
 
-  /** The values of each state vector, in order. Asserts that the state has exactly these vectors. */
   valuesOf({ vectors }: OptimizerState): readonly (readonly [StageVector, Float32Array])[] {
     const names = Object.keys(vectors);
     assert(

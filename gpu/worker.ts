@@ -1,8 +1,7 @@
 /**
  * The thread that owns a device: Deno's WebGPU waits block, so compute must not share a thread with the network.
  *
- * Owns one device and any number of stages on it. Performs requests one at a time in the order they came;
- * an exception becomes a `failed` response with its name and text, and the worker goes on.
+ * Performs requests one at a time in the order they came; an exception becomes a `failed` response.
  */
 
 import { present, unreachable } from "../core/assert.ts";

@@ -1,8 +1,8 @@
 /**
  * The near end of a compute worker: `StageCompute` over messages.
  *
- * Owns the worker and the calls in flight. A call that fails in the worker rejects with the worker's text; a worker that
- * stops rejects all calls, now and later. Arguments are copied, so callers keep their arrays.
+ * A call that fails in the worker rejects with the worker's text; a worker that stops rejects all calls, now and
+ * later. Arguments are copied, so callers keep their arrays.
  */
 
 import { unreachable } from "../core/assert.ts";
@@ -33,7 +33,7 @@ import type {
 import { ownedCopy, type StageArguments } from "./worker_protocol.ts";
 import { type StageLink, WorkerStage } from "./worker_stage.ts";
 
-/** What went wrong in the worker. `kind` is the name of the error there, e.g. `NoAdapterError` or `GpuFailure`. */
+/** `kind` is the name of the error in the worker, e.g. `NoAdapterError` or `GpuFailure`. */
 export class ComputeError extends Error {
   override name = "ComputeError";
   readonly kind: string;
@@ -44,18 +44,15 @@ export class ComputeError extends Error {
   }
 }
 
-/** The kind of error of all calls after the worker ended by itself. */
+/** Of all calls after the worker ended by itself. */
 const workerCrashed = "WorkerCrashed";
 
-/** The kind of error of a call that its owner has waited for long enough. */
+/** Of a call that its owner has waited for long enough. */
 export const deviceSilent = "DeviceSilent";
 
 const lossKinds = [DeviceLostError.name, ThreadError.name, workerCrashed, deviceSilent];
 
-/**
- * The device was lost or does not answer, or a thread of it or its worker ended by itself: everything on it is gone and nothing else is wrong, so the
- * same work may succeed on a new one.
- */
+/** Everything on the device is gone and nothing else is wrong, so the same work may succeed on a new one. */
 export function isDeviceLoss(error: unknown): error is Error {
   if (error instanceof DeviceLostError || error instanceof ThreadError) return true;
   return error instanceof ComputeError && lossKinds.includes(error.kind);
@@ -64,7 +61,6 @@ export function isDeviceLoss(error: unknown): error is Error {
 export const isDeviceSilence = (error: unknown): boolean =>
   error instanceof ComputeError && error.kind === deviceSilent;
 
-/** A stage that the device cannot hold, met in the worker or in this thread. */
 export function isTooLarge(error: unknown): error is Error {
   if (tooLargeErrors.some((each) => error instanceof each)) return true;
   return error instanceof ComputeError && tooLargeErrors.some(({ name }) => name === error.kind);
@@ -76,19 +72,15 @@ export interface ComputeWorker {
   readonly adapter: AdapterDescription;
   readonly threads: number | null; // of each stage; null: the device is not the processor
   readonly reason: string | null; // why `auto` chose this device
-  /** All stages of a worker share its device and its compiled shaders. */
+  /** Stages share the device and its compiled shaders. */
   openStage(spec: StageSpec, options?: StageOptions): Promise<StageCompute>;
   /** Null: the processor has no limits but memory. */
   inspect(): Promise<DeviceFacts | null>;
-  /** A matrix product that stages use, at its best within the budget. */
   measureGemm(request: GemmRequest): Promise<GemmSpeed>;
-  /** The same of a stage's attention, in FLOPs. */
   measureAttention(request: AttentionRequest): Promise<BatchSpeed>;
-  /** What the device can do at most. */
   measureAdapter(budgetMs: number): Promise<AdapterSpeed>;
   /** The fastest settings of its matrix products. Null of devices whose kernels have none. */
   tune(request: TuneRequest): Promise<GemmTuning | null>;
-  /** A task of each stage, operation by operation, against the processor. */
   checkOperations(specs: readonly StageSpec[]): Promise<OperationCheck>;
   /**
    * Lets calls in flight finish and refuses later ones: the way out for a process that is about to exit. Measured on llvmpipe:
@@ -96,11 +88,9 @@ export interface ComputeWorker {
    * the driver, of 112 that left it at rest none did.
    */
   finish(): Promise<void>;
-  /** Stops the worker; calls in flight reject. For processes that go on. */
   close(): void;
 }
 
-/** `threads`: of the processor, if it becomes the device. @default 1. `tuned`: by adapter. @default none */
 export async function openComputeWorker(
   { device, isShared = false, threads = 1, tuned = {} }: {
     device: DeviceChoice;

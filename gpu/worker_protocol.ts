@@ -1,7 +1,4 @@
-/**
- * The messages between a compute worker and the thread that opened it. Both ends are our own code of one version, so nothing
- * is validated; typed arrays are copied once by the sender and then transferred.
- */
+/** The messages between a compute worker and the thread that opened it: both are our code, so nothing is validated. */
 
 import type { StageSpec } from "../core/model/spec.ts";
 import type { AdapterDescription, StageCompute, StageOptions } from "./compute.ts";
@@ -22,7 +19,6 @@ export interface DeviceRequest {
   readonly tuned: TunedGemms; // what was measured on this machine before
 }
 
-/** The methods of `StageCompute` that travel; `close` has its own message. */
 export type StageMethod = Exclude<keyof StageCompute, "spec" | "adapter" | "close">;
 export type StageArguments<M extends StageMethod> = Parameters<StageCompute[M]>;
 export type StageResult<M extends StageMethod> = Awaited<ReturnType<StageCompute[M]>>;
@@ -67,7 +63,7 @@ export type ComputeResponse =
   /** A worker has no right to start threads, so its owner does. The id is of this order. */
   | { readonly type: "startHelpers"; readonly id: number; readonly order: HelperOrder };
 
-/** A copy of plain data in which every typed array has a buffer of its own, which is put on the `transfer` list. */
+/** Plain data in which every typed array has a buffer of its own, which is put on the `transfer` list. */
 export function ownedCopy<T>(value: T, transfer: ArrayBuffer[]): T {
   if (value instanceof Float32Array || value instanceof Uint32Array || value instanceof Uint8Array) {
     const copy = value.slice();

@@ -1,8 +1,8 @@
 /**
  * A stage in a compute worker as its callers see it: each method is a message.
  *
- * Whole vectors travel in parts, so that the caller's thread is never busy with one for long and neither side holds a second
- * copy. Out of scope: the worker and its messages (worker_client.ts).
+ * Whole vectors travel in parts, so that the caller's thread is never busy for long and neither side holds a second
+ * copy.
  */
 
 import type { StageSpec } from "../core/model/spec.ts";
@@ -12,7 +12,6 @@ import type { StageInput, StageVector, StepOptions, Turnaround } from "./compute
 import type { VectorTable } from "./vector_table.ts";
 import type { StageArguments, StageMethod, StageResult } from "./worker_protocol.ts";
 
-/** What carries the calls of a stage, by its number in the worker. */
 export interface StageLink {
   callStage<M extends StageMethod>(stage: number, method: M, args: StageArguments<M>): Promise<StageResult<M>>;
   closeStage(stage: number): Promise<void>;

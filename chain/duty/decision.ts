@@ -1,20 +1,23 @@
 /**
- * The decision after a read: what prevents a call, when the next one is due, and the call if it is due.
- *
- * Stores the status in the state, for people, and the block of the next read: every block inside the window or while
- * something is open, every few blocks otherwise.
+ * The decision after a read: what prevents a call, when the next one is due, and the call if it is due. The state
+ * gets the status, for people, and the block of the next read.
  */
 
 import { plural } from "../../core/plural.ts";
-import type { Metagraph, Neuron, Refusal, SubnetParameters } from "../chain.ts";
-import { nextEpochBlock, stateAt } from "../epochs/epochs.ts";
-import type { ChainView, DutyEffect, DutyState, Passage, Scores, Standing } from "./duty.ts";
+import type { EpochState, Metagraph, Neuron, Refusal, SubnetParameters } from "../chain.ts";
+import { filedEpoch, nextEpochBlock, revealRound, stateAt } from "../epochs/epochs.ts";
+import type { Attempt, ChainView, DutyEffect, DutyOptions, DutyState, Passage, Scores, Standing } from "./duty.ts";
 import { hasOpenBlock } from "./forks.ts";
 import { isPending } from "./open_commits.ts";
 import { firstAllowedBlock, rowRefusal, standingRefusal } from "./preflight.ts";
-import { type SendContext, sendReveal, sendRow } from "./sending.ts";
 import { leadBlocks, type SendWindow, sendWindow } from "./window.ts";
 import { type Conformed, conformWeights } from "../weights/conform.ts";
+import { blake2b } from "@noble/hashes/blake2.js";
+import { assert, present } from "../../core/assert.ts";
+import { concatBytes, scaleU64 } from "../scale.ts";
+import { decodeAddress } from "../wallet/ss58.ts";
+import { saltedCommitHash } from "../weights/salted_commit.ts";
+import type { WeightsRow } from "../weights/stored_row.ts";
 
 const idleLookBlocks = 10; // 2 min: an epoch may be requested at any time
 const staleLookBlocks = 2;
@@ -131,8 +134,8 @@ function standRefused(state: DutyState, refusal: Refusal, epochBlock: number): D
 }
 
 /**
- * Converts scores by hotkey to a row by uid when it is sent. Uids are those held now: a hotkey that has left is dropped, and so is
- * one that registered (again) after its score was made, because the score belongs to another registration.
+ * Uids are those held now: a hotkey that has left is dropped, and so is one that registered (again) after its score
+ * was made.
  */
 export function planRow(options: {
   readonly scores: Scores;
@@ -149,3 +152,100 @@ export function planRow(options: {
   const { minAllowedWeights, maxWeightsLimit } = parameters;
   return conformWeights(scored, { ownUid: own.uid, minAllowedWeights, maxWeightsLimit });
 }
+
+/** The call for the subnet's current mode. */
+const timelockedVersion = 4; // of commit-reveal; from this on the chain reveals by itself
+
+interface SendContext {
+  readonly epoch: EpochState; // at the head
+  readonly window: SendWindow;
+  readonly parameters: SubnetParameters;
+  readonly seenBlock: number;
+}
+
+function sendRow(state: DutyState, row: WeightsRow, context: SendContext): DutyEffect[] {
+  const { parameters, window } = context;
+  const { netuid, mechanism, versionKey } = state.options;
+  const passage = passageOf(state, row, context);
+  const attempt = open(state, "set", passage, context);
+  const versioned = BigInt(versionKey);
+  if (passage.mode === "plain") {
+    return send(attempt, { type: "setWeights", netuid, mechanism, ...row, versionKey: versioned });
+  }
+  if (passage.mode === "salted") {
+    const publicKey = present(decodeAddress(state.options.hotkey), "Our own hotkey must be an address");
+    const hash = saltedCommitHash({ publicKey, netuid, mechanism, row, salt: passage.salt, versionKey: versioned });
+    return send(attempt, { type: "commitWeights", netuid, mechanism, hash });
+  }
+  const { revealPeriodEpochs, blockMs, commitRevealVersion } = parameters;
+  const { beacon } = state.options;
+  const sealed = revealRound({
+    ...{ state: context.epoch, revealPeriodEpochs, blockMs, beacon },
+    headSeenMs: state.headSeenMs + (context.epoch.block - state.headBlock) * blockMs,
+  });
+  assert(sealed.ok, `A window that ends at block ${window.endBlock} must have a reveal round`);
+  const round = String(sealed.value.round);
+  return [
+    { type: "sealAndSend", attempt: attempt.id, row, versionKey, revealRound: round, commitRevealVersion },
+    sentRecord(attempt),
+  ];
+}
+
+function sendReveal(state: DutyState, passage: Passage, context: SendContext): DutyEffect[] {
+  const { netuid, mechanism } = state.options;
+  const { row, salt, versionKey } = passage;
+  const attempt = open(state, "reveal", passage, context);
+  return send(attempt, {
+    ...{ type: "revealWeights", netuid, mechanism, ...row },
+    ...{ salt, versionKey: BigInt(versionKey) },
+  });
+}
+
+function passageOf(state: DutyState, row: WeightsRow, { parameters, window, epoch }: SendContext): Passage {
+  const mode = !parameters.isCommitReveal
+    ? "plain"
+    : parameters.commitRevealVersion >= timelockedVersion
+    ? "timelocked"
+    : "salted";
+  const landing = stateAt(epoch, window.landingBlock);
+  const revealEpoch = mode === "plain" ? window.epochIndex : filedEpoch(landing, mode) + parameters.revealPeriodEpochs;
+  return {
+    ...{ mode, row, versionKey: state.options.versionKey },
+    scoresRound: present(state.scores, "A row must come from scores").round,
+    salt: mode === "salted" ? saltOf(state.options, window.landingBlock) : [],
+    // A salted commit in the legacy rule's epoch block still belongs to the old epoch.
+    nextFiledBlock: window.endBlock + (epoch.formula === "legacy" && mode === "salted" ? 1 : 0),
+    landedBlock: 0,
+    revealEpoch,
+    isRevealSent: false,
+    revealedBlock: 0,
+    revealAfterBlock: 0,
+  };
+}
+
+/** Sixteen u16 that no one can guess and that we can derive again. */
+function saltOf({ saltSeed }: DutyOptions, block: number): number[] {
+  const digest = blake2b(concatBytes(Uint8Array.fromHex(saltSeed), scaleU64(BigInt(block))), { dkLen: 32 });
+  return Array.from({ length: 16 }, (_, i) => digest[2 * i]! | (digest[2 * i + 1]! << 8));
+}
+
+function open(state: DutyState, purpose: Attempt["purpose"], passage: Passage, context: SendContext): Attempt {
+  assert(state.attempt === null, "A call must not be sent while another is under way");
+  const { window, seenBlock } = context;
+  state.attempts += 1;
+  state.attempt = {
+    ...{ id: state.attempts, purpose, passage, seenBlock, headBlock: state.headBlock },
+    ...{ epochEndBlock: window.endBlock, isUnknown: false, searchedBlock: state.headBlock },
+  };
+  return state.attempt;
+}
+
+const send = (attempt: Attempt, call: Extract<DutyEffect, { type: "send" }>["call"]): DutyEffect[] => [
+  { type: "send", attempt: attempt.id, call },
+  sentRecord(attempt),
+];
+
+const sentRecord = ({ purpose, passage }: Attempt): DutyEffect => ({
+  type: "record",
+  record: { type: "sent", purpose, mode: passage.mode, weights: passage.row.uids.length },
+});

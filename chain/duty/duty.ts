@@ -27,7 +27,7 @@ export interface Scores {
   readonly byHotkey: Readonly<Record<Address, number>>;
 }
 
-/** The result of one read of the chain. Its parts may be some blocks apart; each names its block. */
+/** Its parts may be some blocks apart; each names its block. */
 export interface ChainView {
   readonly finalizedBlock: number; // no fork can undo blocks up to this one
   readonly metagraph: Metagraph;
@@ -38,7 +38,7 @@ export interface ChainView {
   readonly calls: CallsSeen | null; // null: no blocks were requested
 }
 
-/** A range of blocks in which to search for our own calls. */
+/** To search for our own calls. */
 export interface BlockRange {
   readonly afterBlock: number;
   readonly toBlock: number;
@@ -49,7 +49,6 @@ export interface CallsSeen {
   readonly landedBlocks: readonly number[] | null; // blocks with a successful call of ours; null: a block can no longer be read
 }
 
-/** A row in progress: sent, landed, revealed, seen in storage. */
 export interface Passage {
   readonly mode: "plain" | "salted" | "timelocked";
   readonly row: WeightsRow;
@@ -131,7 +130,6 @@ export type DutyEffect =
   }
   | { readonly type: "record"; readonly record: DutyRecord };
 
-/** For the log and the screen. */
 export type DutyRecord =
   | {
     readonly type: "sent";

@@ -32,7 +32,7 @@ export async function paidInLastEpoch(
   return gained < 0n ? 0n : gained > emissionRao ? emissionRao : gained;
 }
 
-/** Whether the chain burns this hotkey's incentive. Dividends of validators are always paid. */
+/** Dividends of validators are always paid. */
 export function isBurned(
   { hotkey, coldkey }: { readonly hotkey: Address; readonly coldkey: Address },
   { ownerHotkey, ownerColdkey }: Pick<SubnetParameters, "ownerHotkey" | "ownerColdkey">,
@@ -44,7 +44,7 @@ export function isBurned(
 export const isWhole = ({ paidRao, emissionRao }: { paidRao: bigint; emissionRao: bigint }): boolean =>
   emissionRao - paidRao <= emissionRao / 1_000n;
 
-/** How the emission of an epoch ended, in words; `share` is part of the sentence about what was earned. */
+/** `share` is part of the sentence about what was earned. */
 export function payText(
   { paidRao, emissionRao, isBurned, share }: {
     readonly paidRao: bigint | null;
@@ -65,5 +65,4 @@ export function payText(
     "elsewhere, as when its coldkey stakes incentive to another hotkey";
 }
 
-/** Three decimals are enough to see it grow. */
 const alpha = (rao: bigint): string => (Number(rao / 1_000_000n) / 1_000).toFixed(3);

@@ -1,21 +1,18 @@
 /**
  * What a fork of the chain does to calls that have landed: it moves them to another block, or removes them.
  *
- * Until its block is final, a landed call counts as neither checked nor settled. A removed call returns to the pools and
- * may land again as long as its era lasts, so it is given up, and sent again, only after that. Out of scope: looking for
- * rows in storage (reconcile.ts).
+ * Until its block is final, a landed call counts as neither checked nor settled. A removed call returns to the pools
+ * and may land again as long as its era lasts, so it is given up, and sent again, only after that.
  */
 
 import type { Neuron } from "../chain.ts";
 import type { ChainView, DutyRecord, DutyState, Passage } from "./duty.ts";
 import { isPending, mayHaveRevealed } from "./open_commits.ts";
 
-/** Whether a fork may still undo a call of ours. */
 export function hasOpenBlock({ lastLandedBlock, finalizedBlock, passages }: DutyState): boolean {
   return lastLandedBlock > finalizedBlock || passages.some(({ revealedBlock }) => revealedBlock > finalizedBlock);
 }
 
-/** Whether the calls of this row are in final blocks. */
 export function isFinal({ finalizedBlock }: DutyState, { landedBlock, revealedBlock }: Passage): boolean {
   return Math.max(landedBlock, revealedBlock) <= finalizedBlock;
 }
@@ -54,7 +51,6 @@ function blockNow(
     null;
 }
 
-/** Gives up calls that a fork has removed and that can no longer land. */
 export function forgetTakenBack(state: DutyState, view: ChainView, own: Neuron): DutyRecord[] {
   return [...forgetRow(state, view, own), ...forgetReveals(state, view)];
 }

@@ -1,10 +1,10 @@
 /**
- * The weight duty: a validator's weights on the chain, once per epoch, whatever happens to the chain, the link or this process.
+ * The weight duty: a validator's weights on the chain, once per epoch, whatever happens to the chain, the link or
+ * this process.
  *
  * Each head may request a read; each read settles what is open, checks what has landed, and decides about the next
  * call. At most one call is under way, and an unanswered one is settled from the chain's own state before another is
- * sent. `headSeen` drives everything: a chain without heads needs no weights. Out of scope: reading and sending (the
- * caller performs the effects).
+ * sent.
  */
 
 import { assert, unreachable } from "../../core/assert.ts";
@@ -13,9 +13,8 @@ import type { Head, Receipt, Refusal } from "../chain.ts";
 import { decide } from "./decision.ts";
 import type { Attempt, ChainView, DutyEffect, DutyEvent, DutyRecord, DutyState } from "./duty.ts";
 import { seenByReads } from "./preflight.ts";
-import { checkPassages, forgetOldRegistration, noteReveal } from "./reconcile.ts";
 import { followMoved, forgetTakenBack, hasOpenBlock } from "./forks.ts";
-import { blocksToSearch, land, settleAttempt } from "./settle.ts";
+import { blocksToSearch, checkPassages, forgetOldRegistration, land, noteReveal, settleAttempt } from "./settle.ts";
 
 const silenceMs = 90_000; // seven blocks without a head
 const silenceBlocks = 7;

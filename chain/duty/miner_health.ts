@@ -1,13 +1,12 @@
 /**
- * The status of a miner's hotkey in its subnet, in plain words: whether it is registered, what it earns, whether its
- * place is safe.
+ * The status of a miner's hotkey in its subnet, in plain words.
  *
  * In a full subnet a newcomer takes the place of the neuron with the least emission among those that are no longer
- * immune. Pure.
+ * immune.
  */
 
 import type { Address } from "../call.ts";
-import type { Metagraph, Neuron, SubnetParameters } from "../chain.ts";
+import type { Chain, Metagraph, Neuron, SubnetParameters } from "../chain.ts";
 import { isBurned, payText } from "./epoch_pay.ts";
 
 export interface MinerHealth {
@@ -27,7 +26,7 @@ export interface MinerHealthInput {
   readonly metagraph: Metagraph;
   readonly parameters: SubnetParameters;
   readonly paidRao: bigint | null; // by the last epoch (epoch_pay.ts)
-  readonly support: number | null; // share of the validators' stake that weighs it (validator_support.ts); null: not read
+  readonly support: number | null; // share of the validators' stake that weighs it (miner_health.ts); null: not read
 }
 
 const hourMs = 3_600_000;
@@ -74,7 +73,6 @@ export function minerHealth(input: MinerHealthInput): MinerHealth {
   };
 }
 
-/** Why it earns nothing, as far as the weights tell. */
 function unpaidText(support: number | null): string {
   if (support === null) return "";
   if (support === 0) return ": no validator has set a weight for it yet";
@@ -82,7 +80,6 @@ function unpaidText(support: number | null): string {
   return support > 0.5 ? `${by}, which the next epoch counts` : `${by}; consensus needs more than half`;
 }
 
-/** Whether this neuron loses its place to the next newcomer. */
 function place({ metagraph, parameters }: MinerHealthInput, own: Neuron): { isAtRisk: boolean; text: string } {
   const { block, neurons } = metagraph;
   const immuneBlocks = own.registeredAtBlock + parameters.immunityPeriodBlocks - block;
@@ -97,4 +94,27 @@ function place({ metagraph, parameters }: MinerHealthInput, own: Neuron): { isAt
   return below === 0
     ? { isAtRisk: true, text: "the next newcomer takes its place: no other neuron without immunity earns less" }
     : { isAtRisk: false, text: `neurons without immunity that earn less and would lose their places first: ${below}` };
+}
+
+/** Consensus clips a weight to what more than half of the voting stake gives, so a minority pays nobody. */
+interface SupportInput {
+  readonly own: Neuron;
+  readonly metagraph: Metagraph;
+  readonly parameters: Pick<SubnetParameters, "stakeThresholdRao">;
+}
+
+/** From 0 to 1; weights that are not revealed yet do not count. Rejects with the chain's `ChainError`. */
+export async function validatorSupport(chain: Pick<Chain, "weightsOf">, input: SupportInput): Promise<number> {
+  const { own, metagraph: { neurons }, parameters } = input;
+  const voters = neurons.filter(({ hasPermit, isActive, stakeRao }) =>
+    hasPermit && isActive && stakeRao > 0n && stakeRao >= parameters.stakeThresholdRao
+  );
+  let forRao = 0n;
+  for (const { uid, stakeRao, lastUpdateBlock } of voters) {
+    if (uid === own.uid || lastUpdateBlock <= own.registeredAtBlock) continue; // its weights are for the uid's former hotkey
+    const row = await chain.weightsOf({ uid, mechanism: 0 });
+    if (row.some((weight) => weight.uid === own.uid && weight.value > 0)) forRao += stakeRao;
+  }
+  const allRao = voters.reduce((sum, { stakeRao }) => sum + stakeRao, 0n);
+  return allRao === 0n ? 0 : Number(forRao * 1_000_000n / allRao) / 1_000_000;
 }

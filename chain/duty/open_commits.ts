@@ -3,13 +3,12 @@
 import { epochIndex } from "../epochs/epochs.ts";
 import type { ChainView, DutyState, Passage } from "./duty.ts";
 
-/** Whether the chain still has the commit. */
 export const isPending = (passage: Passage, view: ChainView): boolean =>
   view.commits.some(({ committedBlock }) => committedBlock === passage.landedBlock);
 
 /**
- * Whether the chain has revealed, or dropped, a commit of ours: one that it had at an earlier read, however long ago its epoch
- * was expected (a new tempo renumbers the legacy rule's epochs), or one whose row has not been seen yet.
+ * One that the chain had at an earlier read, however long ago its epoch was expected (a new tempo renumbers the
+ * legacy rule's epochs), or one whose row has not been seen yet.
  */
 export function mayHaveRevealed({ passages, openCommits }: DutyState, view: ChainView): boolean {
   if (openCommits.some((block) => !view.commits.some(({ committedBlock }) => committedBlock === block))) return true;

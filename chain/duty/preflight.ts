@@ -1,7 +1,6 @@
 /**
- * Predicts the chain's refusals without sending: its checks in its own order, each with its meaning and the next step.
- *
- * It returns the first refusal. A refused call costs only time, but a window has little of that.
+ * Predicts the chain's refusals without sending: its checks in its own order, each with its meaning and the next
+ * step. A refused call costs only time, but a window has little of that.
  */
 
 import { plural } from "../../core/plural.ts";
@@ -12,7 +11,6 @@ import type { ChainView, DutyOptions } from "./duty.ts";
 const unrevealedMax = 10; // unrevealed commits per hotkey
 const raoPerToken = 1_000_000_000n;
 
-/** Whether we may set any weights at all. Null: no obstacle. */
 export function standingRefusal(
   view: Pick<ChainView, "metagraph" | "parameters">,
   own: Neuron,
@@ -68,13 +66,12 @@ export function permitAction(view: Pick<ChainView, "metagraph" | "parameters">, 
     `the subnet has ${plural(validatorsMax, "validator")} and the smallest holds ${tokens(least)}`;
 }
 
-/** The rate limit: the first block in which weights may land again. */
 export function firstAllowedBlock(options: { lastUpdateBlock: number; parameters: SubnetParameters }): number {
   const { lastUpdateBlock, parameters } = options;
   return lastUpdateBlock === 0 ? 0 : lastUpdateBlock + parameters.weightsRateLimitBlocks;
 }
 
-/** Whether this row would be refused. `conformWeights` already avoids most refusals; these are the remaining ones. */
+/** `conformWeights` already avoids most refusals; these are the remaining ones. */
 export function rowRefusal(view: ChainView, own: Neuron, row: WeightsRow): Refusal | null {
   const { parameters, metagraph } = view;
   const isSelfWeight = row.uids.length === 1 && row.uids[0] === own.uid;
@@ -112,7 +109,6 @@ const internal = (name: string, what: string): Refusal =>
 
 const stakeMore = (rao: bigint): string => `stake more on the hotkey (\`iota chain stake --amount ${tokens(rao)}\`)`;
 
-/** With two decimals. */
 function tokens(rao: bigint): string {
   const hundredths = (rao * 100n + raoPerToken - 1n) / raoPerToken; // rounded up, so that staking it is enough
   return `${hundredths / 100n}.${String(hundredths % 100n).padStart(2, "0")}`;

@@ -1,18 +1,21 @@
 /**
- * Settles an unanswered call from the chain: it has landed, or it can no longer land.
+ * Settles an unanswered call from the chain: it has landed, or it can no longer land. Also checks landed calls.
  *
  * Storage usually settles it. Where the chain's reveal of an older commit may have stamped the same field, the blocks
- * themselves are read, each once. Nothing is sent until this is settled, because a second call could land besides the first.
+ * themselves are read, each once. Nothing is sent until this is settled, because a second call could land besides the
+ * first.
  */
 
 import type { Neuron } from "../chain.ts";
 import { epochIndex } from "../epochs/epochs.ts";
-import type { Attempt, BlockRange, ChainView, DutyRecord, DutyState } from "./duty.ts";
-import { mayHaveRevealed } from "./open_commits.ts";
+import type { Attempt, BlockRange, ChainView, DutyRecord, DutyState, Passage } from "./duty.ts";
+import { isPending, mayHaveRevealed } from "./open_commits.ts";
+import { isSameRow, storedRowOf } from "../weights/stored_row.ts";
+import { isFinal, isRemoved } from "./forks.ts";
 
 const passagesMax = 16; // more than the number of commits the chain keeps
 
-/** The blocks needed to settle an unanswered call; null if storage suffices for now. */
+/** Null if storage suffices for now. */
 export function blocksToSearch(state: DutyState, view: ChainView, own: Neuron): BlockRange | null {
   const { attempt } = state;
   if (attempt === null || !attempt.isUnknown || !isAmbiguous(state, attempt, { view, own })) return null;
@@ -20,7 +23,7 @@ export function blocksToSearch(state: DutyState, view: ChainView, own: Neuron): 
   return toBlock > attempt.searchedBlock ? { afterBlock: attempt.searchedBlock, toBlock } : null;
 }
 
-/** Decides an unanswered attempt from the chain; leaves it open while both outcomes are possible. */
+/** Leaves the attempt open while both outcomes are possible. */
 export function settleAttempt(state: DutyState, view: ChainView, own: Neuron): DutyRecord[] {
   const { attempt } = state;
   if (attempt === null || !attempt.isUnknown) return [];
@@ -31,7 +34,6 @@ export function settleAttempt(state: DutyState, view: ChainView, own: Neuron): D
   return [{ type: "lost", purpose: attempt.purpose, undoneBlock: null }];
 }
 
-/** Records an attempt that is in a block. */
 export function land(state: DutyState, attempt: Attempt, block: number): DutyRecord {
   state.attempt = null;
   if (attempt.purpose === "reveal") {
@@ -63,7 +65,6 @@ const newCommit = ({ commits }: ChainView, { seenBlock }: Attempt) =>
 const wouldBeStored = ({ epoch }: ChainView, { passage }: Attempt): boolean =>
   passage.mode !== "plain" && epochIndex(epoch) < passage.revealEpoch;
 
-/** Whether an update of our neuron may be our call or the chain's reveal. */
 function isAmbiguous(state: DutyState, attempt: Attempt, { view, own }: Look): boolean {
   const isOurs = newCommit(view, attempt) !== undefined;
   if (attempt.purpose === "reveal" || isOurs || !isUpdated(attempt, own) || wouldBeStored(view, attempt)) return false;
@@ -93,4 +94,81 @@ function landedBlockOf(state: DutyState, attempt: Attempt, { view, own }: Look):
   if (wouldBeStored(view, attempt) || !isUpdated(attempt, own)) return null;
   // Certainly ours, or the blocks cannot be read: then ours may be hidden by the chain's reveal of an older commit.
   return Math.min(own.lastUpdateBlock, lastBlockOf(state, attempt));
+}
+
+const storageBlocks = 3; // within which a plain row must appear
+
+/** Another registration of our hotkey has another uid and no history. */
+export function forgetOldRegistration(state: DutyState, own: Neuron): void {
+  const isOlder = (block: number) => block < own.registeredAtBlock;
+  if (state.attempt !== null && isOlder(state.attempt.headBlock)) state.attempt = null;
+  const kept = state.passages.filter((passage) => !isOlder(passage.landedBlock));
+  state.passages.splice(0, state.passages.length, ...kept);
+  if (isOlder(state.lastLandedBlock)) state.lastLandedBlock = 0;
+}
+
+/**
+ * If weights are no longer hidden, the chain's reveal of an older commit is stamped as an update, as if our call had landed,
+ * although the window is still open. Its block identifies it: with no call under way, the blocks of all our calls are known.
+ */
+export function noteReveal(state: DutyState, view: ChainView, own: Neuron): void {
+  const { attempt, lastLandedBlock } = state;
+  const isStamped = attempt === null && own.lastUpdateBlock > lastLandedBlock && mayHaveRevealed(state, view);
+  if (isStamped) state.revealedBlock = own.lastUpdateBlock;
+  const open = view.commits.filter(({ revealRound }) => revealRound !== null).map(({ committedBlock }) =>
+    committedBlock
+  );
+  // One that has gone while a call is unanswered may still explain an update.
+  state.openCommits = attempt === null ? open : [...new Set([...state.openCommits, ...open])];
+}
+
+/**
+ * The newest row found in storage, by calls in final blocks, also settles the older ones that it replaced, except
+ * those still to be revealed.
+ */
+export function checkPassages(state: DutyState, view: ChainView, own: Neuron): DutyRecord[] {
+  const index = epochIndex(view.epoch);
+  const found = state.passages.findLastIndex((passage) => isInStorage(passage, view, index) && isFinal(state, passage));
+  const records: DutyRecord[] = [];
+  if (found >= 0) {
+    const { landedBlock } = state.passages[found]!;
+    const kept = state.passages.filter((passage, i) => i > found || (i < found && isPending(passage, view)));
+    state.passages.splice(0, state.passages.length, ...kept);
+    state.checked = { landedBlock, atBlock: view.metagraph.block };
+    state.alarm = null;
+    records.push({ type: "rowChecked", landedBlock });
+  }
+  const newest = state.passages.findLastIndex((each) => isInStorage(each, view, index)); // it replaced those before it
+  const isMissing = (each: Passage, i: number) =>
+    isOverdue(each, view, index) && (i > newest || isPending(each, view)) &&
+    !isRemoved(state, { passage: each, view, own });
+  for (const passage of state.passages.filter(isMissing)) {
+    state.passages.splice(state.passages.indexOf(passage), 1);
+    const why = whyMissing(passage, view);
+    state.alarm = `weights of block ${passage.landedBlock} did not take effect: ${why}`;
+    records.push({ type: "rowMissing", landedBlock: passage.landedBlock, why });
+  }
+  return records;
+}
+
+function isInStorage(passage: Passage, view: ChainView, index: number): boolean {
+  const isDue = passage.mode === "plain"
+    ? view.metagraph.block >= passage.landedBlock
+    : passage.mode === "salted"
+    ? passage.isRevealSent
+    : index >= passage.revealEpoch && !isPending(passage, view);
+  return isDue && isSameRow(view.row, storedRowOf(passage.row));
+}
+
+/** A plain row appears at once; a commit has until the first read after its reveal epoch. */
+function isOverdue(passage: Passage, view: ChainView, index: number): boolean {
+  if (passage.mode === "plain") return view.metagraph.block > passage.landedBlock + storageBlocks;
+  return index > passage.revealEpoch;
+}
+
+function whyMissing(passage: Passage, view: ChainView): string {
+  if (passage.mode === "salted" && !passage.isRevealSent) return "its reveal was not sent in its epoch";
+  if (isPending(passage, view)) return "the chain has not revealed it, perhaps because the drand pulse is missing";
+  if (view.row.length === 0) return "the chain has no weights from this hotkey";
+  return "the chain has other weights; does another program use this hotkey?";
 }

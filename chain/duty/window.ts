@@ -22,7 +22,6 @@ export interface SendWindow {
 const marginBlocksMax = 32; // for retries: 6 min of blocks of 12 s
 const spreadBlocksMax = 32;
 
-/** Null if the subnet runs no epochs. */
 export function sendWindow(epoch: EpochState, hotkey: Address): SendWindow | null {
   const landing = stateAt(epoch, epoch.block + 1);
   const endBlock = nextEpochBlock(landing);

@@ -17,7 +17,6 @@ import type { EpochState } from "../chain.ts";
 export type StatefulEpochState = Extract<EpochState, { formula: "stateful" }>;
 type LegacyEpochState = Extract<EpochState, { formula: "legacy" }>;
 
-/** A prediction, or the reason for having none. */
 export type Predicted<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly reason: "tempoIsZero" | "beyondHorizon" };
@@ -41,7 +40,7 @@ export function nextEpochBlock(state: EpochState): number | null {
   return Math.max(block + 1, Math.min(byTempo, byOwner, byNet));
 }
 
-/** The index at `state.block`, against which reveals in it are checked. */
+/** Against which reveals in `state.block` are checked. */
 export function epochIndex(state: EpochState): number {
   if (state.formula === "stateful") return state.epochIndex;
   return Math.floor((state.block + state.netuid + 1) / (state.tempoBlocks + 1));
@@ -73,7 +72,6 @@ export function stateAt(state: EpochState, toBlock: number): EpochState {
   return { ...now, block: toBlock, blocksSinceLastStep: now.blocksSinceLastStep + toBlock - now.block };
 }
 
-/** The last epoch after `state.block` and up to `toBlock`. */
 function legacyEpochUpTo(state: LegacyEpochState, toBlock: number): number | null {
   if (state.tempoBlocks === 0) return null;
   const period = state.tempoBlocks + 1;
@@ -116,7 +114,7 @@ function indexSeenIn(state: StatefulEpochState, block: number): number {
   return state.epochIndex + (isAsked || isCaught || isOver ? 1 : 0);
 }
 
-/** The drand round for sealing a commit sent now, so that its pulse is on the chain when the chain reveals it. */
+/** Its pulse is on the chain when the chain reveals a commit that is sent now. */
 export function revealRound(options: {
   readonly state: EpochState;
   readonly revealPeriodEpochs: number;
@@ -129,4 +127,28 @@ export function revealRound(options: {
   if (!first.ok) return first;
   const dueMs = headSeenMs + (first.value + securityBlocks - state.block) * blockMs;
   return { ok: true, value: { block: first.value, round: roundAt(beacon, dueMs) } };
+}
+
+/** The first block whose calls are filed under the current or a later epoch. Null if no epoch ever runs. */
+export function firstBlockOfEpoch(state: EpochState, epoch: number): number | null {
+  if (state.tempoBlocks === 0) return null;
+  if (state.formula === "legacy") return Math.max(0, epoch * (state.tempoBlocks + 1) - state.netuid - 1);
+  let now: EpochState = state;
+  while (epochIndex(now) < epoch) now = stateAt(now, nextEpochBlock(now) ?? now.block); // not null: the tempo is not 0
+  return now.formula === "stateful" ? now.lastEpochBlock : null;
+}
+
+/** The first block in which a past block's commits are revealed. Null if no epoch ever runs. */
+export function revealBlockOf(
+  state: EpochState,
+  { committedBlock, revealPeriodEpochs }: { committedBlock: number; revealPeriodEpochs: number },
+): number | null {
+  if (state.tempoBlocks === 0) return null;
+  return firstBlockOfEpoch(state, epochOfPastBlock(state, committedBlock) + revealPeriodEpochs);
+}
+
+/** The chain does not store all stateful epochs: those before the last are assumed to have had the current length. */
+function epochOfPastBlock(state: EpochState, block: number): number {
+  if (state.formula === "legacy") return epochIndex({ ...state, block });
+  return state.epochIndex - Math.max(0, Math.ceil((state.lastEpochBlock - block) / state.tempoBlocks));
 }

@@ -3,14 +3,13 @@
  * emitted, epochs run. Also the first block, which puts the genesis into the state.
  */
 
-import type { BlockScope } from "./state/block_scope.ts";
-import { accountOf } from "./state/account_key.ts";
+import type { BlockScope } from "./state/state.ts";
 import { addSubnet, claimHotkey, decayBurn } from "./calls/registration.ts";
 import { emitBlock } from "./epoch/emission.ts";
 import { runEpoch } from "./epoch/epoch_run.ts";
 import { revealDue } from "./calls/reveal.ts";
 import { isEpochDue } from "./epoch/schedule.ts";
-import { keyOf, theChain } from "./state/records.ts";
+import { accountOf, keyOf, theChain } from "./state/records.ts";
 
 export function beginBlock(scope: BlockScope, timestampMs: number): void {
   const { state } = scope;

@@ -26,18 +26,17 @@ import {
 import { dispatchRefusal, poolRefusal } from "../subtensor/sending/refusals.ts";
 import { verifySignature } from "../wallet/hotkey.ts";
 import { storageIndex } from "../weights/salted_commit.ts";
-import { accountOf, addressOf } from "./state/account_key.ts";
-import { textOfCall } from "./calls/call_text.ts";
+import { textOfCall } from "./calls/call_error.ts";
 import { hashBytes } from "./block/header.ts";
 import type { ChainEvent } from "./block/events.ts";
 import type { LocalBlock, Submission } from "./block/ledger.ts";
 import type { LocalLedger } from "./local_ledger.ts";
 import { commitmentOf } from "./reads/commitments.ts";
-import { epochStateOf } from "./reads/epoch_state.ts";
+import { epochStateOf } from "./reads/readable_chain.ts";
 import { parametersOf } from "./reads/parameters.ts";
 import { pendingCommitsOf } from "./reads/pending_commits.ts";
 import { neuronsOf, uidOf } from "./state/neurons.ts";
-import { keyOf } from "./state/records.ts";
+import { accountOf, addressOf, keyOf } from "./state/records.ts";
 
 export interface LocalChainOptions {
   readonly ledger: LocalLedger; // not closed with the chain

@@ -1,16 +1,13 @@
 /**
  * The embedded chain: it accepts calls, makes a block for a given time, and answers queries of its state.
  *
- * Owns: the order of a block's steps, the pool, the store. A block is either on disk and seen by listeners, or does not
- * exist. Out of scope: clocks and timers (the caller of `produceBlock` has them), signatures (checked by the caller
- * that submits a call), network protocol bytes (chain/local/rpc).
+ * A block is either on disk and seen by listeners, or does not exist. The caller of `produceBlock` has the clock;
+ * whoever submits a call has checked its signature.
  */
 
 import { assert, present } from "../../core/assert.ts";
-import type { BlockScope } from "./state/block_scope.ts";
 import { beginBlock, beginChain } from "./block_step.ts";
-import { palletOf } from "./calls/call_error.ts";
-import { textOfCall } from "./calls/call_text.ts";
+import { palletOf, textOfCall } from "./calls/call_error.ts";
 import { commitBytesMax } from "./calls/commit_reveal.ts";
 import { canPay, dispatch, type Dispatched, preCheck } from "./calls/dispatch.ts";
 import type { ChainEvent } from "./block/events.ts";
@@ -32,7 +29,7 @@ import { storageItem } from "./reads/storage_items.ts";
 import { changeRules } from "./state/neurons.ts";
 import { ChainStore, type StoredBlock } from "./state/chain_store.ts";
 import { keyOf } from "./state/records.ts";
-import { State } from "./state/state.ts";
+import { type BlockScope, State } from "./state/state.ts";
 import { quicknet } from "../timelock/beacon.ts";
 import { isPulse } from "../timelock/pulse.ts";
 
@@ -42,7 +39,6 @@ export interface OpenLedgerOptions {
   readonly hearsQuicknet?: boolean; // drand's pulses are submitted through `learnPulse`; default false
 }
 
-/** The part of a block that its header does not hold. */
 interface BlockBody {
   readonly timestampMs: number;
   readonly outcomes: readonly CallOutcome[];
@@ -100,7 +96,6 @@ export class LocalLedger implements Ledger {
     return block === null ? null : bodyOf(block).outcomes;
   }
 
-  /** A block's events in order; empty for a block that does not exist. */
   eventsOf(number: number): readonly ChainEvent[] {
     const block = this.#store.blockByNumber(number);
     if (block === null) return [];
@@ -202,7 +197,6 @@ export class LocalLedger implements Ledger {
     };
   }
 
-  /** The current scope, as seen by a call of the next block. */
   #nextScope(): BlockScope {
     return this.#scope({ timestampMs: bodyOf(this.#head).timestampMs, emit: () => {} });
   }
@@ -223,7 +217,7 @@ export class LocalLedger implements Ledger {
     };
   }
 
-  /** Writes the open block to disk, then makes it the state. */
+  /** To disk, then it becomes the state. */
   #seal(body: BlockBody, calls: readonly PooledCall[], parent: StoredBlock | null = this.#head): StoredBlock {
     const { changes, root } = this.state.prepare();
     const header: LocalHeader = {
@@ -281,7 +275,6 @@ class LearntPulses {
     return true;
   }
 
-  /** One pulse, or none. */
   of(round: bigint): readonly Uint8Array[] {
     const pulse = this.#pulses.get(round);
     return pulse === undefined ? [] : [pulse];

@@ -1,9 +1,8 @@
 /**
  * Calls that wait for the next block, in the order they came.
  *
- * Owns the nonce rules: an account's calls are numbered without gaps. A used nonce is stale, a waiting one cannot be
- * replaced, and one further ahead is refused (a real node would park it). Not kept on disk: the sender of a call that
- * was lost with the process checks the chain, as after any broken connection.
+ * An account's calls are numbered without gaps. A used nonce is stale, a waiting one cannot be replaced, and one
+ * further ahead is refused (a real node would park it). Not kept on disk.
  */
 
 import { assert } from "../../core/assert.ts";
@@ -28,7 +27,6 @@ export class Pool {
     return this.#calls.reduce((next, call) => call.from === from ? next + 1 : next, nonce);
   }
 
-  /** Why this nonce is refused; null: accepted. */
   nonceProblem(of: { readonly from: AccountKey; readonly nonce: number; readonly accountNonce: number }) {
     const next = this.nextNonce(of.from, of.accountNonce);
     if (of.nonce < of.accountNonce) return "stale";

@@ -7,8 +7,11 @@
  */
 
 import { hotkeyOfMiniSecret, type HotkeyPair, selfTest } from "./hotkey.ts";
-import { miniSecretOfMnemonic, newMnemonic } from "./mnemonic.ts";
 import { assert, present } from "../../core/assert.ts";
+import { pbkdf2 } from "@noble/hashes/pbkdf2.js";
+import { sha512 } from "@noble/hashes/sha2.js";
+import { generateMnemonic, mnemonicToEntropy, validateMnemonic } from "@scure/bip39";
+import { wordlist } from "@scure/bip39/wordlists/english.js";
 
 export class KeyMaterial {
   readonly pair: HotkeyPair;
@@ -47,4 +50,25 @@ export function keyOfMnemonic(words: string, password = ""): KeyMaterial | null 
 
 export function keyOfMiniSecret(miniSecret: Uint8Array): KeyMaterial {
   return new KeyMaterial(hotkeyOfMiniSecret(miniSecret), { miniSecret });
+}
+
+/**
+ * The words are BIP-39's, the key derivation is not: PBKDF2 runs over the entropy behind the words, not over their
+ * text, and the first 32 bytes are the sr25519 mini-secret.
+ */
+const entropyBits = 128; // 12 words, as Bittensor's own tools make them
+const pbkdf2Rounds = 2048;
+const miniSecretBytes = 32;
+
+export function newMnemonic(): string {
+  return generateMnemonic(wordlist, entropyBits);
+}
+
+/** Null if the phrase is invalid. `password` is the part after `///` of a secret URI; keyfiles have none. */
+export function miniSecretOfMnemonic(phrase: string, password = ""): Uint8Array | null {
+  const words = phrase.trim().split(/\s+/).join(" ");
+  if (!validateMnemonic(words, wordlist)) return null;
+  const entropy = mnemonicToEntropy(words, wordlist);
+  const salt = new TextEncoder().encode(`mnemonic${password}`);
+  return pbkdf2(sha512, entropy, salt, { c: pbkdf2Rounds, dkLen: 64 }).slice(0, miniSecretBytes);
 }

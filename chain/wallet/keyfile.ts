@@ -116,7 +116,7 @@ function cryptoName(value: unknown): string | null {
   return parts.length === 1 ? String(parts[0]).toLowerCase() : "";
 }
 
-/** Every secret the file holds, in Bittensor's load order. */
+/** In Bittensor's load order. */
 function secretsOf(fields: Fields): KeyMaterial[] {
   const phrase = textField(fields, "secretPhrase");
   const seed = hexField(fields, "secretSeed", miniSecretBytes);
@@ -130,7 +130,6 @@ function secretsOf(fields: Fields): KeyMaterial[] {
   return keys.filter((key) => key !== null);
 }
 
-/** Whether every key that the file names is this key. */
 function namesKey(fields: Fields, publicKey: Uint8Array): boolean {
   const address = addressField(fields);
   if (address !== undefined && address !== encodeAddress(publicKey)) return false;

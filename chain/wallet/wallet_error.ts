@@ -1,4 +1,4 @@
-/** Why a wallet cannot be used. `code` is for branching (the CLI picks the next step by it), the message for reading. */
+/** Why a wallet cannot be used: `code` is for branching, the message for reading. */
 
 export type WalletErrorCode =
   | "missing" // no such file

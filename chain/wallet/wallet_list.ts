@@ -53,7 +53,6 @@ export async function viewWallet(place: WalletPlace): Promise<ListedWallet | nul
   return { name: place.wallet, path: walletPath(place), coldkey, hotkeys };
 }
 
-/** Names of a wallet's hotkeys, sorted; none if there is no wallet. */
 export async function listHotkeys(place: WalletPlace): Promise<string[]> {
   return (await namesIn(hotkeysPath(place))).filter((name) => !name.endsWith(publicSuffix));
 }

@@ -102,7 +102,6 @@ function roundRow(uids: readonly number[], shares: readonly number[]): WeightsRo
   };
 }
 
-/** Python's round(). */
 function roundHalfToEven(value: number): number {
   const floor = Math.floor(value);
   const rest = value - floor;

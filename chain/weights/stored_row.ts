@@ -9,7 +9,6 @@ export interface WeightsRow {
   readonly values: readonly number[]; // u16 each, none 0
 }
 
-/** A row as read back, sparse. */
 export type StoredRow = readonly { readonly uid: number; readonly value: number }[];
 
 export const u16Max = 0xffff;
@@ -17,7 +16,6 @@ const fractionBits = 32n;
 const half = 1n << (fractionBits - 1n);
 const largeThreshold = 32_768n; // above this, the chain divides before it multiplies, so that the product does not overflow
 
-/** Scales the largest value to 65,535 as the chain does before it stores a row. */
 export function upscaled(values: readonly number[]): number[] {
   const top = BigInt(Math.max(0, ...values));
   if (top === 0n) return values.map(() => 0);
@@ -40,14 +38,13 @@ export function isWithinMaxWeight(values: readonly number[], maxWeightsLimit: nu
   return share <= (BigInt(maxWeightsLimit) << fractionBits) / BigInt(u16Max);
 }
 
-/** The row as it will be read back, by uid. */
+/** As it will be read back, by uid. */
 export function storedRowOf(row: WeightsRow): StoredRow {
   const values = upscaled(row.values);
   return row.uids.map((uid, i) => ({ uid, value: values[i]! })).filter(({ value }) => value > 0)
     .sort((a, b) => a.uid - b.uid);
 }
 
-/** Whether two stored rows are equal, ignoring zeros and order. */
 export function isSameRow(a: StoredRow, b: StoredRow): boolean {
   const left = new Map(a.filter(({ value }) => value > 0).map(({ uid, value }) => [uid, value]));
   const right = b.filter(({ value }) => value > 0);

@@ -6,7 +6,7 @@
  * People paste it as `--orchestrator`, and an orchestrator publishes it on the chain. A stranger wrote it, so parsing
  * is strict: bounded length, a valid host name or address in canonical spelling, a key with a valid checksum.
  * Invariant: a parsed invite is in canonical spelling, and writing it gives a text that parses to the same invite. Out
- * of scope: whether to trust it (vouching.ts).
+ * of scope: whether to trust it (announcements.ts).
  */
 
 import { ipOfText, textOfIp } from "../../chain/ip_address.ts";

@@ -14,7 +14,7 @@ import { systemRandom, systemTimers } from "../../net/timers.ts";
 import { defaultNetuid } from "../terminal/options/chain_options.ts";
 import type { CommandContext } from "../terminal/command.ts";
 import { UsageError, UserError } from "../program/errors.ts";
-import { type CommandTo, nextCommand } from "./text/next_command.ts";
+import { type CommandTo, nextCommand } from "./text/chain_words.ts";
 import { chainSocketOptions } from "../program/outbound.ts";
 
 const leastCallMs = 3_000; // when several endpoints share the time

@@ -9,7 +9,7 @@
 import { outboundFetch } from "../program/outbound.ts";
 import type { LocalBlock } from "../../chain/local/block/ledger.ts";
 import type { LocalLedger } from "../../chain/local/local_ledger.ts";
-import { type SealedCommit, sealedCommits, sealOf } from "../../chain/local/reads/sealed_commits.ts";
+import { type SealedCommit, sealedCommits, sealOf } from "../../chain/local/reads/pending_commits.ts";
 import { quicknet, timeOfRoundMs } from "../../chain/timelock/beacon.ts";
 
 export interface DrandRelayOptions {

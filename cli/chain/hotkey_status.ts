@@ -13,9 +13,8 @@ import { firstAllowedBlock, permitAction } from "../../chain/duty/preflight.ts";
 import { type SendWindow, sendWindow } from "../../chain/duty/window.ts";
 import { nextEpochBlock } from "../../chain/epochs/epochs.ts";
 import { duration, plural, roughly, tokens } from "../terminal/text/format.ts";
-import { blocksText, inBlocks } from "./text/chain_words.ts";
+import { blocksText, type CommandTo, inBlocks, withWholeCommands } from "./text/chain_words.ts";
 import { revealText } from "./text/commit_text.ts";
-import { type CommandTo, withWholeCommands } from "./text/next_command.ts";
 import { axonText, tokensShort } from "./text/neuron_table.ts";
 
 export interface Finding {

@@ -10,7 +10,7 @@ import { callLifeBlocks, ChainError, type Receipt, type Refusal } from "../../ch
 import type { Finality, FinalitySearch } from "../../chain/subtensor/sending/finality.ts";
 import { TooSoonError, UserError } from "../program/errors.ts";
 import { type ChainAccess, waitForBlock } from "./chain_access.ts";
-import { type CommandTo, withWholeCommands } from "./text/next_command.ts";
+import { type CommandTo, withWholeCommands } from "./text/chain_words.ts";
 
 /** Final blocks usually lag by two or three. More than this, and the call can land in no other block after a fork. */
 const finalityWaitBlocks = callLifeBlocks + 4;

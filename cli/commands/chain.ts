@@ -5,8 +5,7 @@
  */
 
 import { chainOptions } from "../terminal/options/chain_options.ts";
-import type { Command, CommandTable } from "../terminal/command.ts";
-import { missingAction } from "../terminal/missing_action.ts";
+import { type Command, type CommandTable, missingAction } from "../terminal/command.ts";
 
 const actions: CommandTable = {
   status: async () => (await import("./chain_status.ts")).command,

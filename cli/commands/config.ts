@@ -3,8 +3,7 @@
  * cli/tools/config.
  */
 
-import type { Command, CommandTable } from "../terminal/command.ts";
-import { missingAction } from "../terminal/missing_action.ts";
+import { type Command, type CommandTable, missingAction } from "../terminal/command.ts";
 
 const actions: CommandTable = {
   show: async () => (await import("./config_show.ts")).command,

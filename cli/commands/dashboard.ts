@@ -2,7 +2,7 @@
 
 import type { Command } from "../terminal/command.ts";
 import { newestWithoutRun, ownRunOption } from "../terminal/options/own_run.ts";
-import { listenOptions } from "../terminal/options/listen_options.ts";
+import { listenOptions } from "../terminal/options/hub_options.ts";
 
 export const command: Command = {
   name: "dashboard",

@@ -4,8 +4,7 @@
  * Owns: the list of actions. Rejects: running without one.
  */
 
-import type { Command, CommandTable } from "../terminal/command.ts";
-import { missingAction } from "../terminal/missing_action.ts";
+import { type Command, type CommandTable, missingAction } from "../terminal/command.ts";
 import { hotkeyOption, walletPathOption } from "../terminal/options/wallet_options.ts";
 import { nameOption } from "./wallet_store.ts";
 

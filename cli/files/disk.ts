@@ -2,12 +2,52 @@
  * Disk operations for data that must survive a kill: every file appears whole or not at all.
  *
  * Owns: the operations as an interface, so that tests can stop a process between any two of them, and the order
- * temporary file (partial_file.ts) → fsync → rename → fsync of the folder. If two processes write the same file, one of
+ * temporary file (disk.ts) → fsync → rename → fsync of the folder. If two processes write the same file, one of
  * the two contents stays. System errors become messages (cli/program/errors.ts).
  */
 
 import { attempting } from "../program/errors.ts";
-import { finalName, partialName, removeStalePartials } from "./partial_file.ts";
+
+/** The temporary name of a file that is being written, until it is renamed into place. */
+const pattern = /\.[0-9a-f]{12}\.partial$/;
+const staleMs = 3_600_000; // an active writer writes more often
+
+export function partialName(path: string): string {
+  return `${path}.${crypto.randomUUID().slice(-12)}.partial`;
+}
+
+/** The final name, for messages. */
+function finalName(path: string): string {
+  return path.replace(pattern, "");
+}
+
+/** Files left in the folder by processes that ended while writing. */
+export function removeStalePartials(folder: string, nowMs: number = Date.now()): void {
+  quietly(() => {
+    for (const { name, isFile } of Deno.readDirSync(folder)) {
+      if (!isFile || !pattern.test(name)) continue;
+      const path = `${folder}/${name}`;
+      quietly(() => {
+        const { mtime } = Deno.statSync(path);
+        if (mtime !== null && nowMs - mtime.getTime() > staleMs) Deno.removeSync(path);
+      });
+    }
+  });
+}
+
+/** A write failed: its partial file is useless. */
+export function dropPartial(path: string): void {
+  quietly(() => Deno.removeSync(path));
+}
+
+/** We may lack access to the folder, or another process may have been faster. */
+function quietly(body: () => void): void {
+  try {
+    body();
+  } catch (error) {
+    if (!Object.values(Deno.errors).some((kind) => error instanceof kind)) throw error;
+  }
+}
 
 export interface OpenFile {
   write(bytes: Uint8Array): Promise<void>;

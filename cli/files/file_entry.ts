@@ -6,7 +6,9 @@
 
 import * as v from "valibot";
 import { type Disk, isFile, writeAtomically } from "./disk.ts";
-import { digestFile, sha256InTurns } from "./sha256.ts";
+import { createHash } from "node:crypto";
+import { piecesInTurns } from "../../net/turns.ts";
+import { attempting } from "../program/errors.ts";
 
 export const sha256Shape = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, "must be 64 hexadecimal digits"));
 export const countShape = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
@@ -46,4 +48,41 @@ export async function firstProblem(folder: string, entries: readonly FileEntry[]
     if (problem !== null) return problem;
   }
   return null;
+}
+
+/** SHA-256 as lower-case hex, of bytes in memory and of files of any size. */
+export function sha256Hex(...parts: readonly (Uint8Array | string)[]): string {
+  const hash = createHash("sha256");
+  for (const part of parts) hash.update(part);
+  return hash.digest("hex");
+}
+
+const bytesOfTurn = 4 * 1024 * 1024; // 10 ms on a slow machine
+
+/** The same for vectors of any size, on a thread that keeps serving links (net/turns.ts). */
+export async function sha256InTurns(parts: readonly Uint8Array[]): Promise<string> {
+  const hash = createHash("sha256");
+  for (const part of parts) {
+    for await (const piece of piecesInTurns(part, bytesOfTurn)) hash.update(piece);
+  }
+  return hash.digest("hex");
+}
+
+interface FileDigest {
+  readonly sha256: string;
+  readonly bytes: number;
+}
+
+/** Reads the file in pieces, so its size does not matter. */
+function digestFile(path: string): Promise<FileDigest> {
+  return attempting({ action: "read", value: path }, async () => {
+    const hash = createHash("sha256");
+    let bytes = 0;
+    const file = await Deno.open(path, { read: true });
+    for await (const chunk of file.readable) {
+      hash.update(chunk);
+      bytes += chunk.length;
+    }
+    return { sha256: hash.digest("hex"), bytes };
+  });
 }

@@ -14,7 +14,7 @@ import { durationOption } from "../terminal/text/duration_text.ts";
 import { Stopped } from "../program/errors.ts";
 import { findHub, type FindOptions, type FoundHub } from "./find/find_hub.ts";
 import { giveUpReading } from "../rights/confinement.ts";
-import { duration } from "../terminal/text/format.ts";
+import { duration, plural } from "../terminal/text/format.ts";
 import type { ShellEvent } from "./screen/node_event.ts";
 import type { LinkMeter } from "./screen/link_meter.ts";
 import { hotkeyFolders, openHotkey } from "../terminal/options/wallet_options.ts";
@@ -28,7 +28,9 @@ import { type NodeWallet, withWallet } from "./link_errors.ts";
 import type { NodeLink } from "./node_role.ts";
 import { TaskTraces } from "../observe/telemetry/task_traces.ts";
 import { openTracer } from "../observe/telemetry/tracing.ts";
-import { openLastingDevice } from "./own_device.ts";
+import { byteOption } from "../terminal/text/byte_text.ts";
+import { deviceSentence, deviceText, openDevice, sameDevice } from "../device/open_device.ts";
+import { readTuning } from "../device/tuning_file.ts";
 
 export interface OpenNode {
   readonly signer: HotkeyPair;
@@ -135,3 +137,27 @@ function nodeWallet(options: OptionValues, chain: NamedChain | null): Omit<NodeW
 }
 
 const waitedText = (ms: number): string => ms < 10_000 ? "" : `, for ${duration(ms)} now`;
+
+/** The device of `--device`, opened again when it is lost, and what is said of it. */
+async function openLastingDevice(context: CommandContext, signer: HotkeyPair): Promise<LastingDevice> {
+  const { options, output } = context;
+  const tuned = await readTuning(context.dataFolder());
+  const how = { memoryBytes: byteOption("memory", options.text("memory")), threads: options.number("threads"), tuned };
+  const worker = await openDevice(options.text("device"), how);
+  output.event({ type: "device", ...worker.adapter });
+  output.line(deviceSentence(worker));
+  output.line(`This node is ${signer.address}`);
+  output.detail(`Computes on ${deviceText(worker)}`);
+  return new LastingDevice(worker, {
+    reopen: () => openDevice(sameDevice(worker), how),
+    timers: systemTimers,
+    onLoss: ({ reason, losses }) => {
+      output.event({ type: "deviceLost", reason, losses } satisfies ShellEvent);
+      output.log.warn(`${reason}; opening it again`);
+    },
+    onRebuilt: ({ spec, calls }) => {
+      output.event({ type: "stageRebuilt", stage: spec.index, calls } satisfies ShellEvent);
+      output.line(`stage ${spec.index}: rebuilt on a new device, ${plural(calls, "call")} repeated`);
+    },
+  });
+}

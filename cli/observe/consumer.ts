@@ -1,7 +1,6 @@
 /**
- * A consumer of a run's view: the seam between the one fold and everything that shows it.
- *
- * Owns: the interface. A new consumer is one file that exports an `OpenConsumer` and one line in consumers.ts.
+ * The seam between the one fold of a run's records and everything that shows it. A new consumer is one file that
+ * exports an `OpenConsumer` and one line in consumers.ts.
  */
 
 import type { NodeId } from "../../core/ids.ts";
@@ -13,7 +12,6 @@ import type { Timers } from "../../net/timers.ts";
 import type { Output } from "../terminal/output/output.ts";
 import type { KeyAction } from "../terminal/screen/live_screen.ts";
 
-/** What the orchestrator proves in a hello; a page only states it. */
 export interface HubIdentity {
   readonly runId: string;
   readonly hub: NodeId; // its key
@@ -21,7 +19,6 @@ export interface HubIdentity {
 
 export interface ConsumerContext {
   readonly view: RunView; // read-only; changes in place, before each `onRecord`
-  /** Of the last record that the view contains. */
   readonly sequence: () => number;
   /** Of the record log; null: nothing is kept on disk. */
   readonly folder: string | null;
@@ -36,7 +33,6 @@ export interface ConsumerContext {
 }
 
 export interface ProjectionConsumer {
-  /** The view already contains this record. */
   onRecord?(entry: StampedRecord): void;
   /** Pages at the orchestrator's port, by path. */
   readonly pages?: Readonly<Record<string, HubPage>>;

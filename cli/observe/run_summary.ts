@@ -4,7 +4,7 @@ import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import type { RunView } from "../../core/view/view.ts";
 import type { Dataset } from "../model/data/dataset.ts";
 import { type Disk, realDisk, writeAtomically } from "../files/disk.ts";
-import { isDiskFull } from "../files/disk_room.ts";
+import { isDiskFull } from "../files/journal_error.ts";
 import type { ByteKind } from "../../core/view/curves.ts";
 import { bf16BytesPerToken, type Traffic } from "./traffic.ts";
 
@@ -22,7 +22,6 @@ export interface RunSummaryInput {
   readonly trainedTokens: number; // in this process
 }
 
-/** Where this process resumed the run. */
 export interface BegunAt {
   readonly step: number;
   readonly round: number;
@@ -67,8 +66,8 @@ export interface RunSummary {
   readonly mergeRounds: number; // the same
   readonly parametersPerMiner: number; // of a stage, on average
   readonly microbatchesLost: number;
-  readonly roundsLost: number; // a stage had no payload or no merged parameters: their steps were repeated, or are missing where the run has ended
-  readonly gradientsLost: number; // accepted gradient tasks that no merge contained: their miner was lost or late
+  readonly roundsLost: number; // their steps were repeated, or are missing where the run has ended
+  readonly gradientsLost: number; // that no merge contained: their miner was lost or late
   readonly lostStages: readonly { stage: number; reason: string }[]; // of the last round, where it was lost
   readonly reLeases: number;
   readonly speculations: number; // tasks given to a second miner while the first was still working
@@ -86,7 +85,7 @@ export interface RunSummary {
 export const hasLostRound = (summary: Readonly<Record<string, unknown>>): boolean =>
   Array.isArray(summary["lostStages"]) && summary["lostStages"].length > 0;
 
-/** Fields that do not cover the whole run if it was resumed; for the table. */
+/** For the table: fields that do not cover the whole run if it was resumed. */
 export function sessionFields({ isJournaled }: Pick<BegunAt, "isJournaled">): string[] {
   return isJournaled ? ofProcess : [...ofProcess, ...counted];
 }
@@ -142,7 +141,7 @@ type PortBytes = Pick<
   "bytesPerTrainedToken" | "wireBytes" | "mergeBytes" | "parameterBytes" | "controlBytes"
 >;
 
-/** `moved`: all bytes that crossed the port, both ways, while these tokens were trained. */
+/** `moved`: bytes over the port, both ways, while these tokens were trained. */
 export function portBytes(moved: Readonly<Record<ByteKind, number>>, tokens: number): PortBytes {
   const { wires, merge, parameters, control } = moved;
   return {
@@ -154,7 +153,7 @@ export function portBytes(moved: Readonly<Record<ByteKind, number>>, tokens: num
   };
 }
 
-/** Written whole or not at all: on a full disk the folder keeps the summary that it has. The new one is shown anyway. */
+/** Written whole or not at all: on a full disk the folder keeps its summary. */
 export async function saveSummary(
   summary: Record<string, unknown>,
   { folder, warn, disk = realDisk }: { folder: string; warn: (text: string) => void; disk?: Disk },
@@ -169,7 +168,7 @@ export async function saveSummary(
   }
 }
 
-/** Of the run's last life in this folder; nothing where it cannot be read. */
+/** Of the run's last life in this folder. */
 export async function savedSummary(folder: string): Promise<Record<string, unknown>> {
   try {
     const saved: unknown = JSON.parse(await Deno.readTextFile(`${folder}/summary.json`));

@@ -1,10 +1,10 @@
 /**
- * Bytes that cross the orchestrator's port, as measured by the orchestrator: per node, direction and purpose; and for each token
- * that crosses a stage boundary.
+ * Bytes that cross the orchestrator's port: per node, direction and purpose; and for each token that crosses a stage
+ * boundary.
  *
- * Messages count once, with their framing, when they arrive or are queued; blobs with the content that passed, when its request
- * ends, also if it was broken off or refused. Out of scope: headers of HTTP, beats of a link, what TCP sends again, bodies that
- * are refused unread, and what nodes send each other.
+ * Messages count once, with their framing, when they arrive or are queued; blobs with the content that passed, when
+ * their request ends, also if it was broken off or refused. Not counted: headers of HTTP, beats of a link, what TCP
+ * sends again, bodies that are refused unread, and what nodes send each other.
  */
 
 import { type ByteKind, byteKinds, noBytes } from "../../core/view/curves.ts";
@@ -36,7 +36,7 @@ export class Traffic {
     this.#tokensPerMicrobatch = config.train.sequencesPerMicrobatch * config.model.contextLength;
   }
 
-  /** A message has arrived. A result of a forward is a wire, another one a gradient on a wire. */
+  /** A result of a forward is a wire, another one a gradient on a wire. */
   received(
     event: { peer: NodeId; message: NodeMessage; segments: readonly Uint8Array[]; bytes: number },
   ): void {
@@ -62,12 +62,10 @@ export class Traffic {
     return this.#nodes;
   }
 
-  /** Of all nodes. */
   get total(): TrafficSums {
     return this.#total;
   }
 
-  /** Of all nodes, both ways. */
   get byKind(): Record<ByteKind, number> {
     const moved = noBytes();
     for (const kind of byteKinds) moved[kind] = bytesOf(this.#total, kind);
@@ -95,13 +93,12 @@ export class Traffic {
   }
 }
 
-/** Of a message with so many segments. Those that no task has go to validators. */
+/** Segments that no task has go to validators. */
 function kindOf({ type }: NodeMessage | HubMessage, segments: number): ByteKind {
   if (segments === 0) return "control";
   return type === "runTask" || type === "taskDone" ? "wires" : "parameters";
 }
 
-/** Both directions. */
 export function bytesOf({ received, sent }: TrafficSums, kind: ByteKind): number {
   return received[kind] + sent[kind];
 }

@@ -8,7 +8,6 @@
  */
 
 import { dirname } from "node:path";
-import { exitFailed, exitFine, exitTooSoon, exitUsage } from "./exit_codes.ts";
 import { shellWord } from "./shell_words.ts";
 
 /** The command line was right, but the command cannot be carried out. */
@@ -139,3 +138,10 @@ export function systemCode(error: unknown): string {
   if (error instanceof Deno.errors.PermissionDenied) return "EACCES";
   return error instanceof Deno.errors.NotFound ? "ENOENT" : "";
 }
+
+/** The exit codes of iota. Scripts rely on these numbers: they do not change. */
+export const exitFine = 0;
+export const exitFailed = 1;
+const exitUsage = 2;
+export const exitTooSoon = 75; // EX_TEMPFAIL of sysexits.h
+export const exitInterrupted = 130; // 128 + SIGINT, the shell convention

@@ -7,7 +7,6 @@
  */
 
 import { fileURLToPath } from "node:url";
-import { hiddenHome } from "./own_home.ts";
 import type { Environment } from "./paths.ts";
 
 const isCheckout = import.meta.url.endsWith(".ts"); // the parts of a bundle are JavaScript, side by side
@@ -116,4 +115,20 @@ export function selfCommand(environment?: Environment): SelfCommand {
     ? [["--config", pathTo("../../deno.json")], pathTo("../main.ts")]
     : [bundleFlags, pathTo("./main.js")]; // not Deno.mainModule: in a confined thread that is the thread's own file
   return { command, args: ["run", "--quiet", "--no-prompt", ...flags, ...rights, entry], env };
+}
+
+/** Under which HOME this program runs, and how it is hidden from Deno. */
+const variable = "IOTA_HOME";
+
+/** Puts the user's HOME back, and leaves IOTA_HOME set for the processes that this one starts of itself. */
+export function restoreHome(env: Pick<Deno.Env, "get" | "set" | "delete"> = Deno.env): void {
+  const home = env.get(variable);
+  if (home === undefined) env.set(variable, env.get("HOME") ?? "");
+  else if (home === "") env.delete("HOME");
+  else env.set("HOME", home);
+}
+
+/** The variables for a start of Deno: `folder` holds no .npmrc; `home`: where IOTA_HOME is not inherited. */
+export function hiddenHome(folder: string, home?: string): Record<string, string> {
+  return { HOME: folder, ...(home === undefined ? {} : { [variable]: home }) };
 }

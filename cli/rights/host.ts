@@ -9,7 +9,6 @@
 import { askKeyboard, type KeyboardListener, keyboardVariable, openKeyboard } from "../program/keyboard.ts";
 import type { Environment, System } from "../program/paths.ts";
 import { confine } from "./confinement.ts";
-import { nohupVariable } from "./nohup.ts";
 import { handedOver, type HeldRights, heldWith } from "./rights.ts";
 
 export type Stream = "stdout" | "stderr";
@@ -97,4 +96,23 @@ export function denoHost(taken: Readonly<Record<string, string>> = {}): Host {
 /** Every other Unix uses the same paths as Linux. */
 function systemOf(os: typeof Deno.build.os): System {
   return os === "darwin" || os === "windows" ? os : "linux";
+}
+
+/** Whether this process was started to outlive its terminal: `nohup` has SIGHUP ignored. */
+const nohupVariable = "IOTA_NOHUP"; // "yes" or "no"; children inherit it as they do what is ignored
+
+export function nohupVariables(): Record<string, string> {
+  const told = Deno.env.get(nohupVariable);
+  return (told === undefined ? askNohup() : told === "yes") ? { [nohupVariable]: "yes" } : {};
+}
+
+/** False also where it cannot be told. */
+function askNohup(): boolean {
+  if (Deno.build.os === "windows") return false; // it has no such signal
+  try {
+    const asked = new Deno.Command("/bin/sh", { args: ["-c", "kill -HUP $$"], clearEnv: true, stderr: "null" });
+    return asked.outputSync().code === 0;
+  } catch {
+    return false; // no shell, or no right to start one
+  }
 }

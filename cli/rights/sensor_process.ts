@@ -15,7 +15,7 @@ export interface SensorProcess {
 
 const endMark = ".";
 
-/** Lines of cli/node/idle/sensor_text.ts. Unreadable files are left out. */
+/** Lines of cli/node/idle/pause_watch.ts. Unreadable files are left out. */
 const linuxScript = `while read -r _; do
 for f in /sys/class/power_supply/*/online; do [ -r "$f" ] && echo "online $(cat "\${f%/online}/type") $(cat "$f")"; done
 for f in /sys/class/power_supply/*/status; do [ -r "$f" ] && echo "battery $(cat "$f")"; done

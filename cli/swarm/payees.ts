@@ -6,6 +6,10 @@
  */
 
 import { hotkeyExists, loadHotkey } from "../../chain/wallet/hotkey_files.ts";
+import type { ChainEvent } from "../../chain/local/block/events.ts";
+import type { LocalLedger } from "../../chain/local/local_ledger.ts";
+import { decodeAddress } from "../../chain/wallet/ss58.ts";
+import { present } from "../../core/assert.ts";
 
 export interface Enrolled {
   readonly name: string;
@@ -67,4 +71,43 @@ export async function earlierNodes(folder: string): Promise<Enrolled[]> {
     nodes.push({ name, role: name.startsWith("miner") ? "miner" : "validator", hotkey: pair.address });
   }
   return nodes;
+}
+
+/** What a swarm's own chain has paid each hotkey: its stake, less what was staked by coldkeys. */
+export class SwarmPay {
+  readonly #ledger: LocalLedger;
+  readonly #netuid: number;
+  readonly #stakedRao = new Map<string, bigint>(); // by hotkey, less what was taken back
+  #burnedRao = 0n;
+
+  /** Reads every block there is: a quarter of a second for 10,000. */
+  constructor(ledger: LocalLedger, netuid: number) {
+    this.#ledger = ledger;
+    this.#netuid = netuid;
+    for (let block = 1; block <= ledger.head().number; block++) this.onBlock(block);
+  }
+
+  /** Incentive of hotkeys whose coldkey owns the subnet. */
+  get burnedRao(): bigint {
+    return this.#burnedRao;
+  }
+
+  onBlock(number: number): void {
+    for (const event of this.#ledger.eventsOf(number)) this.#onEvent(event);
+  }
+
+  earnedRao(hotkey: string): bigint {
+    const account = present(decodeAddress(hotkey), "A hotkey is an address");
+    const stakeRao = this.#ledger.storage("SubtensorModule.TotalHotkeyAlpha", [account, this.#netuid]) as bigint;
+    return stakeRao - (this.#stakedRao.get(hotkey) ?? 0n);
+  }
+
+  #onEvent(event: ChainEvent): void {
+    if (event.type === "epochRan" && event.netuid === this.#netuid) this.#burnedRao += event.burnedRao;
+    if (event.type !== "stakeAdded" && event.type !== "stakeRemoved") return;
+    if (event.netuid !== this.#netuid) return;
+    const { hotkey, amountRao } = event;
+    const added = event.type === "stakeAdded" ? amountRao : -amountRao;
+    this.#stakedRao.set(hotkey, (this.#stakedRao.get(hotkey) ?? 0n) + added);
+  }
 }

@@ -11,22 +11,25 @@ import type { CommandContext, OptionSpec, OptionValues } from "../terminal/comma
 import { mustBeCorpus } from "../model/data/corpus.ts";
 import { keepPage } from "../observe/dashboard/keep_page.ts";
 import { nextLines } from "../observe/screen/next_lines.ts";
-import { Stopped, Terminated, UsageError } from "../program/errors.ts";
-import { exitFailed, exitFine } from "../program/exit_codes.ts";
+import { exitFailed, exitFine, Stopped, Terminated, UsageError } from "../program/errors.ts";
 import { datedFolder } from "../files/run_folder.ts";
 import { shellWords } from "../program/shell_words.ts";
 import { tryPort } from "../orchestrator/hub/hub_port.ts";
 import { planRun, type RunPlan, sayChanges, sayOver } from "../orchestrator/run/plan_run.ts";
 import type { FolderLock } from "../files/folder_lock.ts";
 import { mustHaveText, takeRunFolder } from "../orchestrator/run/prepare_run.ts";
-import { sameDevice } from "../device/open_device.ts";
-import { shareTuning } from "../device/tuning_file.ts";
+import { deviceSentence, deviceText, openDevice, sameDevice, threadsOf } from "../device/open_device.ts";
+import { readTuning, shareTuning } from "../device/tuning_file.ts";
 import { hasLostRound, saveSummary, sessionFields } from "../observe/run_summary.ts";
-import { givenLinks } from "./chaos/given_links.ts";
 import { Swarm } from "./swarm.ts";
 import { type Emission, payLines } from "./swarm_chain.ts";
-import { preflight, usersFolder } from "./preflight.ts";
-import { writeSample } from "./swarm_sample.ts";
+import { brokenLinksRule, type LinkShape, parseLinks } from "./chaos/link_shape.ts";
+import type { ComputeWorker } from "../../gpu/worker_client.ts";
+import { byteOption } from "../terminal/text/byte_text.ts";
+import { tuningFolder } from "../program/paths.ts";
+import { type Memory, mustFit } from "../device/model_fit.ts";
+import { samplingOf } from "../../core/settings/sampling.ts";
+import { sampleRun } from "../model/generate/run_generate.ts";
 
 /** `unkept`: options that no run keeps, for the command that resumes it. */
 export async function runSwarm(context: CommandContext, unkept: readonly OptionSpec[]): Promise<number> {
@@ -130,3 +133,64 @@ export const resumeWords = (
   options: OptionValues,
   { folder, unkept }: { folder: string; unkept: readonly OptionSpec[] },
 ): string[] => ["iota", "swarm", "--data", folder, ...givenWords(options, unkept)];
+
+/** Undefined: not given. */
+export function givenLinks({ options }: Pick<CommandContext, "options">): LinkShape | undefined {
+  const text = options.text("links");
+  if (text === undefined) return undefined;
+  const shape = parseLinks(text);
+  if (shape !== null) return shape;
+  throw new UsageError(`Cannot use --links '${text}': ${brokenLinksRule(text)}`, {
+    next: 'For example: --links "40ms 20mbit"',
+  });
+}
+
+/** The device that all nodes of a swarm share: opened before anything starts, so that mistakes fail first. */
+const usersFolder = (context: CommandContext): string => tuningFolder(context.environment) ?? context.dataFolder();
+
+/** Opens the device of all nodes, and leaves it at rest. */
+async function preflight(
+  context: CommandContext,
+  { config, folder: { isResumed } }: RunPlan,
+): Promise<ComputeWorker> {
+  const { pipeline, swarm } = config;
+  const nodes = pipeline.stages * swarm.replicas + swarm.validators;
+  const threads = context.options.number("threads") ?? threadsOf(nodes);
+  const tuned = await readTuning(usersFolder(context));
+  const worker = await openDevice(context.options.text("device"), { isShared: true, threads, tuned });
+  context.output.line(deviceSentence(worker));
+  context.output.detail(`Computes on ${deviceText(worker)}`);
+  try {
+    const given = byteOption("memory", context.options.text("memory"));
+    const memory: Memory = { memoryBytes: given ?? Infinity };
+    if (!isResumed) await mustFit(config, { worker, memory, memoryBytes: () => Deno.systemMemoryInfo().available });
+  } finally {
+    await worker.finish();
+  }
+  return worker;
+}
+
+/** A sample of the trained model's text; people see it before the table. */
+async function writeSample(
+  { options, output }: CommandContext,
+  { config, folder: { path: run } }: RunPlan,
+): Promise<string | null> {
+  const tokens = options.number("sample-tokens") ?? 60;
+  if (tokens === 0) return null;
+  const { prompt } = samplingOf(config);
+  const device = await openDevice(options.text("device"));
+  try {
+    const sampling = { temperature: 0.7, topK: 40, seed: 1 };
+    const { text } = await sampleRun(
+      device,
+      { run, prompt, tokens, ...sampling },
+      (warning) => output.log.warn(warning),
+    );
+    output.line("");
+    output.line(`${output.paint.bold(prompt)}${text}`);
+    output.line("");
+    return `${prompt}${text}`;
+  } finally {
+    await device.finish();
+  }
+}

@@ -20,8 +20,7 @@ import { UserError } from "../program/errors.ts";
 import { shellWords } from "../program/shell_words.ts";
 import { exists } from "../files/run_folder.ts";
 import type { ChainActivity } from "../../core/view/view.ts";
-import { earlierNodes, type Enrolled, Payees } from "./payees.ts";
-import { SwarmPay } from "./swarm_pay.ts";
+import { earlierNodes, type Enrolled, Payees, SwarmPay } from "./payees.ts";
 import type { Paint } from "../terminal/text/paint.ts";
 import { shortAddress } from "../terminal/text/format.ts";
 

@@ -10,6 +10,7 @@ import { logFormats, logLevels } from "./output/log.ts";
 import type { Output } from "./output/output.ts";
 import type { Environment } from "../program/paths.ts";
 import type { Rights } from "../rights/rights.ts";
+import { UsageError } from "../program/errors.ts";
 
 export type OptionValue = string | number | boolean;
 
@@ -175,3 +176,12 @@ export const commonOptions: readonly OptionSpec[] = [
   { name: "no-color", kind: "boolean", doc: "print without colours, as with the variable NO_COLOR" },
   { name: "help", kind: "boolean", doc: "show help for this command" },
 ];
+
+/**
+ * The error of a group, such as `wallet`, that was called without an action: it lists the actions and suggests a
+ * first one.
+ */
+export function missingAction(group: string, { actions, next }: { actions: CommandTable; next: string }): UsageError {
+  const known = Object.keys(actions).join(", ");
+  return new UsageError(`iota ${group} needs an action: ${known}`, { next });
+}

@@ -1,6 +1,6 @@
 /**
- * What a wire codec is on a GPU: the pieces its two ends put around the blocks, and how its wires get on and off the device.
- * codecs.ts is the table of all of them; bytes, parameters and costs are in core/codec.
+ * A wire codec on a device: the pieces its two ends put around the blocks, and how its wires get on and off the
+ * device. Bytes, parameters and costs are in core/codec.
  */
 
 import type { WireDirection } from "../../core/codec/codec.ts";
@@ -39,18 +39,18 @@ export interface Sender extends BlockEnd {
 }
 
 /**
- * One wire between its buffer of values and its bytes on the host. A codec with kernels of its own keeps the encoded bytes in
+ * One wire between its values and its bytes on the host. A codec with kernels of its own keeps the encoded bytes in
  * `staged`, so that only they cross; one without stages the values, and the host encodes them.
  */
 export interface WireTransfer {
   readonly wire: Wire;
   readonly staged: BufferRange; // what is uploaded into, or read back
-  readonly key: BufferRange | null; // one word to upload before `encode`, of random rounding (core/codec/rounding_key.ts)
-  readonly decode: readonly Dispatch[]; // staged to values, before the first layer that reads them
-  readonly encode: readonly Dispatch[]; // values to staged, behind the last layer that makes them
-  /** From a wire's bytes to the content of `staged`. Bytes may start at any offset of their buffer. */
+  readonly key: BufferRange | null; // one word, of random rounding (core/codec/rounding_key.ts)
+  readonly decode: readonly Dispatch[];
+  readonly encode: readonly Dispatch[];
+  /** Bytes may start at any offset of their buffer. */
   toStaged(bytes: Uint8Array): Uint8Array | Float32Array;
-  /** From the content of `staged`, whose buffer it may keep, to a wire's bytes. */
+  /** May keep the buffer of `content`. */
   fromStaged(content: ArrayBuffer): Uint8Array;
 }
 

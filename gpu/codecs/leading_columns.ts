@@ -1,4 +1,4 @@
-/** The first columns of rows as wide as the model, and rows of a wire with a value for each: what bottlenecks copy between the two. */
+/** Copies between the first columns of rows as wide as the model and rows of a wire. */
 
 import type { LayerContext } from "../layers/context.ts";
 import type { BufferRange, Dispatch } from "../stage_ops.ts";

@@ -1,9 +1,8 @@
 /**
- * Codec `resbm` on a GPU: a small encoder and decoder outside the blocks, beside a rectangular identity, and bfloat16 rounded on
- * the device.
+ * Codec `resbm` on a device: a small encoder and decoder outside the blocks, beside a rectangular identity.
  *
- * Sender: z = W_2 SiLU(W_1 h) + h[:, :r], where h is the residual stream behind the last block.
- * Receiver: h' = V_2 SiLU(V_1 z) + [z, 0], the residual stream of the first block.
+ * Sender: z = W_2 SiLU(W_1 h) + h[:, :r], where h is the residual stream behind the last block. Receiver: h' = V_2
+ * SiLU(V_1 z) + [z, 0], the residual stream of the first block.
  */
 
 import { resbmDecoderNames, resbmEncoderNames, resbmHidden } from "../../core/codec/resbm.ts";

@@ -14,12 +14,10 @@ import type { BufferRange } from "../stage_ops.ts";
 import { buildLinear, buildProduct, type Hold, type LayerContext } from "../layers/context.ts";
 import { buildLookup, type Lookup } from "../layers/embed.ts";
 
-/** Rows of k values. */
 export interface Side extends Lookup {
   readonly outputGradient: BufferRange; // (rows, k)
 }
 
-/** Null where the stage keeps nothing of a token. */
 export function buildSide(context: LayerContext): Side | null {
   const { buffers, rows, spec: { index, wireIn } } = context;
   const width = wireIn?.sideWidth;
@@ -30,8 +28,8 @@ export function buildSide(context: LayerContext): Side | null {
 }
 
 /**
- * The receiver of a stage that keeps something of each token. Where its stream behind the attention is its input plus the
- * attention's output, that input has the side's share; where it makes the stream itself, the side is the attention's residual.
+ * Where the receiver's stream behind the attention is its input plus the attention's output, the input has the side's
+ * share; where it makes the stream itself, the side is the attention's residual.
  */
 export function withSide(
   context: LayerContext,

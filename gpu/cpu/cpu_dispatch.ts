@@ -9,12 +9,11 @@ export interface CpuDispatch extends Dispatch {
   readonly run: () => void;
 }
 
-/** A job that the team's threads share. */
 export function jobDispatch(team: Team, label: string, job: Job): CpuDispatch {
   return { label, run: () => team.run(job) };
 }
 
-/** A call of a kernel on this thread, too short to be shared. Its first arguments are addresses. */
+/** Too short to be shared between threads. Its first arguments are addresses. */
 export function kernelDispatch(
   { kernels }: Team,
   { name, ranges, numbers }: {

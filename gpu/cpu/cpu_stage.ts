@@ -20,13 +20,11 @@ import { buildGradientNorm, cpuUpdates } from "./updates.ts";
 
 export const cpuAdapter: AdapterDescription = { device: "cpu", name: "processor (WebAssembly SIMD)", isSoftware: true };
 
-/** Where a stage's other threads run, and what they share. */
 export interface Threading {
   readonly start?: StartHelpers; // @default workers of this thread
   readonly sharing?: Sharing; // @default what is worth waking a thread for
 }
 
-/** A stage with all parameters zero; load them before use. */
 export async function createCpuStage(
   spec: StageSpec,
   options: StageOptions = {},
@@ -39,7 +37,7 @@ export async function createCpuStage(
   return await createDeviceStage(new CpuStageDevice(memory, { threads, ...threading }), spec, options);
 }
 
-/** What a stage would take, found by building it on paper; throws an OutOfMemoryError if it does not fit. */
+/** Built on paper; throws an OutOfMemoryError if it does not fit. */
 export async function bytesOfCpuStage(
   spec: StageSpec,
   options: StageOptions = {},
@@ -50,7 +48,6 @@ export async function bytesOfCpuStage(
   return memory.usedBytes;
 }
 
-/** Computes for one stage. */
 export class CpuStageDevice implements StageDevice {
   readonly adapter = cpuAdapter;
   readonly buffers: CpuMemory;
@@ -69,7 +66,6 @@ export class CpuStageDevice implements StageDevice {
     // results are copied straight from memory
   }
 
-  /** The kernels were compiled with their module. */
   async warmUp(): Promise<void> {
     await this.#team.start(this.#start);
   }

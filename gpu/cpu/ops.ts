@@ -1,6 +1,6 @@
 /**
- * The operations of a stage on the processor (stage_ops.ts has their contract): each a job on fixed addresses (jobs/), which the
- * team's threads share.
+ * The operations of a stage on the processor (contract: stage_ops.ts): each a job on fixed addresses (jobs/), which
+ * the team's threads share.
  */
 
 import { assert } from "../../core/assert.ts";
@@ -22,8 +22,7 @@ import { attentionFloats } from "./jobs/attention.ts";
 import { type CpuDispatch, jobDispatch } from "./cpu_dispatch.ts";
 import type { Operand, Product } from "./layout/gemm.ts";
 import { type AttentionCall, attentionJob } from "./jobs/attention_jobs.ts";
-import { bfloat16Job } from "./jobs/bfloat16_jobs.ts";
-import { codesJob } from "./jobs/codes_jobs.ts";
+import { bfloat16Job, codesJob } from "./jobs/codes_jobs.ts";
 import { type KernelCall, kernelJob } from "./jobs/kernel_job.ts";
 import { productJob } from "./jobs/product_jobs.ts";
 import { embedBackwardJob, embedJob } from "./jobs/token_jobs.ts";

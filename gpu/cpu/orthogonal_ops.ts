@@ -1,7 +1,4 @@
-/**
- * Muon's operations on the processor (../optimizers/orthogonal_ops.ts has their contract). Symmetric products compute the lower
- * half and copy it.
- */
+/** Muon's operations on the processor. Symmetric products compute the lower half and copy it. */
 
 import type { MatrixSizes, OrthogonalOps, Polynomial } from "../optimizers/orthogonal_ops.ts";
 import type { BufferRange } from "../stage_ops.ts";

@@ -1,6 +1,4 @@
-/**
- * Optimizers on the processor by name, and the squared norm of the accumulated gradient.
- */
+/** Optimizers on the processor, and the squared norm of the accumulated gradient. */
 
 import { present } from "../../core/assert.ts";
 import { wholePower } from "../../core/exact_math.ts";

@@ -1,8 +1,7 @@
 /**
- * A stage computed layer by layer, on a device that has room for one: each is opened, loaded, used and closed in turn.
- *
- * Owns: the whole stage's parameters, in memory, and the sums of gradients if they are kept. For rare repetitions of single tasks: it
- * takes no steps. Outputs and losses have the bits of the whole stage on the same device. Out of scope: which device.
+ * A stage computed layer by layer, on a device that has room for one: each is opened, loaded, used and closed in
+ * turn. For rare repetitions of single tasks: it takes no steps. Outputs and losses have the bits of the whole stage
+ * on the same device.
  */
 
 import { type LayerSpec, layerSpecs } from "../../core/model/layer_specs.ts";
@@ -12,9 +11,9 @@ import type { AdapterDescription, StageCompute, StageInput, StageVector, Turnaro
 
 export interface LayeredStageOptions {
   readonly adapter: AdapterDescription;
-  /** On the device; closed before the next one is opened. */
+  /** Closed before the next one is opened. */
   readonly open: (spec: StageSpec) => Promise<StageCompute>;
-  /** Otherwise gradients are computed and forgotten, which saves a vector as large as the parameters. */
+  /** Forgetting gradients saves a vector as large as the parameters. */
   readonly keepsGradients: boolean;
 }
 

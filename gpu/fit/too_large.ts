@@ -1,5 +1,7 @@
 /** Stages that a device cannot hold: what is too large, its size, the limit. For the user; not our bug. */
 
+import type { StageOptions } from "../compute.ts";
+
 export interface TooLarge {
   readonly label: string; // of the buffer
   readonly action: string; // "allocate 'logits' as a buffer"
@@ -26,7 +28,6 @@ export class TooLargeError extends RangeError {
 
 const mebibytes = (bytes: number) => `${Math.ceil(bytes / 2 ** 20)} MiB`;
 
-/** The stage as a whole takes more memory than it may, or than its driver gives. */
 export class TooLittleMemoryError extends Error {
   override name = "TooLittleMemoryError";
 
@@ -47,4 +48,25 @@ export class TooLittleMemoryError extends Error {
         `that the stage takes, although each buffer may have ${mebibytes(limitBytes)}`,
     );
   }
+}
+
+/** Rejects with the last refusal. A `build` that rejects has freed what it took. */
+export async function withLessKept<T>(options: StageOptions, build: (options: StageOptions) => Promise<T>): Promise<T> {
+  let refusal: unknown;
+  for (const attempt of attempts(options)) {
+    try {
+      return await build(attempt);
+    } catch (error) {
+      if (!(error instanceof TooLittleMemoryError)) throw error;
+      refusal = error;
+    }
+  }
+  throw refusal;
+}
+
+/** From what takes the most memory to what takes the least, without repetitions. */
+function attempts(options: StageOptions): StageOptions[] {
+  const { activationBytes = 0, recomputes = false } = options;
+  const bare: StageOptions = { ...options, activationBytes: 0 };
+  return [options, ...activationBytes > 0 ? [bare] : [], ...recomputes ? [] : [{ ...bare, recomputes: true }]];
 }

@@ -1,6 +1,6 @@
 /**
- * The two halves of a transformer block, each norm, work, residual. A codec gives the first and last block of a stage
- * other ends (block_ends.ts), so both halves let the caller choose their residual and where gradients come from and go to.
+ * The two halves of a transformer block, each norm, work, residual. A codec gives a stage's first and last block
+ * other ends (block_ends.ts), so the caller chooses the residual and where gradients come from and go to.
  */
 
 import { qkvWidth } from "../attention_sizes.ts";

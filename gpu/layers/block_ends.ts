@@ -1,9 +1,9 @@
 /**
- * What a block has before its attention half and after its FFN half. Inside a stage both ends are plain: the residual stream
- * comes in, is added to, and goes out. At a boundary the codec puts its own there (gpu/codecs).
+ * What a block has before its attention half and after its FFN half: inside a stage the residual stream; at a
+ * boundary the codec's ends (gpu/codecs).
  *
- * Contract for both directions: `residualGradient` of the context is dL/d(residual stream) wherever a plain end would leave it,
- * so a block need not know its neighbour.
+ * Contract for both directions: `residualGradient` of the context is dL/d(residual stream) wherever a plain end would
+ * leave it, so a block need not know its neighbour.
  */
 
 import type { BufferRange } from "../stage_ops.ts";
@@ -26,12 +26,10 @@ export interface BlockEnd {
 
 export const noPiece: Piece = { forward: [], backward: [] };
 
-/** `input` (rows, d): the residual stream. */
 export function plainStart({ residualGradient }: LayerContext, input: BufferRange): BlockStart {
   return { input, residual: input, inputGradient: residualGradient, accumulate: true, before: noPiece, after: noPiece };
 }
 
-/** `attended` (rows, d): the residual stream after the attention half. */
 export function plainEnd({ residualGradient }: LayerContext, attended: BufferRange): BlockEnd {
   return { residual: attended, outputGradient: residualGradient, after: noPiece };
 }

@@ -1,9 +1,9 @@
 /**
- * What every layer builder needs: the operations, the stage's sizes, its parameters and gradients by name, and the scratch
- * buffers that layers share in the backward pass.
+ * What every layer builder needs: operations, sizes, parameters and gradients by name, and scratch buffers that
+ * layers share in the backward pass.
  *
- * A layer builder allocates what it must keep between forward and backward as storage, all else as scratch, and returns
- * dispatches; it never runs anything.
+ * A layer builder allocates what it must keep between forward and backward as storage, all else as scratch, and
+ * returns dispatches; it never runs anything.
  */
 
 import { assert, present } from "../../core/assert.ts";
@@ -39,7 +39,6 @@ export interface LayerContext {
   readonly holdOf: (layer: number) => Hold;
 }
 
-/** Some rows of a matrix. */
 export interface MatrixPart {
   readonly firstRow: number;
   readonly rows: number;
@@ -103,7 +102,6 @@ function partsOf(
   }));
 }
 
-/** RMSNorm with what its backward needs. */
 export interface Norm {
   readonly output: BufferRange; // (rows, d)
   readonly forward: Dispatch;
@@ -147,7 +145,6 @@ export interface ProductOptions {
   readonly residual?: BufferRange | undefined;
 }
 
-/** A linear layer with both gradients. */
 export interface LinearOptions extends ProductOptions {
   readonly outputGradient: BufferRange;
   readonly inputGradient: BufferRange;

@@ -1,4 +1,4 @@
-/** Rows of tables by token id: the head stage's way in, and what later stages keep of each token (side.ts). */
+/** Rows of tables by token id. */
 
 import { embeddingName } from "../../core/model/spec.ts";
 import type { BufferRange } from "../stage_ops.ts";

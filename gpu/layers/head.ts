@@ -16,7 +16,6 @@ const rowsMultiple = 64; // ranges of rows begin where any adapter can bind them
 export interface Head {
   readonly targets: BufferRange; // u32 (rows)
   readonly losses: BufferRange; // (rows), nats
-  /** Losses, no gradient. */
   readonly evaluate: readonly Dispatch[];
   /** Losses, the gradients of matrix and norm, and dL/d(input). */
   readonly turnaround: readonly Dispatch[];
@@ -72,7 +71,6 @@ export function buildHead(context: LayerContext, options: { input: BufferRange }
   };
 }
 
-/** Some rows of a task. */
 interface HeadPart {
   readonly rows: number;
   readonly input: BufferRange; // (rows, d), normed

@@ -59,7 +59,6 @@ function mustBeWhole({ buffers, vectors }: MuonParts, { name, size, offset }: Ma
   });
 }
 
-/** In the order that `numbersLength` says. */
 function numbersOf({ gradientScale, learningRate, weightDecay }: StepOptions): Float32Array {
   const rate = learningRate * muonNumbers.rateFactor;
   return Float32Array.of(gradientScale, rate, rate * weightDecay, 0);

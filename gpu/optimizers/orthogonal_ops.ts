@@ -1,14 +1,12 @@
 /**
- * What Muon asks of a device besides what a stage's layers do (stage_ops.ts): products of square symmetric matrices, and the
- * element-wise work around them. Implemented by each device.
+ * What Muon asks of a device besides a layer's operations (stage_ops.ts): products of square symmetric matrices, and
+ * the element-wise work around them.
  *
- * Matrices are f32, row-major, with sides that are multiples of 4. Every sum has a fixed order. The numbers of a step arrive in
- * `numbers` (`numbersLength`), so that dispatches are built once.
+ * Matrices are f32, row-major, with sides that are multiples of 4. Every sum has a fixed order.
  */
 
 import type { BufferRange, Dispatch } from "../stage_ops.ts";
 
-/** Of a matrix (rows, columns). */
 export interface MatrixSizes {
   readonly rows: number;
   readonly columns: number;

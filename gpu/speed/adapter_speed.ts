@@ -1,9 +1,4 @@
-/**
- * What a device can do at most, and what every use of it costs, whatever our kernels make of it.
- *
- * Owns: the figures and their order. What is repeated for each is the device's (webgpu/gpu_adapter_speed.ts,
- * cpu/cpu_adapter_speed.ts).
- */
+/** What a device can do at most, and what every use of it costs, whatever our kernels make of it. */
 
 import { type BatchSpeed, measureBatches, type Repeated } from "./batch_speed.ts";
 

@@ -1,8 +1,6 @@
 /**
- * How fast a device computes causal attention with the very kernels that stages use, forward and backward.
- *
- * Owns: the operands, and the count of FLOPs, which is of what a causal mask leaves: two products of T (T + 1) / 2 dot products
- * forward, five backward, whatever a kernel computes besides.
+ * How fast a device computes causal attention with the kernels of stages. FLOPs count what a causal mask leaves: two
+ * products of T (T + 1) / 2 dot products forward, five backward, whatever a kernel computes besides.
  */
 
 import type { AttentionSizes } from "../attention_sizes.ts";
@@ -28,7 +26,6 @@ export function attentionFlops({ pass, sequences, length, heads, headWidth }: At
   return products[pass] * 2 * sequences * heads * headWidth * length * (length + 1) / 2;
 }
 
-/** Units are FLOPs. */
 export async function measureAttention(
   place: KernelPlace,
   { task, budgetMs }: AttentionRequest,

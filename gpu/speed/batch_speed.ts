@@ -1,9 +1,8 @@
 /**
  * How fast something that repeats is, by the clock and per CPU second.
  *
- * Owns: the clock and the batches, which grow until one takes a good part of the budget, twofold at least, so that a
- * device's wait for its queue barely counts. The best batch by the clock, and the best per CPU second, are the result.
- * What is repeated, and what counts as a unit (a FLOP, a byte, a dispatch), is the caller's.
+ * Batches grow until one takes a good part of the budget, twofold at least, so that a device's wait for its queue
+ * barely counts. The results are the best batch by the clock and the best per CPU second.
  */
 
 import process from "node:process";
@@ -16,7 +15,6 @@ export interface BatchSpeed {
 
 export interface Repeated {
   readonly units: number; // of one repetition
-  /** Repeats it, and returns when all repetitions are done. */
   run(times: number): Promise<void>;
 }
 

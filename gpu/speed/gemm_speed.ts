@@ -1,14 +1,10 @@
-/**
- * How fast a device multiplies matrices with the very products that stages use: the bulk of a miner's work.
- *
- * Owns: the operands. How it is timed: batch_speed.ts.
- */
+/** How fast a device multiplies matrices with the products of stages: the bulk of a miner's work. */
 
 import type { Dispatch, LinearSizes } from "../stage_ops.ts";
 import { measureBatches } from "./batch_speed.ts";
 import { filled, type KernelPlace } from "./kernel_place.ts";
 
-/** The form of a linear layer's product, as libraries of matrices call it: which operand is transposed. */
+/** By the operand that is transposed, as libraries of matrices call it. */
 export const gemmForms = { forward: "NT", inputGradient: "NN", weightGradient: "TN" } as const;
 
 /** y = x Wᵀ, dx = dy W, and dW += dyᵀ x. */

@@ -1,4 +1,4 @@
-/** Where kernels are measured: a device's operations and memory, and a way to repeat what is built from them. */
+/** Where kernels are measured: a device's operations and memory. */
 
 import type { BufferRange, DeviceBuffers, Dispatch, StageOps } from "../stage_ops.ts";
 
@@ -6,7 +6,6 @@ export interface KernelPlace {
   readonly ops: StageOps;
   readonly buffers: DeviceBuffers;
   warmUp(): Promise<void>;
-  /** Repeats the program, and returns when all repetitions are done. */
   run(program: readonly Dispatch[], times: number): Promise<void>;
 }
 

@@ -1,8 +1,9 @@
 /**
- * The smallest stage that uses the kernels of a given one at its own widths, for comparing a device with the processor.
+ * The smallest stage that uses the kernels of a given one at its own widths, for comparing a device with the
+ * processor.
  *
- * Layers are alike, so one is enough. Tokens and vocabulary are cut only where the processor would take long: widths decide which
- * kernel a product gets and where it could be wrong. Out of scope: the comparison (operation_check.ts).
+ * Layers are alike, so one is enough. Tokens and vocabulary are cut only where the processor would take long: widths
+ * decide which kernel a product gets and where it could be wrong.
  */
 
 import { parameterTable, type StageSpec } from "../../core/model/spec.ts";

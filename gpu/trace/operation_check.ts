@@ -1,17 +1,20 @@
 /**
- * A device against the processor, operation by operation: which one computes something else, in which rows, with what bytes.
+ * Compares a device with the processor, operation by operation.
  *
- * A miner whose device is wrong is expelled like a liar: audits see only what a task puts out. Here its owner learns the
- * operation. Devices round differently, so results differ in the last bits; a wrong kernel differs by far more, and the first
- * operation that does is the culprit, as all before it agree. The processor's own bits are the same on every machine, so one hash
- * judges it. Out of scope: what to do about it (cli/tools/doctor/).
+ * A miner whose device is wrong is banned like a liar: audits see only what a task puts out. Here its owner learns
+ * the operation. Devices round differently, so results differ in the last bits; a wrong kernel differs by far more,
+ * and the first operation that does is the culprit, as all before it agree.
  */
 
 import { assert } from "../../core/assert.ts";
-import type { StageSpec } from "../../core/model/spec.ts";
+import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
 import type { StageDevice } from "../stage_device.ts";
-import type { TracedOutput } from "./traced_device.ts";
-import { tracedTask } from "./traced_task.ts";
+import { TracedDevice, type TracedOutput } from "./traced_device.ts";
+import { createDeviceStage } from "../stage.ts";
+import { encodeWire, type Wire } from "../../core/codec/wire.ts";
+import { stageWires } from "../../core/model/stage_wires.ts";
+import { keyOf, nextUint32, openStream } from "../../core/prng.ts";
+import type { StageInput } from "../compute.ts";
 
 export interface OperationCheck {
   readonly outputs: number; // compared
@@ -39,7 +42,7 @@ export const codeTolerance = 0.02; // a value next to an edge between two codes 
 
 const blockRows = 64;
 
-/** `device` must compute what `processor` does; both make a new device for each stage. Null: only the processor's hash counts. */
+/** Both make a new device for each stage. `device` null: only the processor's hash counts. */
 export async function checkOperations(
   specs: readonly StageSpec[],
   { device, processor }: { device: (() => StageDevice) | null; processor: () => StageDevice },
@@ -123,4 +126,77 @@ const floatsOf = ({ content: { buffer, byteOffset, byteLength } }: TracedOutput)
 async function hashOf(bytes: Uint8Array): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", bytes as Uint8Array<ArrayBuffer>);
   return new Uint8Array(digest).toHex();
+}
+
+/** In the order of the operations. The device is destroyed. */
+export async function tracedTask(device: StageDevice, spec: StageSpec): Promise<TracedOutput[]> {
+  const outputs: TracedOutput[] = [];
+  const traced = new TracedDevice(device, (output) => outputs.push(output));
+  const stage = await createDeviceStage(traced, spec, { optimizer: null });
+  try {
+    const { input, targets, gradient } = taskWork(spec);
+    await stage.loadParameters(taskParameters(spec));
+    outputs.length = 0; // zeroed memory is no result
+    if (gradient === null) await stage.turnaround(input, targets);
+    else {
+      await stage.forward(input);
+      await stage.backward(input, gradient);
+    }
+    return outputs;
+  } finally {
+    stage.close();
+  }
+}
+
+/** Inputs follow from the stage's shape and a number, so any two devices can be given the same. */
+const wireScale = 1;
+const gradientScale = 1e-2;
+const parameterScale = 0.1; // at this width; wider products add up more values, and must not saturate what follows
+const scaledWidth = 32;
+const gainScale = 0.3; // about 1
+
+interface TaskWork {
+  readonly input: StageInput;
+  readonly targets: Uint32Array; // of a tail
+  readonly gradient: Uint8Array | null; // null: of a tail
+}
+
+function taskWork(spec: StageSpec, index = 0): TaskWork {
+  const { sequences, model: { contextLength, vocabSize } } = spec;
+  const { input, outputGradient } = stageWires(spec);
+  const tokensOf = (label: string) => {
+    const stream = openStream(keyOf(0, "traced task", label, index));
+    return Uint32Array.from({ length: sequences * contextLength }, () => nextUint32(stream) % vocabSize);
+  };
+  const wireOf = (wire: Wire, label: string, scale: number) =>
+    encodeWire(wire, randomValues(wire.rows * wire.width, { label, index, scale }), tokensOf("tokens"));
+  return {
+    input: input === null
+      ? { type: "tokens", tokens: tokensOf("tokens") }
+      : { type: "wire", wire: wireOf(input, "input", wireScale) },
+    targets: tokensOf("targets"),
+    gradient: outputGradient === null ? null : wireOf(outputGradient, "gradient", gradientScale),
+  };
+}
+
+/** No tensor is zero or one throughout, as at the start of training, where a wrong operation could go unseen. */
+function taskParameters(spec: StageSpec): Float32Array {
+  const table = parameterTable(spec);
+  const matrixScale = parameterScale * Math.min(1, Math.sqrt(scaledWidth / spec.model.width));
+  const parameters = new Float32Array(table.length);
+  for (const { name, shape, offset, size } of table.tensors) {
+    const isGain = shape.length === 1;
+    const values = randomValues(size, { label: name, index: 0, scale: isGain ? gainScale : matrixScale });
+    for (let i = 0; i < size; i++) parameters[offset + i] = (isGain ? 1 : 0) + values[i]!;
+  }
+  return parameters;
+}
+
+/** Uniform in [-scale, scale). */
+function randomValues(
+  count: number,
+  { label, index, scale }: { label: string; index: number; scale: number },
+): Float32Array<ArrayBuffer> {
+  const stream = openStream(keyOf(0, "traced task", label, index));
+  return Float32Array.from({ length: count }, () => scale * (nextUint32(stream) / 2 ** 31 - 1));
 }

@@ -1,9 +1,8 @@
 /**
- * A stage's device that shows what every operation of a task writes, as soon as it is written: how two devices are compared
- * operation by operation, and a single one of them is named.
+ * A stage's device that shows what every operation of a task writes, as soon as it is written.
  *
- * Each operation is a task of its own with a read-back, so a trace is slow. Updates are not traced, nor is what is copied before
- * it is read (logits for sampling). Out of scope: what is compared (operation_check.ts).
+ * Each operation is a task of its own with a read-back, so a trace is slow. Updates are not traced, nor is what is
+ * copied before it is read (logits for sampling).
  */
 
 import type { OptimizerName } from "../../core/config/optimizer_names.ts";
@@ -11,9 +10,8 @@ import type { AdapterDescription } from "../compute.ts";
 import type { StageDevice } from "../stage_device.ts";
 import type { BufferRange, DeviceBuffers, Dispatch, StageOps } from "../stage_ops.ts";
 import type { GradientNorm, Update, VectorParts } from "../stage_vectors.ts";
-import { bytesOf, type OperationName, type Output, outputs } from "./outputs.ts";
+import { qkvWidth } from "../attention_sizes.ts";
 
-/** One matrix that an operation wrote. */
 export interface TracedOutput {
   readonly operation: OperationName;
   readonly memory: string; // the label it was allocated with, "layer 0 qkv"
@@ -68,7 +66,6 @@ export class TracedDevice implements StageDevice {
     this.#device.check();
   }
 
-  /** Traced when it is waited for. */
   run(program: readonly Dispatch[]): void {
     this.#pending.push(...program);
   }
@@ -134,7 +131,7 @@ export class TracedDevice implements StageDevice {
   }
 }
 
-/** The same operations; `note` gets the last dispatch of each, and what it has then written. */
+/** `note` gets the last dispatch of each operation, and what it has then written. */
 function notingOps(ops: StageOps, note: (dispatch: Dispatch, noted: Noted) => void): StageOps {
   const noting = (operation: OperationName) => (...args: unknown[]): Dispatch | Dispatch[] => {
     // The table has a line for each operation with its own arguments, which TypeScript cannot follow through a name.
@@ -148,7 +145,6 @@ function notingOps(ops: StageOps, note: (dispatch: Dispatch, noted: Noted) => vo
   return Object.fromEntries(names.map((name) => [name, noting(name)])) as unknown as StageOps;
 }
 
-/** A device's memory that remembers what each part was called. */
 class LabelledBuffers implements DeviceBuffers {
   readonly #buffers: DeviceBuffers;
   readonly #labels = new Map<object, { label: string; from: number; to: number }[]>();
@@ -189,3 +185,55 @@ class LabelledBuffers implements DeviceBuffers {
     return range;
   }
 }
+
+/** Of f32 values, or of a wire's bytes. */
+interface Output {
+  readonly range: BufferRange;
+  readonly rows: number;
+  readonly rowBytes: number; // to the next row; a row may begin within a wider matrix
+  readonly isBytes?: boolean; // not values. @default false
+}
+
+type OperationName = keyof StageOps;
+
+type Outputs = { readonly [Name in OperationName]: (...args: Parameters<StageOps[Name]>) => readonly Output[] };
+
+const matrix = (range: BufferRange, rows: number, width: number): Output => ({ range, rows, rowBytes: 4 * width });
+const wholeBytes = (range: BufferRange): Output => ({ range, rows: 1, rowBytes: range.size, isBytes: true });
+
+export const outputs: Outputs = {
+  linear: ({ rows, outWidth, outStride = outWidth }, { output }) => [matrix(output, rows, outStride)],
+  linearInputGradient: ({ rows, inWidth }, { inputGradient }) => [matrix(inputGradient, rows, inWidth)],
+  linearWeightGradient: ({ inWidth, outWidth }, { weightGradient }) => [matrix(weightGradient, outWidth, inWidth)],
+  rmsNorm: ({ rows, width }, { output, inverseRms }) => [matrix(output, rows, width), matrix(inverseRms, rows, 1)],
+  rmsNormBackward: ({ rows, width }, { inputGradient, gainGradient }) => [
+    matrix(inputGradient, rows, width),
+    matrix(gainGradient, 1, width),
+  ],
+  swiglu: ({ rows, width }, { activated }) => [matrix(activated, rows, width)],
+  swigluBackward: ({ rows, width }, { gateUpGradient }) => [matrix(gateUpGradient, rows, 2 * width)],
+  boundaryActivation: ({ rows, width }, { output }) => [matrix(output, rows, width)],
+  boundaryActivationBackward: ({ rows, width }, { gradient }) => [matrix(gradient, rows, width)],
+  prefix: ({ rows, targetWidth }, { target }) => [matrix(target, rows, targetWidth)],
+  embed: ({ rows, width }, { output }) => [matrix(output, rows, width)],
+  embedBackward: ({ ids, width }, { embeddingGradient }) => [matrix(embeddingGradient, ids, width)],
+  crossEntropy: ({ rows, vocabulary, writeGradient }, { logits, losses }) => [
+    matrix(losses, rows, 1),
+    ...writeGradient ? [matrix(logits, rows, vocabulary)] : [],
+  ],
+  rotate: (sizes, { qkv }) => [matrix(qkv, sizes.sequences * sizes.length, qkvWidth(sizes))],
+  attention: ({ sequences, length, heads, headWidth }, { output, logSumExp }) => [
+    matrix(output, sequences * length, heads * headWidth),
+    matrix(logSumExp, sequences * heads, length),
+  ],
+  attentionBackward: (sizes, { qkvGradient }) => [
+    matrix(qkvGradient, sizes.sequences * sizes.length, qkvWidth(sizes)),
+  ],
+  bfloat16Encode: (_, { bytes }) => [wholeBytes(bytes)],
+  bfloat16Decode: (count, { values }) => [matrix(values, 1, count)],
+  codesEncode: ({ bytes }) => [wholeBytes(bytes)],
+  codesDecode: ({ shape: { rows, width }, values }) => [matrix(values, rows, width)],
+};
+
+/** Bytes to read of it: the last row of a part of a wider matrix ends early. */
+const bytesOf = ({ range, rows, rowBytes }: Output): number => Math.min(range.size, rows * rowBytes);

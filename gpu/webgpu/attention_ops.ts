@@ -1,6 +1,4 @@
-/**
- * Attention and rotary positions of one layer as dispatches, in place on the fused matrix of q, k and v. Kernels: generate/attention.ts, generate/attention_tiled.ts and wgsl/rope.wgsl.
- */
+/** Attention and rotary positions of one layer as dispatches, in place on the fused matrix of q, k and v. */
 
 import { type AttentionSizes, qkvWidth } from "../attention_sizes.ts";
 import {
@@ -19,7 +17,6 @@ import { type DispatchOptions, floatBits, type Kernels } from "./kernel.ts";
 import type { AttentionGradientTensors, AttentionTensors, BufferRange, Dispatch } from "../stage_ops.ts";
 import rope from "./wgsl/rope.wgsl" with { type: "text" };
 
-/** Direction 1 rotates q and k, -1 rotates their gradients back. */
 export function rotate(
   kernels: Kernels,
   sizes: AttentionSizes & { direction: 1 | -1 },

@@ -1,9 +1,9 @@
 /**
- * The GPU buffers of one stage. All are made once and destroyed together: without `destroy` nothing is freed until a
- * garbage collection happens to run.
+ * The GPU buffers of one stage. All are destroyed together: without `destroy` nothing is freed until a garbage
+ * collection.
  *
- * Reading back goes through one staging buffer and only here: touching a mapped range before `mapAsync` resolved makes Deno
- * panic. Each `mapAsync` costs about 11 ms in Deno, so a task reads everything it needs in one go.
+ * Reading back goes through one staging buffer and only here: touching a mapped range before `mapAsync` resolved
+ * makes Deno panic. Each `mapAsync` costs about 11 ms in Deno, so a task reads everything it needs in one go.
  */
 
 import { assert } from "../../core/assert.ts";
@@ -11,7 +11,6 @@ import type { GpuDevice } from "./device.ts";
 import type { BufferRange, DeviceBuffers } from "../stage_ops.ts";
 import { TooLargeError } from "../fit/too_large.ts";
 
-/** The buffer of a range of a GPU's. */
 export function gpuBuffer({ buffer }: BufferRange): GPUBuffer {
   return buffer as GPUBuffer; // ranges stay with the device that made them
 }
@@ -52,7 +51,6 @@ export class StageBuffers implements DeviceBuffers {
     return { buffer, offset: 0, size };
   }
 
-  /** Asked for so far. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -117,7 +115,7 @@ export class StageBuffers implements DeviceBuffers {
     return copies;
   }
 
-  /** The first `count` f32 values of a range of any size, piece by piece. */
+  /** Piece by piece, of a range of any size. */
   async readFloats(range: BufferRange, count: number): Promise<Float32Array> {
     const result = new Float32Array(count);
     const pieceBytes = Math.min(chunkBytes, this.#staging?.size ?? 0);

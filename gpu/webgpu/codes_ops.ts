@@ -1,6 +1,4 @@
-/**
- * Codes of few bits as dispatches: the kernels make the very bytes and values of core/codec/scaled_codes.ts on every adapter.
- */
+/** Codes of few bits as dispatches: the bytes and values of core/codec/scaled_codes.ts on every adapter. */
 
 import { assert } from "../../core/assert.ts";
 import type { WireShape } from "../../core/codec/codec.ts";

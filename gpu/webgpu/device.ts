@@ -1,14 +1,14 @@
 /**
  * The WebGPU device of this thread: adapter choice, explicit limits, and failures that cannot be missed.
  *
- * Owns the GPUDevice. Uncaptured errors and a lost device are silent by default: calls go on and compute nothing. Here the
- * first failure is kept, reported to `onFailure`, thrown by every later call (`throwIfFailed`) and ends every wait
- * (`whileWorking`). Fails to start without an adapter.
+ * Uncaptured errors and a lost device are silent by default: calls go on and compute nothing. Here the first failure
+ * is kept, reported to `onFailure`, thrown by every later call (`throwIfFailed`) and ends every wait
+ * (`whileWorking`).
  */
 
 import type { AdapterDescription } from "../compute.ts";
 
-/** No adapter of the wanted kind. The text says what this machine has instead; what to do about it is the caller's to say. */
+/** The text says what this machine has instead. */
 export class NoAdapterError extends Error {
   override name = "NoAdapterError";
 }
@@ -22,12 +22,12 @@ const onlySoftware = (found: string) => `Cannot open a GPU: only ${found} was fo
 const noDevice = (adapter: string, reason: string) =>
   `Cannot open ${adapter}: its driver gives no device with the limits that it promises: ${reason}`;
 
-/** The device stopped working after it was opened: a command of ours was wrong, unless it is a `DeviceLostError`. */
+/** A command of ours was wrong, unless it is a `DeviceLostError`. */
 export class GpuFailure extends Error {
   override name = "GpuFailure";
 }
 
-/** The device is gone and all memory on it: the driver was reset, or ran out of memory. A new device may work. */
+/** The driver was reset, or ran out of memory: all memory is gone. A new device may work. */
 export class DeviceLostError extends GpuFailure {
   override name = "DeviceLostError";
 }
@@ -58,11 +58,10 @@ export type AdapterKind = "hardware" | "software";
 export interface OpenGpuOptions {
   /** Where to ask for an adapter. @default navigator.gpu */
   readonly gpu?: Pick<GPU, "requestAdapter"> | undefined;
-  /** Any other kind of adapter is refused. @default any */
+  /** Another kind is refused. @default any */
   readonly kind?: AdapterKind;
-  /** With timestamps, if the adapter has them. @default without */
+  /** If the adapter has them. @default without */
   readonly timestamps?: boolean;
-  /** Called once, when the device stops working. */
   readonly onFailure?: (failure: GpuFailure) => void;
 }
 
@@ -108,7 +107,7 @@ export class GpuDevice {
     if (this.#failure !== null) throw this.#failure;
   }
 
-  /** The promise's value. Rejects with this device's failure if that comes first or is the reason why the promise rejects. */
+  /** Rejects with this device's failure if that comes first or is the reason why the promise rejects. */
   async whileWorking<T>(promise: Promise<T>): Promise<T> {
     const { promise: failed, reject } = Promise.withResolvers<never>();
     this.#waits.add(reject);

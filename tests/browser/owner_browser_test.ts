@@ -2,7 +2,7 @@
 /** The owner's buttons in a real Chromium, by mouse and by keyboard, and that nobody else sees them. */
 
 import { assertEquals, assertMatch } from "@std/assert";
-import { openOwnerPage } from "../../cli/orchestrator/owner/owner_page.ts";
+import { openOwnerPage } from "../../cli/orchestrator/owner/run_owner_page.ts";
 import type { OwnerRequest } from "../../cli/orchestrator/owner/owner_request.ts";
 import { openFolderPage } from "../../cli/observe/dashboard/run_dashboard.ts";
 import { RunHistory } from "../../cli/observe/history/run_history.ts";

@@ -2,8 +2,7 @@
 /** Time travel in a real Chromium: past moments, the way back to the newest, the texts of then, an exported file. */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { oneFile } from "../../cli/observe/dashboard/one_file.ts";
-import { recordMoments } from "../../cli/observe/dashboard/record_moments.ts";
+import { oneFile, recordMoments } from "../../cli/observe/dashboard/one_file.ts";
 import { RunHistory } from "../../cli/observe/history/run_history.ts";
 import { noChromium, withPage } from "../support/browser/chromium.ts";
 import { overflow, shows, step, tellSample, withRun } from "../support/browser/run_page.ts";

@@ -8,7 +8,7 @@
 import type { Program } from "../../cli/terminal/command.ts";
 import { denoHost } from "../../cli/rights/host.ts";
 import { main } from "../../cli/main.ts";
-import { restoreHome } from "../../cli/program/own_home.ts";
+import { restoreHome } from "../../cli/program/self.ts";
 
 export const lab: Program = {
   name: "lab",

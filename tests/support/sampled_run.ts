@@ -2,7 +2,7 @@
 
 import { type CheckpointState, writeCheckpoint } from "../../cli/model/checkpoint/checkpoint.ts";
 import { formatTokenizer } from "../../cli/model/data/tokenizer_file.ts";
-import { sha256Hex } from "../../cli/files/sha256.ts";
+import { sha256Hex } from "../../cli/files/file_entry.ts";
 import { Tokenizer } from "../../core/tokenizer/bpe.ts";
 import { parameterTable } from "../../core/model/spec.ts";
 import { parametersOf, specsOf, tinyConfig } from "./tiny_model.ts";

@@ -1,15 +1,13 @@
 /**
- * The events of a block: plain values, stored with the block. Most are runtime events with the same meaning and fields;
- * chain/local/rpc/events.ts encodes those.
+ * The events of a block: plain values, stored with the block. Most are runtime events; chain/local/rpc/events.ts
+ * encodes those.
  *
  * A failed call leaves only its fee's events. Burned, locked and staked tokens are withdrawn, and removed stake is
- * deposited, as until spec 402: this chain keeps no subnet accounts. There are also events of our own, such as
- * `weightsDropped`, because the runtime drops an unreadable commit silently.
+ * deposited, as until spec 402: this chain keeps no subnet accounts.
  */
 
 import type { Address } from "../../call.ts";
 
-/** Balances and fees. */
 export type TokenEvent =
   | { readonly type: "accountCreated"; readonly account: Address; readonly amountRao: bigint }
   | { readonly type: "transferred"; readonly from: Address; readonly to: Address; readonly amountRao: bigint }
@@ -43,7 +41,6 @@ export type SubnetEvent =
   | { readonly type: "timelockedCommitted"; readonly hash: string; readonly revealRound: bigint } & WeightsOf
   | { readonly type: "weightsRevealed" } & WeightsOf; // timelocked ones, by the chain itself
 
-/** Not a runtime event. */
 export type OwnEvent =
   | { readonly type: "neuronPruned"; readonly netuid: number; readonly uid: number; readonly hotkey: Address }
   | { readonly type: "weightsDropped"; readonly why: string } & WeightsOf // due, but could not be turned into weights
@@ -65,7 +62,6 @@ export interface ShieldEvent {
   readonly id: string; // hash of sender and ciphertext, hex
 }
 
-/** What a hotkey publishes about itself. */
 export interface CommitmentEvent {
   readonly type: "commitmentSet";
   readonly netuid: number;

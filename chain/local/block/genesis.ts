@@ -1,8 +1,6 @@
 /**
- * The initial state of an embedded chain: its rules, its first subnet and its first accounts.
- *
- * Owns every number of the chain, with the runtime's own defaults beside ours. A chain keeps its genesis: a different one
- * needs another store. `localGenesis` is for fast runs on one machine, `mainnetGenesis` has the real chain's numbers.
+ * The initial state of an embedded chain: its rules, its first subnet and its first accounts, with the runtime's own
+ * defaults beside ours. A chain keeps its genesis: a different one needs another store.
  */
 
 import type { Address } from "../../call.ts";
@@ -125,7 +123,6 @@ export const localGenesis = (options: GenesisOptions = {}): Genesis =>
     endowmentRao: 1_000_000n * raoPerToken,
   });
 
-/** The real chain's numbers, 12 s blocks and commit-reveal among them. */
 export const mainnetGenesis = (options: GenesisOptions = {}): Genesis =>
   genesisOf(options, {
     hyperparameters: runtimeHyperparameters,

@@ -1,15 +1,14 @@
 /**
- * The interface between the embedded chain and its JSON-RPC node, so that neither depends on the other's internals.
+ * The interface between the embedded chain and its JSON-RPC node. The ledger keeps accounts and subnets and makes
+ * blocks; the node translates bytes.
  *
- * The ledger keeps accounts and subnets and makes blocks; the node translates bytes. Values cross as plain data:
- * numbers for widths up to 32 bits, bigints above, Uint8Array(32) for account ids, `{field: value}` for structs with
- * the runtime's camel-case names.
+ * Values cross as plain data: numbers for widths up to 32 bits, bigints above, Uint8Array(32) for account ids,
+ * `{field: value}` for structs with the runtime's camel-case names.
  */
 
 import type { ChainCall } from "../../call.ts";
 import type { ChainEvent } from "./events.ts";
 
-/** 32 bytes of a public key. */
 export type AccountId = Uint8Array;
 
 export interface LocalBlock {
@@ -21,7 +20,6 @@ export interface LocalBlock {
   readonly outcomes: readonly CallOutcome[]; // of the calls it holds, in order
 }
 
-/** SCALE header: parentHash(32) ++ compact(number) ++ stateRoot(32) ++ extrinsicsRoot(32) ++ compact(0). */
 export interface LocalHeader {
   readonly parentHash: Uint8Array;
   readonly number: number;
@@ -35,10 +33,7 @@ export interface CallOutcome {
   readonly events: readonly ChainEvent[]; // in the runtime's order; for a failed call, those of its fee
 }
 
-/**
- * A ledger call: one of ours, or one that only other clients send. `submitEncrypted` carries an extrinsic that the node
- * has decrypted (rpc/shield.ts) and submitted after it.
- */
+/** `submitEncrypted` carries an extrinsic that the node has decrypted (rpc/shield.ts) and submitted after it. */
 export type LedgerCall = ChainCall | { readonly type: "submitEncrypted"; readonly id: Uint8Array };
 
 export type Submission =
@@ -55,15 +50,9 @@ export interface Ledger {
   onBlock(listener: (block: LocalBlock) => void): () => void;
   nonceOf(account: AccountId): number; // the next one, including calls in the pool
   submit(options: { from: AccountId; nonce: number; call: LedgerCall }): Submission;
-  /**
-   * A storage value at the head by its runtime name, e.g. `SubtensorModule.Tempo` with keys `[9]`; undefined if nothing
-   * is stored.
-   */
+  /** By its runtime name, e.g. `SubtensorModule.Tempo` with keys `[9]`; undefined if nothing is stored. */
   storage(name: string, keys: readonly unknown[]): unknown;
-  /**
-   * A runtime API's answer at the head, e.g. `SubnetInfoRuntimeApi.get_metagraph` with `[9]`; undefined if there is no
-   * such API.
-   */
+  /** E.g. `SubnetInfoRuntimeApi.get_metagraph` with `[9]`; undefined if there is no such API. */
   runtimeApi(name: string, args: readonly unknown[]): unknown;
   /** The state after a recent block; null if no longer kept. Without this method only the head's state can be read. */
   at?(block: number): LedgerState | null;

@@ -24,7 +24,6 @@ export class OwnBeacon {
     this.#seed = seed;
   }
 
-  /** The public data needed to seal to its rounds. */
   get beacon(): Beacon {
     return this.#own().beacon;
   }

@@ -7,10 +7,8 @@
 
 import { assert } from "../../../core/assert.ts";
 import type { ChainCall } from "../../call.ts";
-import type { BlockScope } from "../state/block_scope.ts";
-import { type AccountKey, keyOf } from "../state/records.ts";
-import type { State, StateReader } from "../state/state.ts";
-import { accountOf, addressOf } from "../state/account_key.ts";
+import { type AccountKey, accountOf, addressOf, keyOf } from "../state/records.ts";
+import type { BlockScope, State, StateReader } from "../state/state.ts";
 import type { CallError } from "./call_error.ts";
 
 export const existentialDepositRao = 500n;
@@ -19,13 +17,12 @@ const minStakeRao = 2_000_000n;
 export const freeRaoOf = (state: StateReader, account: AccountKey): bigint =>
   state.read("account", account)?.freeRao ?? 0n;
 
-/** What an account can spend without being removed. */
 export const spendableRao = (state: StateReader, account: AccountKey): bigint => {
   const spendable = freeRaoOf(state, account) - existentialDepositRao;
   return spendable > 0n ? spendable : 0n;
 };
 
-/** Adds to an account or subtracts from it; the caller has checked that there is enough. */
+/** The caller has checked that there is enough. */
 export function addFree(state: State, account: AccountKey, rao: bigint): void {
   const { freeRao, nonce } = state.read("account", account) ?? { freeRao: 0n, nonce: 0 };
   state.write("account", account, { freeRao: freeRao + rao, nonce });
@@ -51,7 +48,6 @@ export function transfer(
   return null;
 }
 
-/** Where a subnet's stake can be neither bought nor sold. */
 function missingMarket(state: State, netuid: number): CallError | null {
   const subnet = state.read("subnet", keyOf(netuid));
   if (subnet === undefined) return "SubnetNotExists";

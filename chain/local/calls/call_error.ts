@@ -1,8 +1,9 @@
 /**
- * Why a call failed, by the runtime's error names: the closed list of errors that this chain returns.
- *
- * Owns each error's pallet, and which of them older runtimes (until spec 416) answer at submission, as a custom code of the pool.
+ * The closed list of errors that a call can return, with the pallet of each, and which of them older runtimes (until
+ * spec 416) answer at submission, as a custom code of the pool.
  */
+
+import type { LedgerCall } from "../block/ledger.ts";
 
 export type CallError =
   | "FundsUnavailable"
@@ -84,3 +85,10 @@ const customCodes: Partial<Record<CallError, number>> = {
 
 /** The code with which the pool refuses a call for this error; null: it occurs only in a block. */
 export const customCodeOf = (error: CallError): number | null => customCodes[error] ?? null;
+
+/** A call as canonical text, which the embedded chain signs and with which a block's calls are hashed. */
+export const textOfCall = (call: LedgerCall): string =>
+  JSON.stringify(Object.entries(call), (_key, value: unknown) => {
+    if (typeof value === "bigint") return `${value}`;
+    return value instanceof Uint8Array ? value.toHex() : value;
+  });

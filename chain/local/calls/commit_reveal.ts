@@ -8,12 +8,11 @@
 
 import type { ChainCall } from "../../call.ts";
 import { saltedCommitHash, storageIndex } from "../../weights/salted_commit.ts";
-import type { BlockScope } from "../state/block_scope.ts";
+import type { BlockScope } from "../state/state.ts";
 import { epochIndexIn, timelockedEpochIn } from "../epoch/schedule.ts";
 import { hashBytes } from "../block/header.ts";
 import { uidOf } from "../state/neurons.ts";
-import { type AccountKey, keyOf, type SaltedCommit } from "../state/records.ts";
-import { addressOf } from "../state/account_key.ts";
+import { type AccountKey, addressOf, keyOf, type SaltedCommit } from "../state/records.ts";
 import type { CallError } from "./call_error.ts";
 import { isInTime, missingMechanism, storeWeights } from "./weights.ts";
 
@@ -90,7 +89,6 @@ export function revealWeights(
   return refusal;
 }
 
-/** The hash under which these weights were committed. */
 export function commitHash(hotkey: AccountKey, call: Extract<ChainCall, { type: "revealWeights" }>): string {
   const { netuid, mechanism, uids, values, salt, versionKey } = call;
   const publicKey = Uint8Array.fromHex(hotkey);

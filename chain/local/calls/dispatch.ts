@@ -5,18 +5,16 @@
  */
 
 import { unreachable } from "../../../core/assert.ts";
-import type { BlockScope } from "../state/block_scope.ts";
+import type { BlockScope } from "../state/state.ts";
 import type { ChainEvent } from "../block/events.ts";
 import type { LedgerCall } from "../block/ledger.ts";
-import { type AccountKey, theChain } from "../state/records.ts";
-import { addressOf } from "../state/account_key.ts";
+import { type AccountKey, addressOf, theChain } from "../state/records.ts";
 import { addFree, addStake, removeStake, spendableRao, transfer } from "./balances.ts";
 import { type CallError, customCodeOf } from "./call_error.ts";
-import { setCommitment } from "./commitments.ts";
+import { serveAxon, setCommitment } from "./commitments.ts";
 import { commitTimelockedWeights, commitWeights, revealWeights } from "./commit_reveal.ts";
 import { guardRefusal } from "./guards.ts";
 import { burnedRegister, registerNetwork } from "./registration.ts";
-import { serveAxon } from "./serving.ts";
 import { setWeights } from "./weights.ts";
 
 /** Calls signed by hotkeys are free, because their accounts are empty. */
@@ -56,7 +54,7 @@ export function dispatch(scope: BlockScope, from: AccountKey, call: LedgerCall):
   };
 }
 
-/** The custom code with which an older runtime's pool refuses a call; null: it accepts. Changes nothing. */
+/** Null: an older runtime's pool accepts the call. Changes nothing. */
 export function preCheck(scope: BlockScope, from: AccountKey, call: LedgerCall): number | null {
   const guarded = guardRefusal(scope, from, call);
   if (guarded !== null) return customCodeOf(guarded);
@@ -69,7 +67,6 @@ export function preCheck(scope: BlockScope, from: AccountKey, call: LedgerCall):
   return custom;
 }
 
-/** The call alone. */
 function execute(scope: BlockScope, from: AccountKey, call: LedgerCall): CallError | null {
   switch (call.type) {
     case "burnedRegister":

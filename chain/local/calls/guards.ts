@@ -9,7 +9,7 @@
 import type { ChainCall } from "../../call.ts";
 import type { LedgerCall } from "../block/ledger.ts";
 import { storageIndex } from "../../weights/salted_commit.ts";
-import type { BlockScope } from "../state/block_scope.ts";
+import type { BlockScope } from "../state/state.ts";
 import { epochIndexIn } from "../epoch/schedule.ts";
 import { uidOf } from "../state/neurons.ts";
 import { type AccountKey, keyOf } from "../state/records.ts";

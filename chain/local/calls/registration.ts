@@ -6,11 +6,9 @@
  */
 
 import type { ChainCall } from "../../call.ts";
-import type { BlockScope } from "../state/block_scope.ts";
 import { seatFor, seatNeuron, uidOf } from "../state/neurons.ts";
-import { type AccountKey, keyOf, theChain } from "../state/records.ts";
-import type { StateReader } from "../state/state.ts";
-import { accountOf, addressOf } from "../state/account_key.ts";
+import { type AccountKey, accountOf, addressOf, keyOf, theChain } from "../state/records.ts";
+import type { BlockScope, StateReader } from "../state/state.ts";
 import { addFree, spendableRao } from "./balances.ts";
 import type { CallError } from "./call_error.ts";
 
@@ -44,7 +42,6 @@ export function burnedRegister(
   return null;
 }
 
-/** Once a block, before its calls: the price falls. */
 export function decayBurn({ state }: BlockScope, netuid: number): void {
   const { burnHalfLifeBlocks, minBurnRao, maxBurnRao } = state.get("subnet", keyOf(netuid)).hyperparameters;
   const { burnRao } = state.get("clock", keyOf(netuid));
@@ -76,7 +73,6 @@ export function registerNetwork(
   return null;
 }
 
-/** What registerNetwork costs in a block. */
 export function networkCostRao({ state, genesis, block }: {
   readonly state: StateReader;
   readonly genesis: BlockScope["genesis"];
@@ -88,7 +84,6 @@ export function networkCostRao({ state, genesis, block }: {
   return asked > genesis.networkMinLockRao ? asked : genesis.networkMinLockRao;
 }
 
-/** A new subnet with its owner as uid 0. */
 export function addSubnet(scope: BlockScope, of: {
   readonly netuid: number;
   readonly coldkey: AccountKey;
@@ -113,7 +108,7 @@ export function addSubnet(scope: BlockScope, of: {
   scope.emit({ type: "networkAdded", netuid });
 }
 
-/** Whether the hotkey belongs to the coldkey; a new hotkey is assigned to it. */
+/** A new hotkey is assigned to the coldkey. */
 export function claimHotkey({ state }: BlockScope, pair: { coldkey: AccountKey; hotkey: AccountKey }): boolean {
   const owner = state.read("hotkey", pair.hotkey)?.coldkey;
   if (owner === undefined) state.write("hotkey", pair.hotkey, { coldkey: pair.coldkey });

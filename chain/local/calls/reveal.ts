@@ -10,10 +10,9 @@ import { decryptTimelocked } from "../../timelock/timelock.ts";
 import { decodeWeightsPayload } from "../../timelock/weights_payload.ts";
 import type { Parsed } from "../../../core/fault.ts";
 import { storageIndex } from "../../weights/salted_commit.ts";
-import type { BlockScope } from "../state/block_scope.ts";
-import { addressOf } from "../state/account_key.ts";
+import type { BlockScope } from "../state/state.ts";
 import { storeWeights } from "./weights.ts";
-import { keyOf, type TimelockedCommit } from "../state/records.ts";
+import { addressOf, keyOf, type TimelockedCommit } from "../state/records.ts";
 import { epochIndexIn } from "../epoch/schedule.ts";
 
 export function revealDue(scope: BlockScope, netuid: number): void {

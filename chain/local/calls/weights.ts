@@ -7,7 +7,7 @@
 import type { ChainCall } from "../../call.ts";
 import { storageIndex } from "../../weights/salted_commit.ts";
 import { isWithinMaxWeight, upscaled } from "../../weights/stored_row.ts";
-import type { BlockScope } from "../state/block_scope.ts";
+import type { BlockScope } from "../state/state.ts";
 import { uidOf } from "../state/neurons.ts";
 import { type AccountKey, keyOf, type SubnetRecord } from "../state/records.ts";
 import type { CallError } from "./call_error.ts";
@@ -59,7 +59,6 @@ export function missingMechanism(
   return subnet !== undefined && of.mechanism < subnet.hyperparameters.mechanisms ? null : "MechanismDoesNotExist";
 }
 
-/** Whether enough blocks have passed since weights were last set or committed. */
 export function isInTime(
   { state, block }: BlockScope,
   of: { netuid: number; mechanism: number; uid: number },
@@ -69,7 +68,6 @@ export function isInTime(
   return lastUpdateBlock === 0 || block - lastUpdateBlock >= weightsRateLimitBlocks;
 }
 
-/** Whether this neuron may set weights now. */
 function voterRefusal(scope: BlockScope, of: {
   readonly row: WeightsRow;
   readonly subnet: SubnetRecord;
@@ -88,7 +86,6 @@ function voterRefusal(scope: BlockScope, of: {
   return mayVote ? null : "NeuronNoValidatorPermit";
 }
 
-/** Whether the subnet accepts this row. */
 function rowRefusal(row: WeightsRow, subnet: SubnetRecord, uid: number): CallError | null {
   const { uids, values } = row;
   const { minAllowedWeights, maxWeightsLimit } = subnet.hyperparameters;

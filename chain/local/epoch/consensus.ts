@@ -1,11 +1,11 @@
 /**
- * Yuma consensus: computes what each neuron earns from the validators' weights and stake. Pure, in the runtime's
+ * Yuma consensus: computes what each neuron earns from the validators' weights and stake, in the runtime's
  * fixed-point arithmetic.
  *
- * A miner's consensus weight is the stake-weighted median of what validators give it; weight above it is clipped, so a
- * minority of stake cannot raise any miner. Incentive follows the clipped weights, dividends follow bonds: a moving average
- * of how much of a miner's stake-weighted support each validator was. This is the runtime's original Yuma (`yumaVersion` 2,
- * liquid alpha off). Out of scope: masks (epoch_inputs.ts decides which weights count) and amounts (emission.ts).
+ * A miner's consensus weight is the stake-weighted median of what validators give it; weight above it is clipped, so
+ * a minority of stake cannot raise any miner. Incentive follows the clipped weights, dividends follow bonds: a moving
+ * average of how much of a miner's stake-weighted support each validator was. This is the runtime's original Yuma
+ * (`yumaVersion` 2, liquid alpha off).
  */
 
 import { type Fixed, fixedOfU16Share, fixedOne, normalized, ratio, sumOf, times, u16OfShare } from "./fixed.ts";

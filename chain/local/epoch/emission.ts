@@ -6,9 +6,8 @@
  * holdings (`heldRao`). Incentive of hotkeys that belong to the subnet's owner is burned, as the real chain does.
  */
 
-import type { BlockScope } from "../state/block_scope.ts";
 import { keyOf, theChain } from "../state/records.ts";
-import type { State, StateReader } from "../state/state.ts";
+import type { BlockScope, State, StateReader } from "../state/state.ts";
 import { type Fixed, partOf, sumOf } from "./fixed.ts";
 
 const ownerPercent = 18n;
@@ -26,7 +25,6 @@ export function emitBlock({ state }: BlockScope, netuid: number): void {
   state.change("chain", theChain, { issuanceRao: state.get("chain", theChain).issuanceRao + emission });
 }
 
-/** Shares by uid, of one mechanism. */
 export interface MechanismShares {
   readonly incentive: readonly Fixed[];
   readonly validatorShares: readonly Fixed[];
@@ -79,7 +77,7 @@ function addStake(state: State, to: { readonly netuid: number; readonly hotkey: 
   state.write("stake", key, (state.read("stake", key) ?? 0n) + to.rao);
 }
 
-/** All holdings. Always equals the issuance. */
+/** Always equals the issuance. */
 export function heldRao(state: StateReader): bigint {
   let held = state.get("chain", theChain).remainderRao;
   for (const key of state.keys("account")) held += state.get("account", key).freeRao;

@@ -1,9 +1,6 @@
 /**
- * The runtime's I32F32 fixed-point numbers: a bigint that counts 2^-32 parts.
- *
- * Owns: the operations the consensus needs, rounding down as the runtime does, so shares agree with it to the last bit
- * and are the same on every machine. Negative numbers are not supported. Dividing by zero gives zero, like the
- * runtime's `safe_div`.
+ * The runtime's I32F32 fixed-point numbers: a bigint that counts 2^-32 parts, rounded down as the runtime does.
+ * Negative numbers are not supported. Dividing by zero gives zero, like the runtime's `safe_div`.
  */
 
 export type Fixed = bigint;
@@ -29,11 +26,9 @@ export function normalized(values: readonly Fixed[], sum: Fixed = sumOf(values))
 
 export const fixedOfU16Share = (share: number): Fixed => ratio(BigInt(share), u16Max);
 
-/** A share in [0, 1] as the chain stores it. */
 export function u16OfShare(share: Fixed): number {
   const scaled = (share * u16Max) >> fractionBits;
   return Number(scaled > u16Max ? u16Max : scaled);
 }
 
-/** A share of an integer amount, rounded down. */
 export const partOf = (amount: bigint, share: Fixed): bigint => (amount * share) >> fractionBits;

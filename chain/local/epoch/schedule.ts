@@ -1,16 +1,13 @@
 /**
- * When a subnet's epoch is due, and which epoch a block belongs to: the chain's own two rules, applied block by block.
- *
- * chain/epochs predicts the same further ahead. One difference from the real chain: the number of epochs per block is
- * unlimited, so none is deferred.
+ * When a subnet's epoch is due, and which epoch a block belongs to. chain/epochs predicts the same further ahead.
+ * Unlike on the real chain, the number of epochs per block is unlimited, so none is deferred.
  */
 
-import type { BlockScope } from "../state/block_scope.ts";
+import type { BlockScope } from "../state/state.ts";
 import { keyOf } from "../state/records.ts";
 
 const longestTempoBlocks = 50_400;
 
-/** Whether the epoch runs in this block, or would, had it not run already. */
 export function isEpochDue({ state, genesis, block }: BlockScope, netuid: number): boolean {
   const { tempoBlocks } = state.get("subnet", keyOf(netuid)).hyperparameters;
   if (tempoBlocks === 0) return false;
@@ -33,7 +30,6 @@ export function epochIndexIn(scope: BlockScope, netuid: number): number {
   return state.get("clock", keyOf(netuid)).epochIndex + (isEpochDue(scope, netuid) ? 1 : 0);
 }
 
-/** The epoch that a timelocked commit of this block is filed under: in the block of a legacy epoch already the next. */
 export function timelockedEpochIn(scope: BlockScope, netuid: number): number {
   const isEarly = scope.genesis.epochs === "legacy" && isEpochDue(scope, netuid);
   return epochIndexIn(scope, netuid) + (isEarly ? 1 : 0);

@@ -1,7 +1,6 @@
 /**
- * The consensus' sparse matrices as the chain stores them: weights and bonds, by validator and miner.
- *
- * Owns: row and column arithmetic on sparse fixed-point rows. A missing entry is zero; no row names a uid twice.
+ * The consensus' sparse matrices: weights and bonds, by validator and miner. A missing entry is zero; no row names a
+ * uid twice.
  */
 
 import { type Fixed, normalized, ratio, sumOf, times } from "./fixed.ts";
@@ -27,7 +26,6 @@ export function rowNormalized(rows: readonly SparseRow[]): SparseRow[] {
   });
 }
 
-/** Folds each column over its rows, from zero. */
 function foldColumns(
   rows: readonly SparseRow[],
   columns: number,

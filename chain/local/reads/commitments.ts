@@ -2,8 +2,7 @@
 
 import type { Address, CommitmentKind } from "../../call.ts";
 import type { Commitment } from "../../chain.ts";
-import { accountOf } from "../state/account_key.ts";
-import { type CommitmentRecord, keyOf } from "../state/records.ts";
+import { accountOf, type CommitmentRecord, keyOf } from "../state/records.ts";
 import type { ReadableChain } from "./readable_chain.ts";
 
 export function commitmentOf(

@@ -1,9 +1,6 @@
 /**
- * The runtime's metagraph structs (spec 393): the full one with all fields in order, and the selective one with the
- * requested fields.
- *
- * Fields of the token market and of features this chain leaves out have the values of a subnet without them: price 1, nothing in a
- * pool. Account ids are bytes, u64 and wider are bigints.
+ * The runtime's metagraph structs (spec 393). Fields of the token market and of features this chain leaves out have
+ * the values of a subnet without them: price 1, nothing in a pool.
  */
 
 import { storageIndex } from "../../weights/salted_commit.ts";
@@ -104,7 +101,7 @@ function subnetFields(chain: ReadableChain, netuid: number) {
   };
 }
 
-/** `indexes` refer to the fields in the struct's order; fields not requested are null. */
+/** `indexes` are positions in the struct; fields not requested are null. */
 export function selectiveMetagraph(ledger: ReadableChain, netuid: number, indexes: readonly number[]) {
   const all = metagraph(ledger, netuid);
   if (all === null) return null;

@@ -1,8 +1,7 @@
 /** A subnet's rules and prices in the roles' form. */
 
 import type { SubnetParameters } from "../../chain.ts";
-import { addressOf } from "../state/account_key.ts";
-import { keyOf } from "../state/records.ts";
+import { addressOf, keyOf } from "../state/records.ts";
 import type { ReadableChain } from "./readable_chain.ts";
 
 export function parametersOf(chain: ReadableChain, netuid: number): SubnetParameters {

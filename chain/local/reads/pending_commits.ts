@@ -2,13 +2,13 @@
 
 import type { Address } from "../../call.ts";
 import type { PendingCommit } from "../../chain.ts";
-import { firstBlockOfEpoch } from "../../epochs/epoch_start.ts";
-import { epochIndex } from "../../epochs/epochs.ts";
+import { epochIndex, firstBlockOfEpoch } from "../../epochs/epochs.ts";
 import { storageIndex } from "../../weights/salted_commit.ts";
-import { accountOf } from "../state/account_key.ts";
-import { keyOf } from "../state/records.ts";
-import { epochStateOf } from "./epoch_state.ts";
-import type { ReadableChain } from "./readable_chain.ts";
+import { accountOf, addressOf, keyOf, type TimelockedCommit } from "../state/records.ts";
+import { epochStateOf, type ReadableChain } from "./readable_chain.ts";
+import { decryptTimelocked } from "../../timelock/timelock.ts";
+import type { OwnBeacon } from "../block/own_beacon.ts";
+import type { StateReader } from "../state/state.ts";
 
 export function pendingCommitsOf(
   chain: ReadableChain,
@@ -30,4 +30,29 @@ export function pendingCommitsOf(
     .filter(({ hotkey }) => hotkey === account)
     .map(({ block, round }) => ({ committedBlock: block, revealRound: round, revealFromBlock: null }));
   return [...salted, ...timelocked].sort((a, b) => a.committedBlock - b.committedBlock);
+}
+
+/** Whether this chain's own pulse will open a commit, which its beacon can predict. */
+export interface SealedCommit {
+  readonly key: string; // unique
+  readonly hotkey: string; // its address
+  readonly round: bigint;
+  readonly commit: TimelockedCommit;
+}
+
+export function sealedCommits(state: StateReader): SealedCommit[] {
+  return state.keys("timelocked", "").flatMap((place) =>
+    state.get("timelocked", place).map((commit) => ({
+      key: `${place} ${commit.hotkey} ${commit.block} ${commit.commit}`,
+      ...{ hotkey: addressOf(commit.hotkey), round: commit.round, commit },
+    }))
+  );
+}
+
+/** `foreign`: sealed, and not to this chain's beacon. `broken`: no pulse of any beacon opens these bytes. */
+export function sealOf(beacon: OwnBeacon, { commit, round }: SealedCommit): "own" | "foreign" | "broken" {
+  const ciphertext = Uint8Array.fromHex(commit.commit);
+  const opened = decryptTimelocked({ ciphertext, signature: beacon.pulse(round) });
+  if (opened.ok) return "own";
+  return opened.fault.code === "unauthenticated" ? "foreign" : "broken";
 }

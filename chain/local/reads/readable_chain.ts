@@ -4,11 +4,22 @@ import type { Genesis } from "../block/genesis.ts";
 import type { Ledger, LocalBlock } from "../block/ledger.ts";
 import type { OwnBeacon } from "../block/own_beacon.ts";
 import type { StateReader } from "../state/state.ts";
+import type { EpochState } from "../../chain.ts";
+import { keyOf } from "../state/records.ts";
 
 export interface ReadableChain extends Pick<Ledger, "blockHash"> {
   readonly state: StateReader;
   readonly genesis: Genesis;
   readonly beacon: OwnBeacon;
-  /** The block whose state this is. */
   head(): Pick<LocalBlock, "number" | "timestampMs">;
+}
+
+export function epochStateOf(chain: ReadableChain, netuid: number): EpochState {
+  const { state, genesis } = chain;
+  const { tempoBlocks } = state.get("subnet", keyOf(netuid)).hyperparameters;
+  const block = chain.head().number;
+  const { lastEpochBlock, pendingEpochAtBlock, epochIndex, blocksSinceLastStep } = state.get("clock", keyOf(netuid));
+  const common = { block, netuid, tempoBlocks, blocksSinceLastStep };
+  if (genesis.epochs === "legacy") return { formula: "legacy", ...common };
+  return { formula: "stateful", ...common, lastEpochBlock, pendingEpochAtBlock, epochIndex };
 }

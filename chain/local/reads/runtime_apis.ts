@@ -10,16 +10,15 @@ import {
   alphaPrices,
   dynamicInfo,
   netuidsOf,
+  neuronAnswers,
   stakeOf,
   stakesOf,
   subnetInfo,
   subnetState,
   swapped,
 } from "./subnet_answers.ts";
-import { epochStateOf } from "./epoch_state.ts";
 import { metagraph, selectiveMetagraph } from "./metagraph_answer.ts";
-import { neuronAnswers } from "./neuron_answers.ts";
-import type { ReadableChain } from "./readable_chain.ts";
+import { epochStateOf, type ReadableChain } from "./readable_chain.ts";
 
 export function runtimeApiAnswer(ledger: ReadableChain, name: string, args: readonly unknown[]): unknown {
   const [netuid, second, third] = args; // stakes have accounts first

@@ -1,8 +1,7 @@
 /**
- * The runtime's storage by its own names, answered from our records: `SubtensorModule.Tempo` with `[9]`.
- *
- * Owns the table of supported items and their shapes (spec 393; the epoch clock's items since 423). An absent item with
- * a default gives its default, as on the chain; an absent optional item, and any unlisted name, gives undefined.
+ * The runtime's storage by its own names: `SubtensorModule.Tempo` with `[9]` (spec 393; the epoch clock's items since
+ * 423). An absent item with a default gives its default, as on the chain; an absent optional item, and any unlisted
+ * name, gives undefined.
  */
 
 import { sha256 } from "@noble/hashes/sha2.js";
@@ -46,7 +45,6 @@ const clock = (read: (clock: ClockRecord) => unknown, fallback: unknown): Reader
 const perNeuron = (read: (neuron: NeuronRecord) => unknown): Reader => ({ state }, [netuid]) =>
   isSubnet(state, number(netuid)) ? neuronsOf(state, number(netuid)).map(read) : [];
 
-/** By storage index: a mechanism of a subnet. */
 const perSeat = (read: (seat: SeatRecord) => unknown): Reader => ({ state }, [index]) => {
   const netuid = number(index) % mechanismStride;
   if (!isSubnet(state, netuid)) return [];
@@ -222,7 +220,6 @@ const items: Readonly<Record<string, Reader>> = {
   "SubtensorModule.LastMechansimStepBlock": clock((of) => BigInt(of.lastStepBlock), 0n), // [sic]
 };
 
-/** The epoch clock as storage: since spec 423. */
 const statefulItems: Readonly<Record<string, Reader>> = {
   "SubtensorModule.LastEpochBlock": clock((of) => BigInt(of.lastEpochBlock), 0n),
   "SubtensorModule.PendingEpochAt": clock((of) => BigInt(of.pendingEpochAtBlock), 0n),

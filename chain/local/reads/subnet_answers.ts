@@ -1,7 +1,6 @@
 /**
- * Further runtime answers that Bittensor's SDK requests: a subnet's state, its market, and stakes.
- *
- * All are derived from the metagraph. There is no market here: one alpha is one tao, and a subnet's pool is empty.
+ * Further runtime answers that Bittensor's SDK requests. There is no market here: one alpha is one tao, and a
+ * subnet's pool is empty.
  */
 
 import type { AccountId } from "../block/ledger.ts";
@@ -21,7 +20,6 @@ export function dynamicInfo(chain: ReadableChain, netuid: number) {
   return { ...rest, subnetName: name, tokenSymbol: symbol, emission: subnetEmission, subnetIdentity: identity };
 }
 
-/** A subnet's identity and size; other fields are zero. */
 export function subnetInfo(chain: ReadableChain, netuid: number) {
   const all = metagraph(chain, netuid);
   if (all === null) return null;
@@ -46,13 +44,11 @@ export function alphaPrices(chain: ReadableChain) {
 
 export const alphaPriceRao = 1_000_000_000n;
 
-/** What an amount converts to, in either direction: the same amount, without a fee. */
 export const swapped = (amount: bigint) => ({
   ...{ taoAmount: amount, alphaAmount: amount },
   ...{ taoFee: 0n, alphaFee: 0n, taoSlippage: 0n, alphaSlippage: 0n },
 });
 
-/** Stakes of a coldkey on seats it holds. */
 export function stakesOf(chain: ReadableChain, coldkey: AccountId) {
   return netuidsOf(chain).flatMap((netuid) => {
     const { hotkeys, coldkeys } = metagraph(chain, netuid)!; // it is in the list
@@ -80,4 +76,32 @@ export function stakeOf({ state }: ReadableChain, { hotkey, coldkey, netuid }: S
 
 export function netuidsOf({ state }: ReadableChain): readonly number[] {
   return state.get("chain", theChain).netuids;
+}
+
+/** By uid; none for a subnet that does not exist. */
+export function neuronAnswers(chain: ReadableChain, netuid: number) {
+  const all = metagraph(chain, netuid);
+  if (all === null) return [];
+  return all.hotkeys.map((hotkey, uid) => ({
+    hotkey,
+    coldkey: all.coldkeys[uid],
+    uid,
+    netuid,
+    active: all.active[uid],
+    axonInfo: all.axons[uid],
+    prometheusInfo: { block: 0n, version: 0, ip: 0n, port: 0, ipType: 0 },
+    stake: [[all.coldkeys[uid], all.totalStake[uid]]],
+    rank: 0,
+    emission: all.emission[uid],
+    incentive: all.incentives[uid],
+    consensus: all.consensus[uid],
+    trust: 0,
+    validatorTrust: chain.state.get("neuron", keyOf(netuid, uid)).validatorTrust,
+    dividends: all.dividends[uid],
+    lastUpdate: all.lastUpdate[uid],
+    validatorPermit: all.validatorPermit[uid],
+    weights: chain.state.read("weights", keyOf(netuid, uid)) ?? [],
+    bonds: chain.state.read("bonds", keyOf(netuid, uid)) ?? [],
+    pruningScore: 0,
+  }));
 }

@@ -1,9 +1,6 @@
 /**
- * The latest blocks in the form clients request: header, extrinsics, events. Of older blocks the ledger keeps only the
- * header.
- *
- * Owns: matching a block's outcomes with their extrinsics. Calls that reached the ledger other than through this node
- * have no bytes and are not shown.
+ * The latest blocks in the form clients request: header, extrinsics, events. Calls that reached the ledger other than
+ * through this node have no bytes and are not shown.
  */
 
 import { assert, present } from "../../../core/assert.ts";
@@ -63,7 +60,6 @@ export class BlockLog {
   }
 }
 
-/** The unsigned extrinsic with which a block's author sets the clock. */
 function clockExtrinsic({ surface, scale }: Runtime, timestampMs: number): Uint8Array {
   const pallet = surface.pallets.find(({ name }) => name === "Timestamp");
   assert(pallet !== undefined, "Cannot write the clock's extrinsic: the surface has no pallet Timestamp");
@@ -74,4 +70,20 @@ function clockExtrinsic({ surface, scale }: Runtime, timestampMs: number): Uint8
   const whole = new ScaleWriter();
   whole.blob(body.bytes());
   return whole.bytes();
+}
+
+/** Every block is best and final at once. */
+type HeadListener = (block: LoggedBlock) => void;
+
+export class Heads {
+  readonly #listeners = new Set<HeadListener>();
+
+  listen(listener: HeadListener): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  announce(block: LoggedBlock): void {
+    for (const listener of [...this.#listeners]) listener(block);
+  }
 }

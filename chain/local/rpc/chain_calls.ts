@@ -1,8 +1,4 @@
-/**
- * Translates decoded runtime calls into the ledger's calls.
- *
- * Owns: the mapping of names. The arguments have the declared types, because they were decoded with them.
- */
+/** Translates decoded runtime calls into the ledger's calls. */
 
 import type { Address, ChainCall, CommitmentField, CommitmentKind } from "../../call.ts";
 import { alphaPriceRao } from "../reads/subnet_answers.ts";
@@ -14,9 +10,7 @@ import { customInvalid, invalidTransaction, undecodable } from "./rpc_error.ts";
 
 type Args = RuntimeCall["args"];
 
-/** The pool's code for an invalid address. */
 const invalidIpAddress = 11;
-/** The pool's code for a stake whose price exceeds its limit. */
 const slippageTooHigh = 8;
 const maxCommitBytes = 5000;
 

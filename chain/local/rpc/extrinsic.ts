@@ -2,9 +2,8 @@
  * Parses a signed extrinsic and checks its signature over what the signer must have signed.
  *
  * Layout, version 4: length, 0x84, address, signature, extension data, call. The signed bytes are call ++ carried ++
- * implied, or their blake2-256 if longer than 256 bytes. Implied are the runtime's version, the genesis and the hash of
- * the era's first block, so a signature is valid for one chain, one runtime and one range of blocks. Out of scope:
- * whether the call is allowed.
+ * implied, or their blake2-256 if longer than 256 bytes. Implied are the runtime's version, the genesis and the hash
+ * of the era's first block, so a signature is valid for one chain, one runtime and one range of blocks.
  */
 
 import { ed25519 } from "@noble/curves/ed25519.js";
@@ -15,14 +14,12 @@ import { verifySignature } from "../../wallet/hotkey.ts";
 import type { AccountId } from "../block/ledger.ts";
 import type { Runtime } from "../surface/runtime.ts";
 import { ScaleError, ScaleReader, ScaleWriter } from "../surface/scale_bytes.ts";
-import { type Era, eraBirthBlock, eraOf } from "./era.ts";
 import { badFormat, invalidTransaction, undecodable, unsignedExtrinsic } from "./rpc_error.ts";
 
 const signedVersion4 = 0x84;
 const unsignedVersion4 = 0x04;
 const longestUnhashedPayload = 256;
 
-/** A call of the surface, decoded. */
 export interface RuntimeCall {
   readonly pallet: string;
   readonly name: string;
@@ -37,7 +34,6 @@ export interface SignedExtrinsic {
   readonly call: RuntimeCall;
 }
 
-/** The context to which a signature is bound. */
 export interface SigningScope {
   readonly runtime: Runtime;
   readonly genesisHash: Uint8Array;
@@ -186,4 +182,28 @@ function joined(...parts: readonly Uint8Array[]): Uint8Array {
   const writer = new ScaleWriter();
   for (const part of parts) writer.raw(part);
   return writer.bytes();
+}
+
+/** For how many blocks a signature is valid: two bytes encode a period (a power of two) and the phase in it. */
+interface Era {
+  readonly periodBlocks: number;
+  readonly phaseBlocks: number;
+}
+
+const finestPhases = 4096; // longer periods have coarser phases
+
+/** From the decoded enum `Immortal | Mortal1(u8) … Mortal255(u8)`: the variant's number is the first byte. Null: immortal. */
+function eraOf(encoded: { readonly type: string; readonly value: unknown }): Era | null {
+  if (encoded.type === "Immortal") return null;
+  const bits = Number(encoded.type.slice("Mortal".length)) | Number(encoded.value) << 8;
+  const periodBlocks = 2 << (bits & 15);
+  const phaseBlocks = (bits >> 4) * Math.max(1, Math.floor(periodBlocks / finestPhases));
+  if (periodBlocks < 4 || phaseBlocks >= periodBlocks) {
+    throw new ScaleError(`an era's phase must be below its period: current values are ${phaseBlocks}, ${periodBlocks}`);
+  }
+  return { periodBlocks, phaseBlocks };
+}
+
+function eraBirthBlock({ periodBlocks, phaseBlocks }: Era, headBlock: number): number {
+  return Math.floor((Math.max(headBlock, phaseBlocks) - phaseBlocks) / periodBlocks) * periodBlocks + phaseBlocks;
 }

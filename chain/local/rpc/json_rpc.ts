@@ -1,8 +1,6 @@
 /**
- * JSON-RPC 2.0 as text: parsing messages and writing answers.
- *
- * Input is untrusted. An invalid request becomes an `RpcError` with the id to answer, never an exception. Answers keep
- * the order of their requests; a request without an id is a notification and gets none.
+ * JSON-RPC 2.0 as text. An invalid request becomes an `RpcError` with the id to answer. Answers keep the order of
+ * their requests; a request without an id gets none.
  */
 
 import { invalidRequest, parseError, RpcError } from "./rpc_error.ts";
@@ -15,7 +13,6 @@ export interface Request {
   readonly params: readonly unknown[];
 }
 
-/** An invalid request. */
 export interface BadRequest {
   readonly id: RequestId;
   readonly error: RpcError;

@@ -1,9 +1,7 @@
 /**
- * Extrinsics between acceptance and their block, and their watchers.
- *
- * Owns: the checks a node makes before it calls the runtime (duplicates, room), the pool's answers, notifying watchers,
- * and opening encrypted extrinsics, as a block's author does. The ledger validates calls. Invariant: an accepted
- * extrinsic is in the next block, so the pool is empty after each.
+ * Extrinsics between acceptance and their block, and their watchers. The ledger validates calls; here are the checks
+ * a node makes before it calls the runtime. Encrypted extrinsics are opened, as a block's author does. Invariant: an
+ * accepted extrinsic is in the next block, so the pool is empty after each.
  */
 
 import { unreachable } from "../../../core/assert.ts";
@@ -20,7 +18,7 @@ import {
   RpcError,
   temporarilyBanned,
 } from "./rpc_error.ts";
-import { carrierOf } from "./shielded_carrier.ts";
+import { carrierOf } from "./shield.ts";
 
 export interface PooledExtrinsic {
   readonly bytes: Uint8Array;
@@ -62,7 +60,7 @@ export class Pool {
     return [...this.#waiting.values()];
   }
 
-  /** The extrinsic's hash. Throws `RpcError` with the message of a node's pool. */
+  /** Throws `RpcError` with the message of a node's pool. */
   submit(bytes: Uint8Array): Hex {
     return this.#accept(bytes, { mayCarry: true });
   }
@@ -93,7 +91,7 @@ export class Pool {
     }
   }
 
-  /** Reports the outcome of a waiting extrinsic. Returns a function that stops. */
+  /** Returns a function that stops. */
   watch(hash: Hex, watcher: Watcher): () => void {
     const watchers = this.#watchers.get(hash) ?? new Set();
     this.#watchers.set(hash, watchers.add(watcher));
@@ -101,7 +99,6 @@ export class Pool {
     return () => void watchers.delete(watcher);
   }
 
-  /** Removes a new block's extrinsics from the pool. */
   take(block: LocalBlock): ReadonlyMap<number, PooledExtrinsic> {
     const included = new Map<number, PooledExtrinsic>();
     for (const { submission } of block.outcomes) {

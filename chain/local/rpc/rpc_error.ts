@@ -19,7 +19,6 @@ export const tooManySubscriptions = (limit: number): RpcError =>
   new RpcError(-32006, "Too many subscriptions on the connection", `Exceeded max limit of ${limit}`);
 export const needsSocket = (): RpcError => new RpcError(-32601, "Subscriptions need a WebSocket");
 
-/** Errors about the node's data: a block or a state it does not have, a function the runtime does not have. */
 export const clientError = (why: string): RpcError => new RpcError(4003, `Client error: ${why}`);
 export const unknownBlock = (hash: string): RpcError =>
   clientError(`UnknownBlock: Expect block number from id: ${hash}`);

@@ -11,6 +11,11 @@ import { xchacha20poly1305 } from "@noble/ciphers/chacha.js";
 import { sha3_256, sha3_512 } from "@noble/hashes/sha3.js";
 import { concatBytes } from "../../scale.ts";
 import { twox128 } from "../surface/xxhash.ts";
+import { ScaleWriter } from "../surface/scale_bytes.ts";
+import { hashBytes } from "../block/header.ts";
+import type { AccountId, LedgerCall } from "../block/ledger.ts";
+import type { SignedExtrinsic } from "./extrinsic.ts";
+import { customInvalid, undecodable } from "./rpc_error.ts";
 
 const vectorBytes = 3 * 384; // t: 3 polynomials of 256 coefficients of 12 bits
 const seedBytes = 32; // of the matrix: arbitrary, but Bittensor's SDK reads valid UTF-8 as text and then finds no key
@@ -68,4 +73,36 @@ function messageOf(v: Uint8Array): Uint8Array {
     if (coefficient >= 4 && coefficient < 12) message[i >> 3]! |= 1 << (i & 7);
   }
   return message;
+}
+
+/** MevShield.submit_encrypted. */
+interface Carrier {
+  readonly call: LedgerCall;
+  readonly inner: Uint8Array | null; // a signed extrinsic; null: it cannot be decrypted
+}
+
+const ciphertextBytesMax = 8_192; // the runtime's type is bounded: a longer one cannot be decoded
+const failedParsing = 23; // custom codes of the pool
+const invalidKeyHash = 24;
+
+/** Null: any other call. */
+export function carrierOf({ from, call: { pallet, name, args } }: SignedExtrinsic): Carrier | null {
+  if (pallet !== "MevShield" || name !== "submit_encrypted") return null;
+  const ciphertext = args.ciphertext as Uint8Array;
+  if (ciphertext.length > ciphertextBytesMax) {
+    throw undecodable(
+      `a ciphertext must have at most ${ciphertextBytesMax} bytes: current value is ${ciphertext.length}`,
+    );
+  }
+  const parts = shieldedParts(ciphertext);
+  if (parts === null) throw customInvalid(failedParsing);
+  if (!isForShieldKey(parts)) throw customInvalid(invalidKeyHash);
+  return { call: { type: "submitEncrypted", id: idOf(from, ciphertext) }, inner: openShielded(parts) };
+}
+
+function idOf(from: AccountId, ciphertext: Uint8Array): Uint8Array {
+  const writer = new ScaleWriter();
+  writer.raw(from);
+  writer.blob(ciphertext);
+  return hashBytes(writer.bytes());
 }

@@ -1,18 +1,16 @@
 /**
  * The embedded chain on disk: one SQLite file with the records, and every block's header and outcomes.
  *
- * A block is one transaction, so a process that dies leaves the chain at a block, never within one. Write-ahead logging
- * with synchronous = normal: blocks survive the death of the process; a power cut may cost the last ones. Only one
- * process at a time holds the file. Opening recomputes the state's root from all records, compares it with the newest
- * header, and checks that each block follows the previous one. `:memory:` keeps nothing.
+ * A block is one transaction. Write-ahead logging with synchronous = normal: blocks survive the death of the process;
+ * a power cut may cost the last ones. Only one process at a time holds the file. Opening recomputes the state's root,
+ * compares it with the newest header, and checks that each block follows the previous one. `:memory:` keeps nothing.
  */
 
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { AssertionFailure } from "../../../core/assert.ts";
 import { hashOfHeader } from "../block/header.ts";
 import type { LocalHeader } from "../block/ledger.ts";
-import { recordOfText, textOfRecord } from "./record_text.ts";
-import type { TableName } from "./records.ts";
+import { recordOfText, type TableName, textOfRecord } from "./records.ts";
 import { type RecordChange, State } from "./state.ts";
 
 export type ChainStoreCode =
@@ -28,7 +26,7 @@ export class ChainStoreError extends Error {
   }
 }
 
-/** A block as it is kept. `body` is a record: timestamp, outcomes, events. */
+/** `body` is a record: timestamp, outcomes, events. */
 export interface StoredBlock {
   readonly header: LocalHeader;
   readonly hash: Uint8Array;
@@ -91,7 +89,7 @@ export class ChainStore {
     return recordOfText(String(row?.["value"]));
   }
 
-  /** The state after the newest block. Null: there is no block yet. */
+  /** Null: there is no block yet. */
   recover(): { readonly state: State; readonly head: StoredBlock } | null {
     return attempt(this.#path, () => {
       const head = this.#read(this.#statements.newest);
@@ -197,7 +195,6 @@ function damaged(path: string, what: string, cause?: unknown): ChainStoreError {
   return new ChainStoreError("damaged", text, { cause });
 }
 
-/** Turns SQLite's exceptions into chain errors. */
 function attempt<T>(path: string, action: () => T): T {
   try {
     return action();
@@ -206,7 +203,6 @@ function attempt<T>(path: string, action: () => T): T {
   }
 }
 
-/** A failure of this store as an error with its next step; our own bugs stay what they are. */
 export function storeProblem(path: string, error: unknown): unknown {
   if (error instanceof ChainStoreError || error instanceof AssertionFailure) return error;
   const message = error instanceof Error ? error.message : String(error);

@@ -1,15 +1,13 @@
 /**
- * A subnet's seats: which hotkey holds which uid, taking a free one, and which neuron a newcomer replaces when all are taken.
- *
- * Invariants: uids are dense from 0; `uid` and `neuron` are inverse to each other; the owner's hotkey is never replaced.
+ * A subnet's seats: which hotkey holds which uid. Uids are dense from 0; `uid` and `neuron` are inverse to each
+ * other; the owner's hotkey is never replaced.
  */
 
 import { encodeAddress } from "../../wallet/ss58.ts";
 import { storageIndex } from "../../weights/salted_commit.ts";
-import type { BlockScope } from "./block_scope.ts";
 import type { Hyperparameters } from "../block/genesis.ts";
 import { type AccountKey, keyOf, type NeuronRecord, type RowRecord } from "./records.ts";
-import type { StateReader } from "./state.ts";
+import type { BlockScope, StateReader } from "./state.ts";
 
 export const uidOf = (state: StateReader, netuid: number, hotkey: AccountKey): number | null =>
   state.read("uid", keyOf(netuid, hotkey)) ?? null;
@@ -40,7 +38,7 @@ export function seatNeuron(
   }
 }
 
-/** Clears the old neuron's weights and those about it, so that none count for the new one. */
+/** So that none of the old neuron's weights count for the new one. */
 function clearSeat(
   scope: BlockScope,
   of: { readonly netuid: number; readonly uid: number; readonly mechanisms: number },

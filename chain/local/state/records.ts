@@ -7,8 +7,10 @@
  * subnet or collateral.
  */
 
-import type { CommitmentKind } from "../../call.ts";
+import type { Address, CommitmentKind } from "../../call.ts";
 import type { Hyperparameters } from "../block/genesis.ts";
+import { assert, present } from "../../../core/assert.ts";
+import { decodeAddress, encodeAddress } from "../../wallet/ss58.ts";
 
 /** Public key, 64 lower-case hex digits. */
 export type AccountKey = string;
@@ -18,7 +20,6 @@ export interface AccountRecord {
   readonly nonce: number;
 }
 
-/** A hotkey known to the chain. */
 export interface HotkeyRecord {
   readonly coldkey: AccountKey;
 }
@@ -32,7 +33,6 @@ export interface SubnetRecord {
   readonly hyperparameters: Hyperparameters;
 }
 
-/** Subnet values that change with every block. */
 export interface ClockRecord {
   readonly lastEpochBlock: number;
   readonly pendingEpochAtBlock: number; // 0: none
@@ -42,7 +42,6 @@ export interface ClockRecord {
   readonly burnRao: bigint; // the current registration price
 }
 
-/** Emission since the last epoch, by recipient. */
 export interface PotsRecord {
   readonly ownerRao: bigint;
   readonly minersRao: bigint;
@@ -75,7 +74,6 @@ export interface SeatRecord {
   readonly incentive: number; // u16
 }
 
-/** Sparse row of a validator, u16 values. */
 export type RowRecord = readonly (readonly [uid: number, value: number])[];
 
 export interface SaltedCommit {
@@ -91,13 +89,11 @@ export interface TimelockedCommit {
   readonly round: bigint;
 }
 
-/** What a hotkey published about itself. */
 export interface CommitmentRecord {
   readonly block: number;
   readonly fields: readonly { readonly kind: CommitmentKind; readonly hex: string }[];
 }
 
-/** The number of bytes a hotkey has published in an epoch. */
 export interface CommitmentSpace {
   readonly epoch: number;
   readonly usedBytes: number;
@@ -112,7 +108,6 @@ export interface ChainRecord {
   readonly lastLockBlock: number; // 0: none registered yet
 }
 
-/** Every table, by name. */
 export interface Tables {
   readonly chain: ChainRecord;
   readonly account: AccountRecord;
@@ -134,8 +129,37 @@ export interface Tables {
 
 export type TableName = keyof Tables;
 
-/** The key of the one record of `chain`. */
 export const theChain = "";
 
 /** Keys of several parts. The order of the parts is that of the runtime's storage. */
 export const keyOf = (...parts: readonly (number | string)[]): string => parts.join("/");
+
+/** Records as text: JSON in which a bigint is its digits followed by `n`. */
+const bigintText = /^-?\d+n$/;
+
+export const textOfRecord = (record: unknown): string => JSON.stringify(record, spelled);
+
+function spelled(_key: string, value: unknown): unknown {
+  const isAmbiguous = typeof value === "string" && bigintText.test(value);
+  assert(!isAmbiguous, `Cannot keep a text that looks like a bigint of a record: current value is '${value}'`);
+  return typeof value === "bigint" ? `${value}n` : value;
+}
+
+export const recordOfText = (text: string): unknown =>
+  JSON.parse(
+    text,
+    (_key, value: unknown) => typeof value === "string" && bigintText.test(value) ? BigInt(value.slice(0, -1)) : value,
+  );
+
+/**
+ * Converts addresses in calls to the chain's keys and back. A call with an invalid address cannot be encoded, so
+ * that is our bug.
+ */
+export function accountOf(address: Address): AccountKey {
+  return present(
+    decodeAddress(address),
+    `Cannot use an account as its address must be ss58 with prefix 42: current value is '${address}'`,
+  ).toHex();
+}
+
+export const addressOf = (account: AccountKey): Address => encodeAddress(Uint8Array.fromHex(account));

@@ -8,8 +8,9 @@
 
 import { createHash } from "node:crypto";
 import { assert, present } from "../../../core/assert.ts";
-import { textOfRecord } from "./record_text.ts";
-import type { TableName, Tables } from "./records.ts";
+import { type TableName, type Tables, textOfRecord } from "./records.ts";
+import type { ChainEvent } from "../block/events.ts";
+import type { Genesis } from "../block/genesis.ts";
 
 /** One record as written to the store; `text` null: removed. */
 export interface RecordChange {
@@ -25,7 +26,7 @@ export interface StateReader {
   read<T extends TableName>(table: T, key: string): Tables[T] | undefined;
   /** A record that must exist by our own invariants. */
   get<T extends TableName>(table: T, key: string): Tables[T];
-  /** A table's keys with this prefix, in no particular order. */
+  /** In no particular order. */
   keys(table: TableName, prefix?: string): string[];
 }
 
@@ -50,7 +51,6 @@ export class State implements StateReader {
   readonly #undo: ReadonlyMap<string, Change>[] = []; // per recent block, oldest first: the values before it
   #root = 0n;
 
-  /** The root of the last committed block. */
   get root(): Uint8Array {
     return bytesOfRoot(this.#root);
   }
@@ -69,7 +69,6 @@ export class State implements StateReader {
     (this.#call ?? this.#block).set(idOf(table, key), { table, key, value });
   }
 
-  /** Replaces some fields of a record. */
   change<T extends TableName>(table: T, key: string, fields: Partial<Tables[T]>): void {
     this.write(table, key, { ...this.get(table, key) as object, ...fields } as Tables[T]);
   }
@@ -104,7 +103,6 @@ export class State implements StateReader {
     return { changes, root: bytesOfRoot(this.#rootAfter(changes)) };
   }
 
-  /** Makes the open block the state; `changes` are those `prepare` gave. */
   commit(changes: readonly RecordChange[]): void {
     this.#root = this.#rootAfter(changes);
     this.#undo.push(
@@ -125,7 +123,7 @@ export class State implements StateReader {
     this.#block.clear();
   }
 
-  /** Loads a record from the store, while opening. */
+  /** While opening. */
   load(table: TableName, key: string, stored: { readonly text: string; readonly value: unknown }): void {
     const change = changeOf({ table, key, ...stored });
     this.#root = this.#rootAfter([change]);
@@ -172,7 +170,6 @@ class PastState implements StateReader {
   }
 }
 
-/** Keys after some changes. */
 function withChanges(
   keys: readonly string[],
   changes: readonly Change[],
@@ -198,3 +195,16 @@ function changeOf(record: Omit<RecordChange, "hash">): RecordChange {
 }
 
 const bytesOfRoot = (root: bigint): Uint8Array => Uint8Array.fromHex(root.toString(16).padStart(64, "0"));
+
+/** The inputs of code that runs inside a block: the state, the rules, the time, the beacon. There are no others. */
+export interface BlockScope {
+  readonly state: State;
+  readonly genesis: Genesis;
+  readonly block: number; // the block being made; between blocks, the next one
+  readonly lastRound: bigint; // newest drand round the chain knows
+  /** The pulses of a published round: the chain's own, then quicknet's if known. Empty: the round is not published yet. */
+  pulses(round: bigint): readonly Uint8Array[];
+  /** Whether quicknet's pulse of a round may still arrive; commits that the chain's own pulse does not open wait for it. */
+  awaitsPulse(round: bigint): boolean;
+  emit(event: ChainEvent): void;
+}

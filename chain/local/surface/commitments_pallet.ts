@@ -1,9 +1,7 @@
 /**
- * The Commitments pallet: small texts that registered hotkeys publish about themselves.
- *
- * Indices, types and limits are the chain's (compared with its metadata by a test). The embedded chain executes
- * `set_commitment`; timelocked fields and the flag that resets bonds are declared, so that they decode, and refused.
- * Out of scope: checks and state.
+ * The Commitments pallet: small texts that registered hotkeys publish about themselves. Indices, types and limits are
+ * the chain's (compared with its metadata by a test). Timelocked fields and the flag that resets bonds are declared,
+ * so that they decode, and refused.
  */
 
 import { call, identity, type Pallet, type StorageKey, stored, twox } from "./description.ts";

@@ -1,8 +1,6 @@
 /**
- * The shape of a runtime's public surface: pallets with calls, storage, events, errors and constants, runtime APIs, and the
- * format of an extrinsic. Plain data, written by hand in the files beside this one, read by the metadata generator and the node.
- *
- * Out of scope: behaviour. Types are texts in the syntax of type_language.ts.
+ * A runtime's public surface as plain data, written by hand in the files beside this one, read by the metadata
+ * generator and the node. Types are texts in the syntax of type_language.ts.
  */
 
 import type { NamedTypes, Variant } from "./type_language.ts";
@@ -81,7 +79,7 @@ export const identity = (type: string): StorageKey => ({ hasher: "identity", typ
 export const twox = (type: string): StorageKey => ({ hasher: "twox64Concat", type });
 export const blake2 = (type: string): StorageKey => ({ hasher: "blake2_128Concat", type });
 
-/** One line of a storage table; without `absent`, a missing value reads as the type's zero. */
+/** Without `absent`, a missing value reads as the type's zero. */
 export function stored(
   name: string,
   ...[keys, value, absent = "zero"]: [readonly StorageKey[], string, StorageItem["absent"]?]
@@ -89,17 +87,16 @@ export function stored(
   return { name, keys, value, absent };
 }
 
-/** One line of a call table: `call(0, "set_weights", "netuid: u16, dests: Vec<u16>")`. */
+/** `call(0, "set_weights", "netuid: u16, dests: Vec<u16>")` */
 export function call(index: number, name: string, args = ""): Call {
   return { index, name, args: argumentsOf(args) };
 }
 
-/** One line of a runtime API's table. */
 export function method(name: string, args: string, answer: string): RuntimeApiMethod {
   return { name, args: argumentsOf(args), answer };
 }
 
-/** Splits "a: u16, b: (u8, u8)" at the names, because types contain commas too. */
+/** Splits at the names, because types contain commas too. */
 function argumentsOf(text: string): (readonly [string, string])[] {
   const parts = text === "" ? [] : text.split(/(?:^|, )(?=\w+: )/).filter((part) => part !== "");
   return parts.map((part) => {

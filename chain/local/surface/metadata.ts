@@ -1,8 +1,6 @@
 /**
- * A surface as metadata, the description of a runtime that every client downloads first. Versions 14 and 15.
- *
- * Owns: the two layouts. Out of scope: types (type_table.ts) and the content of the surface (the tables beside this
- * file). Version 14 has no runtime APIs; the rest is the same.
+ * A surface as metadata, which every client downloads first. Version 14 has no runtime APIs; the rest is the same as
+ * in 15.
  */
 
 import type { Hasher, Pallet, RuntimeApi, StorageItem, Surface } from "./description.ts";
@@ -44,7 +42,7 @@ export function metadataOf(surface: Surface, version: MetadataVersion): Uint8Arr
   return whole.bytes();
 }
 
-/** The surface's types and those derived from its pallets: calls, events and errors, and the unions over pallets. */
+/** And those derived from its pallets: calls, events and errors, and the unions over pallets. */
 export function typesOf(surface: Surface): NamedTypes {
   const calls: Record<string, Variant> = {};
   const events: Record<string, Variant> = {};

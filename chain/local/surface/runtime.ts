@@ -1,8 +1,4 @@
-/**
- * A surface ready for use: its metadata as bytes, its codec, its storage keys, its calls and APIs by name.
- *
- * Created once per node. Out of scope: state.
- */
+/** A surface ready for use, created once per node: metadata, codec, storage keys, calls and APIs by name. */
 
 import type { RuntimeApiMethod, Surface } from "./description.ts";
 import { metadataOf, typesOf } from "./metadata.ts";

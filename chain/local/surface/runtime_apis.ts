@@ -1,8 +1,4 @@
-/**
- * Runtime functions that a client calls through `state_call`. Metadata 15 carries their declarations.
- *
- * The node itself answers the first three, the ledger the others.
- */
+/** Runtime functions that a client calls through `state_call`. Metadata 15 carries their declarations. */
 
 import { method, type RuntimeApi } from "./description.ts";
 

@@ -1,14 +1,10 @@
 /**
- * SCALE, the chain's encoding, at the level of bytes: fixed-width integers, compact integers, bytes and texts.
- *
- * Owns: a growing writer and a reader that never runs past its end. Out of scope: types (scale.ts). A reader's input is
- * untrusted: it throws `ScaleError` on invalid bytes, which the caller at the edge catches. A writer handles only our
- * own values.
+ * SCALE, the chain's encoding, at the level of bytes. A reader's input is untrusted: it throws `ScaleError` on
+ * invalid bytes, which the caller at the edge catches.
  */
 
 import { assert } from "../../../core/assert.ts";
 
-/** Bytes that are not valid SCALE for the requested type. */
 export class ScaleError extends Error {
   override readonly name = "ScaleError";
 }
@@ -58,7 +54,6 @@ export class ScaleWriter {
     this.integer(big, bytes);
   }
 
-  /** Preceded by its length. */
   blob(bytes: Uint8Array): void {
     this.compact(bytes.length);
     this.raw(bytes);

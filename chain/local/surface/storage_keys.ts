@@ -1,8 +1,6 @@
 /**
- * Storage keys: twox128(pallet) ++ twox128(item) ++ each map key after its hash. Builds keys and parses them.
- *
- * Owns: the index of items by prefix. Out of scope: values. Parsed bytes are untrusted: a key that is not in the
- * surface gives null, and so does one whose hash does not match the key after it.
+ * Storage keys: twox128(pallet) ++ twox128(item) ++ each map key after its hash. Parsed bytes are untrusted: a key
+ * that is not in the surface gives null, and so does one whose hash does not match the key after it.
  */
 
 import { blake2b } from "@noble/hashes/blake2.js";
@@ -24,7 +22,6 @@ export interface StorageKeys {
   entry(name: string): StorageEntry | null;
   /** The entry a key or a longer prefix belongs to. */
   entryOf(key: Uint8Array): StorageEntry | null;
-  /** The map keys of a full storage key. */
   read(key: Uint8Array): { readonly entry: StorageEntry; readonly keys: readonly unknown[] } | null;
   build(entry: StorageEntry, keys: readonly unknown[]): Uint8Array;
 }

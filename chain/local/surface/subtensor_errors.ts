@@ -1,8 +1,4 @@
-/**
- * The dispatch errors of the subnet pallet in the runtime's order: the position is the index on the wire.
- *
- * Out of scope: their meaning and remedies, which belong to their callers.
- */
+/** The dispatch errors of the subnet pallet in the runtime's order: the position is the index on the wire. */
 
 export const subtensorErrors: readonly string[] = [
   "RootNetworkDoesNotExist",

@@ -1,9 +1,4 @@
-/**
- * The subnet pallet: the calls that a node or its owner sends, and their events.
- *
- * Indices are the chain's. Calls that the embedded chain does not execute are absent; a node answers them like a
- * runtime that never had them.
- */
+/** The subnet pallet: the calls that a node or its owner sends, and their events. Indices are the chain's. */
 
 import { type Call, call, type Pallet } from "./description.ts";
 import { laterCalls, laterErrors, laterStorage } from "./later_surface.ts";

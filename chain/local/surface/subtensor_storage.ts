@@ -141,7 +141,6 @@ export const subtensorStorage: readonly StorageItem[] = [
   ...accounts,
 ];
 
-/** Added by spec 423: whether an epoch is due is stored, no longer computed from the block number. */
 export const statefulEpochStorage: readonly StorageItem[] = [
   stored("LastEpochBlock", [netuid], "u64"),
   stored("PendingEpochAt", [netuid], "u64"),

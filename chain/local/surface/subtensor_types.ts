@@ -78,7 +78,6 @@ const subnetFields = {
   network_connect: "Vec<[u16; 2]>",
 } as const;
 
-/** A subnet's pool, as used in two answers. */
 const poolFields = {
   alpha_in: "Compact<u64>",
   alpha_out: "Compact<u64>",
@@ -91,7 +90,6 @@ const poolFields = {
   subnet_volume: "Compact<u128>",
 } as const;
 
-/** One list per column, by uid. */
 const columnFields = {
   active: "Vec<bool>",
   validator_permit: "Vec<bool>",

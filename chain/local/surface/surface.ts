@@ -1,8 +1,6 @@
 /**
- * The whole surface of one runtime version, assembled from the tables beside this file.
- *
- * Owns: what differs between versions, and the runtime version that goes with it. Two forms exist: `legacy` is spec 393, where an epoch
- * is due by arithmetic; `stateful` is spec 423 and later, where it is stored.
+ * The whole surface of one runtime version: `legacy` is spec 393, where an epoch is due by arithmetic; `stateful` is
+ * spec 423 and later, where it is stored.
  */
 
 import { blake2b } from "@noble/hashes/blake2.js";
@@ -10,10 +8,9 @@ import { commitments, commitmentTypes } from "./commitments_pallet.ts";
 import { laterTypes, withLaterMethods } from "./later_surface.ts";
 import type { RuntimeApi, SignedExtension, Surface } from "./description.ts";
 import { runtimeApis } from "./runtime_apis.ts";
-import { mevShield } from "./shield_pallet.ts";
 import { subtensorPallet } from "./subtensor_pallet.ts";
 import { subtensorTypes } from "./subtensor_types.ts";
-import { drand, systemPallets } from "./system_pallets.ts";
+import { drand, mevShield, systemPallets } from "./system_pallets.ts";
 import { systemTypes } from "./system_types.ts";
 
 export interface SurfaceOptions {

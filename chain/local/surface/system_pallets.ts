@@ -1,7 +1,6 @@
 /**
- * The pallets under the subnet pallet: blocks and accounts, the clock, balances, fees, and the drand beacon.
- *
- * Out of scope: what no client calls on a single-process chain (upgrades, consensus, contracts).
+ * The pallets under the subnet pallet: blocks and accounts, the clock, balances, fees, the drand beacon, encrypted
+ * extrinsics.
  */
 
 import { blake2, call, type Pallet, stored, twox } from "./description.ts";
@@ -167,5 +166,27 @@ export const drand: Pallet = {
   ],
   events: {},
   errors: ["NoneValue", "StorageOverflow", "DrandConnectionFailure", "UnverifiedPulse", "InvalidRoundNumber"],
+  constants: [],
+};
+
+/** The pallet of encrypted extrinsics (MEV Shield), through which Bittensor's SDK 11 registers and stakes. */
+const key = "Vec<u8>"; // of ML-KEM-768, 1184 bytes
+
+export const mevShield: Pallet = {
+  name: "MevShield",
+  index: 30,
+  crate: "pallet_shield",
+  calls: [call(1, "submit_encrypted", "ciphertext: Vec<u8>")],
+  storage: [
+    stored("CurrentKey", [], key, "none"),
+    stored("PendingKey", [], key, "none"), // of the next block's author
+    stored("NextKey", [], key, "none"), // of the author after that: the one to encrypt with
+    stored("PendingKeyExpiresAt", [], "u32", "none"),
+    stored("NextKeyExpiresAt", [], "u32", "none"),
+  ],
+  events: {
+    EncryptedSubmitted: { index: 0, fields: [{ name: "id", type: "H256" }, { name: "who", type: "AccountId" }] },
+  },
+  errors: ["BadEncKeyLen", "Unreachable"],
   constants: [],
 };

@@ -1,12 +1,8 @@
-/**
- * Types that every Substrate runtime has, under the paths that clients recognise.
- *
- * Out of scope: Subtensor's own types (subtensor_types.ts).
- */
+/** Types that every Substrate runtime has, under the paths that clients recognise. */
 
 import { type NamedTypes, plainVariants, type Variant, variant } from "./type_language.ts";
 
-/** `Mortal1` to `Mortal255` carry the second byte of an era; the runtime declares its type in the same way. */
+/** `Mortal1` to `Mortal255` carry the second byte of an era. */
 function eraVariants(): Readonly<Record<string, Variant>> {
   const mortal = Array.from({ length: 255 }, (_, i) => [`Mortal${i + 1}`, variant(i + 1, "u8")] as const);
   return { Immortal: variant(0), ...Object.fromEntries(mortal) };

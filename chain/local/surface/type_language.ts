@@ -78,7 +78,6 @@ export function variant(index: number, ...types: string[]): Variant {
   return { index, fields: types.map((type) => ({ name: null, type })) };
 }
 
-/** A variant in a list whose positions are the indices: `[first, second]`. */
 export function plainVariants(names: readonly string[]): Readonly<Record<string, Variant>> {
   return Object.fromEntries(names.map((name, index) => [name, variant(index)]));
 }

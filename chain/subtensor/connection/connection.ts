@@ -8,11 +8,10 @@
  */
 
 import { ChainError, type Head } from "../../chain.ts";
-import { reconnectDelayMs } from "./backoff.ts";
 import { isRateLimit, RpcError } from "./rpc_error.ts";
 import { type Runtime, UnsupportedRuntime } from "./runtime.ts";
 import { asChainError, Session, type SessionOptions } from "./session.ts";
-import { type Cancel, type Dice, type Timers, withDeadline } from "./timers.ts";
+import { type Cancel, type Dice, reconnectDelayMs, type Timers, withDeadline } from "./timers.ts";
 
 export interface ConnectionOptions {
   readonly urls: readonly string[];

@@ -5,9 +5,47 @@
  * smaller one as a number. Out of scope: structures of them.
  */
 
-import { hexToU8a } from "@polkadot/util";
+import { compactToU8a, hexToU8a, u8aConcat, u8aToHex } from "@polkadot/util";
 import * as v from "valibot";
-import { hexSchema } from "./block_header.ts";
+import { blake2b } from "@noble/hashes/blake2.js";
+
+/** A block's header in its JSON-RPC form, and its hash. */
+export const hexSchema = v.pipe(v.string(), v.regex(/^0x([0-9a-f]{2})*$/i));
+export const hashSchema = v.pipe(v.string(), v.regex(/^0x[0-9a-f]{64}$/i));
+
+const headerSchema = v.object({
+  parentHash: hashSchema,
+  number: v.pipe(v.string(), v.regex(/^0x[0-9a-f]{1,8}$/i)),
+  stateRoot: hashSchema,
+  extrinsicsRoot: hashSchema,
+  digest: v.object({ logs: v.array(hexSchema) }),
+});
+
+/** A block's number and hash. */
+export interface BlockRef {
+  readonly number: number;
+  readonly hash: string; // 0x…
+}
+
+/** Throws a `ValiError` if `json` is not a header. */
+export function parseHeader(json: unknown): BlockRef {
+  const header = v.parse(headerSchema, json);
+  const number = Number.parseInt(header.number, 16);
+  const encoded = u8aConcat(
+    hexToU8a(header.parentHash),
+    compactToU8a(number),
+    hexToU8a(header.stateRoot),
+    hexToU8a(header.extrinsicsRoot),
+    compactToU8a(header.digest.logs.length),
+    ...header.digest.logs.map((log) => hexToU8a(log)),
+  );
+  return { number, hash: blake2Hex(encoded) };
+}
+
+/** The hash that names blocks and extrinsics. */
+export function blake2Hex(bytes: Uint8Array): string {
+  return u8aToHex(blake2b(bytes, { dkLen: 32 }));
+}
 
 /** A block number, a count, a u16. */
 export const integer = v.pipe(v.number(), v.safeInteger(), v.minValue(0));

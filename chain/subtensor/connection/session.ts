@@ -11,7 +11,7 @@ import { compactStripLength, hexToU8a } from "@polkadot/util";
 import * as v from "valibot";
 import { AssertionFailure } from "../../../core/assert.ts";
 import { ChainError, type Head } from "../../chain.ts";
-import { type BlockRef, hashSchema, hexSchema, parseHeader } from "./block_header.ts";
+import { type BlockRef, hashSchema, hexSchema, parseHeader } from "./plain_values.ts";
 import { RpcSocket, type RpcSocketOptions } from "./rpc_socket.ts";
 import { Runtime, type RuntimeVersion } from "./runtime.ts";
 import type { Cancel, Timers } from "./timers.ts";

@@ -9,7 +9,7 @@ import { hexToU8a, stringToU8a, u8aConcat, u8aToHex } from "@polkadot/util";
 import { xxhashAsU8a } from "@polkadot/util-crypto";
 import * as v from "valibot";
 import { ChainError } from "../../chain.ts";
-import { type BlockRef, hexSchema } from "./block_header.ts";
+import { type BlockRef, hexSchema } from "./plain_values.ts";
 import type { Connection } from "./connection.ts";
 import { isStateGone } from "./rpc_error.ts";
 import { type ChainEvent, type Runtime, UnsupportedRuntime } from "./runtime.ts";

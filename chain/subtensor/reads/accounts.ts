@@ -7,10 +7,9 @@
 import * as v from "valibot";
 import type { Address } from "../../call.ts";
 import { axonSchema, type StoredAxon } from "./axon_address.ts";
-import { bigInteger, integer } from "../connection/plain_values.ts";
+import { bigInteger, hashSchema, integer } from "../connection/plain_values.ts";
 import { isStateGone } from "../connection/rpc_error.ts";
 import type { Session } from "../connection/session.ts";
-import { hashSchema } from "../connection/block_header.ts";
 import { StateAt, subtensorItem, systemItem } from "../connection/state.ts";
 
 const accountSchema = v.object({ nonce: integer, data: v.object({ free: bigInteger }) });

@@ -6,10 +6,11 @@
  */
 
 import * as v from "valibot";
-import { ChainError, type Metagraph, type Neuron } from "../../chain.ts";
+import { ChainError, type ChainFacts, type Metagraph, type Neuron } from "../../chain.ts";
 import { axonFrom, axonSchema } from "./axon_address.ts";
-import { address, bigInteger, integer } from "../connection/plain_values.ts";
+import { address, bigInteger, bytes, integer } from "../connection/plain_values.ts";
 import type { StateAt } from "../connection/state.ts";
+import { type Beacon, quicknet } from "../../timelock/beacon.ts";
 
 const api = "SubnetInfoRuntimeApi";
 
@@ -62,4 +63,33 @@ function neuronAt(columns: Columns, uid: number): Neuron {
     emissionRao: at(columns.emission, "emission"),
     axon: axonFrom(at(columns.axons, "axons")),
   };
+}
+
+/** The constants of a chain: its genesis, and the drand beacon whose pulses it uses. */
+const beaconSchema = v.object({
+  publicKey: v.pipe(bytes, v.length(96, "a beacon's public key has 96 bytes")),
+  period: v.pipe(integer, v.minValue(1)), // s
+  genesisTime: integer, // s
+});
+
+export async function readFacts(
+  state: StateAt,
+  { genesisHash, isPublic }: { genesisHash: string; isPublic: boolean },
+): Promise<ChainFacts> {
+  const { found } = await state.read({
+    found: { pallet: "Drand", name: "BeaconConfig", keys: [], schema: beaconSchema, isRawWithoutMetadata: false },
+  });
+  const beacon: Beacon = found === undefined
+    ? quicknet
+    : { publicKey: found.publicKey, genesisMs: found.genesisTime * 1_000, periodMs: found.period * 1_000 };
+  if (!isPublic || isQuicknet(beacon)) return { genesisHash, beacon };
+  throw new ChainError(
+    "badAnswer",
+    "Cannot use this endpoint as the public chains reveal by quicknet: it names another beacon",
+  );
+}
+
+function isQuicknet({ publicKey, genesisMs, periodMs }: Beacon): boolean {
+  const isKey = publicKey.every((byte, i) => byte === quicknet.publicKey[i]);
+  return isKey && genesisMs === quicknet.genesisMs && periodMs === quicknet.periodMs;
 }

@@ -6,9 +6,9 @@
  */
 
 import * as v from "valibot";
-import type { SubnetParameters } from "../../chain.ts";
+import type { EpochState, SubnetParameters } from "../../chain.ts";
 import { address, bigInteger, integer, zeroAddress } from "../connection/plain_values.ts";
-import { needed, type StateAt, subtensorItem } from "../connection/state.ts";
+import { needed, recentItem, type StateAt, subtensorItem } from "../connection/state.ts";
 
 const oldestCommitRevealVersion = 1; // before the version was stored
 
@@ -84,4 +84,30 @@ function blockMs(state: StateAt): number {
   const slot = v.safeParse(integer, state.runtime.constant("Aura", "SlotDuration"));
   if (slot.success && slot.output > 0) return slot.output;
   return 2 * v.parse(integer, state.runtime.constant("Timestamp", "MinimumPeriod"));
+}
+
+/** Reads the state that decides when the next epoch is due, for either of the runtime's formulas. */
+export async function readEpochState(state: StateAt, netuid: number): Promise<EpochState> {
+  const found = await state.read({
+    tempo: subtensorItem("Tempo", [netuid], integer),
+    lastEpoch: recentItem("LastEpochBlock", netuid, integer),
+    pendingEpoch: recentItem("PendingEpochAt", netuid, integer),
+    epochIndex: recentItem("SubnetEpochIndex", netuid, integer),
+    blocksSinceLastStep: subtensorItem("BlocksSinceLastStep", [netuid], integer),
+  });
+  const { blocksSinceLastStep = 0 } = found;
+  const common = {
+    block: state.block.number,
+    netuid,
+    tempoBlocks: needed(found.tempo, "Tempo"),
+    blocksSinceLastStep,
+  };
+  if (found.lastEpoch === undefined) return { formula: "legacy", ...common };
+  return {
+    formula: "stateful",
+    ...common,
+    lastEpochBlock: found.lastEpoch,
+    pendingEpochAtBlock: found.pendingEpoch ?? 0,
+    epochIndex: found.epochIndex ?? 0,
+  };
 }

@@ -9,7 +9,7 @@ import { hexToU8a } from "@polkadot/util";
 import * as v from "valibot";
 import type { WeightCallSearch } from "../../chain.ts";
 import { decodeAddress } from "../../wallet/ss58.ts";
-import { hashSchema, hexSchema } from "../connection/block_header.ts";
+import { hashSchema, hexSchema } from "../connection/plain_values.ts";
 import type { Connection } from "../connection/connection.ts";
 import { isStateGone } from "../connection/rpc_error.ts";
 import type { Runtime } from "../connection/runtime.ts";

@@ -7,12 +7,10 @@
 import * as v from "valibot";
 import type { Address } from "../../call.ts";
 import type { EpochState, PendingCommit } from "../../chain.ts";
-import { firstBlockOfEpoch } from "../../epochs/epoch_start.ts";
-import { epochIndex } from "../../epochs/epochs.ts";
+import { epochIndex, firstBlockOfEpoch } from "../../epochs/epochs.ts";
 import { storageIndex } from "../../weights/salted_commit.ts";
-import { hashSchema, hexSchema } from "../connection/block_header.ts";
-import { readEpochState } from "./epoch_state.ts";
-import { address, bigInteger, integer } from "../connection/plain_values.ts";
+import { readEpochState } from "./parameters.ts";
+import { address, bigInteger, hashSchema, hexSchema, integer } from "../connection/plain_values.ts";
 import { type StateAt, type StoredItem, subtensorItem } from "../connection/state.ts";
 
 export async function readWeights(

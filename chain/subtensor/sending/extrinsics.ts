@@ -11,7 +11,7 @@ import { assert } from "../../../core/assert.ts";
 import type { ChainCall, ChainSigner } from "../../call.ts";
 import { callLifeBlocks } from "../../chain.ts";
 import { parseIp } from "../reads/axon_address.ts";
-import { blake2Hex, type BlockRef } from "../connection/block_header.ts";
+import { blake2Hex, type BlockRef } from "../connection/plain_values.ts";
 import { runtimeField } from "../reads/commitments.ts";
 import { type Runtime, UnsupportedRuntime } from "../connection/runtime.ts";
 

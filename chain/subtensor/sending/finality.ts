@@ -10,7 +10,7 @@ import type { ChainCall } from "../../call.ts";
 import { callLifeBlocks, type Receipt } from "../../chain.ts";
 import type { Connection } from "../connection/connection.ts";
 import type { Session } from "../connection/session.ts";
-import { type BlockRef, hashSchema, parseHeader } from "../connection/block_header.ts";
+import { type BlockRef, hashSchema, parseHeader } from "../connection/plain_values.ts";
 import { BlockSearch, isExtrinsic, readOutcome } from "./inclusion.ts";
 
 /** A call as its receipt named it. */

@@ -11,7 +11,7 @@ import * as v from "valibot";
 import type { ChainCall } from "../../call.ts";
 import { callLifeBlocks, type Receipt } from "../../chain.ts";
 import { readAccount } from "../reads/accounts.ts";
-import { blake2Hex, type BlockRef, hashSchema, hexSchema } from "../connection/block_header.ts";
+import { blake2Hex, type BlockRef, hashSchema, hexSchema } from "../connection/plain_values.ts";
 import type { Connection } from "../connection/connection.ts";
 import type { SignedExtrinsic } from "./extrinsics.ts";
 import { dispatchRefusal } from "./refusals.ts";

@@ -2,7 +2,7 @@
  * The meaning and remedy of each refusal, by the chain's own names of errors in blocks.
  *
  * Owns: the texts, and which of them depend on the call: a name may mean one thing for weights and another for a
- * registration. Out of scope: what only the pool says (pool_rows.ts), which row is looked up (refusals.ts).
+ * registration. Out of scope: what only the pool says (refusals.ts), which row is looked up (refusals.ts).
  */
 
 import type { ChainCall } from "../../call.ts";

@@ -7,7 +7,7 @@
 
 import { u8aToHex } from "@polkadot/util";
 import * as v from "valibot";
-import { hashSchema } from "../connection/block_header.ts";
+import { hashSchema } from "../connection/plain_values.ts";
 import type { SignedExtrinsic } from "./extrinsics.ts";
 import { isRateLimit, isUnknownMethod, RpcError } from "../connection/rpc_error.ts";
 import type { Session } from "../connection/session.ts";

@@ -10,7 +10,7 @@
 import { type Chain, ChainError, type Head } from "../../../chain/chain.ts";
 import { type Fault, fault } from "../../../core/fault.ts";
 import type { Role } from "../../../core/protocol/message.ts";
-import { nodeCommand } from "../text/next_command.ts";
+import { nodeCommand } from "../text/chain_words.ts";
 
 const lookBlocks = 5; // a minute: newly registered nodes want to join
 const stayBlocks = 50; // ten minutes

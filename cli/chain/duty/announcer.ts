@@ -11,13 +11,11 @@
 import type { ChainCall, ChainSigner, CommitmentField } from "../../../chain/call.ts";
 import { type Chain, ChainError, type Commitment, type Refusal } from "../../../chain/chain.ts";
 import { nextEpochBlock } from "../../../chain/epochs/epochs.ts";
-import { nodeCommand, withWholeCommands } from "../text/next_command.ts";
+import { nodeCommand, withWholeCommands } from "../text/chain_words.ts";
 import type { NamedChain } from "../../terminal/options/named_chain.ts";
 import { enrolOnDevelopmentChain, isDevelopmentChain } from "./development_chain.ts";
-import { publishedInvite } from "../../address/announcements.ts";
-import { isPublicHost } from "../../address/host_scope.ts";
+import { isPublicHost, publishedInvite, vouchersOf } from "../../address/announcements.ts";
 import { hostOfSocket, type Invite, inviteText } from "../../address/invite.ts";
-import { vouchersOf } from "../../address/vouching.ts";
 
 export interface AnnouncerOptions {
   readonly place: NamedChain;

@@ -6,7 +6,7 @@
  */
 
 import { callLifeBlocks, type Chain, ChainError, type ChainFacts } from "../../../chain/chain.ts";
-import { reconnectDelayMs } from "../../../chain/subtensor/connection/backoff.ts";
+import { reconnectDelayMs } from "../../../chain/subtensor/connection/timers.ts";
 import { parseEndpoints } from "../../../chain/subtensor/connection/endpoints.ts";
 import type { Random, Timers } from "../../../net/timers.ts";
 import { chainSocketOptions } from "../../program/outbound.ts";

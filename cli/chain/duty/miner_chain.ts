@@ -8,11 +8,10 @@
 
 import { type Chain, ChainError } from "../../../chain/chain.ts";
 import { paidInLastEpoch } from "../../../chain/duty/epoch_pay.ts";
-import { type MinerHealth, minerHealth } from "../../../chain/duty/miner_health.ts";
-import { validatorSupport } from "../../../chain/duty/validator_support.ts";
+import { type MinerHealth, minerHealth, validatorSupport } from "../../../chain/duty/miner_health.ts";
 import { nextEpochBlock } from "../../../chain/epochs/epochs.ts";
 import { systemRandom, systemTimers } from "../../../net/timers.ts";
-import { type CommandTo, nodeCommand, withWholeCommands } from "../text/next_command.ts";
+import { type CommandTo, nodeCommand, withWholeCommands } from "../text/chain_words.ts";
 import type { CommandContext } from "../../terminal/command.ts";
 import { connectChain } from "./chain_link.ts";
 import type { NamedChain } from "../../terminal/options/named_chain.ts";

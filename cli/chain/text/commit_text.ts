@@ -1,9 +1,8 @@
 /** Commits of weights that wait for their reveal, as a line for people and fields for programs. Pure. */
 
 import type { EpochState, PendingCommit, SubnetParameters } from "../../../chain/chain.ts";
-import { revealBlockOf } from "../../../chain/epochs/epoch_start.ts";
-import { inBlocks } from "./chain_words.ts";
-import type { CommandTo } from "./next_command.ts";
+import { revealBlockOf } from "../../../chain/epochs/epochs.ts";
+import { type CommandTo, inBlocks } from "./chain_words.ts";
 
 export interface CommitMoment {
   readonly epoch: EpochState;

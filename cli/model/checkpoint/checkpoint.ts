@@ -12,9 +12,8 @@ import { assert } from "../../../core/assert.ts";
 import type { ParameterTable } from "../../../core/model/spec.ts";
 import { type Disk, isFile, isFolder, parentOf, realDisk, writeAtomically } from "../../files/disk.ts";
 import { attempting } from "../../program/errors.ts";
-import { type FileEntry, firstProblem, writeEntry } from "../../files/file_entry.ts";
+import { type FileEntry, firstProblem, sha256InTurns, writeEntry } from "../../files/file_entry.ts";
 import { putAside } from "../../files/put_aside.ts";
-import { sha256InTurns } from "../../files/sha256.ts";
 import {
   CheckpointError,
   checkpointFormat,

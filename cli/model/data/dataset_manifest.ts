@@ -7,9 +7,8 @@
  */
 
 import * as v from "valibot";
-import { countShape, type FileEntry, fileEntryShape, sha256Shape } from "../../files/file_entry.ts";
+import { countShape, type FileEntry, fileEntryShape, sha256Hex, sha256Shape } from "../../files/file_entry.ts";
 import { readIfPresent } from "../../files/disk.ts";
-import { sha256Hex } from "../../files/sha256.ts";
 
 export const datasetFormat = "iota-dataset-1";
 export const manifestName = "dataset.json";

@@ -32,8 +32,7 @@ import {
 import { UserError } from "../../program/errors.ts";
 import { plural } from "../../terminal/text/format.ts";
 import { type Disk, realDisk, writeAtomically } from "../../files/disk.ts";
-import { type FileEntry, firstProblem, writeEntry } from "../../files/file_entry.ts";
-import { sha256Hex } from "../../files/sha256.ts";
+import { type FileEntry, firstProblem, sha256Hex, writeEntry } from "../../files/file_entry.ts";
 import { type TokenBytes, tokenBytesFor, tokensAsBytes } from "./token_file.ts";
 import { formatTokenizer } from "./tokenizer_file.ts";
 

@@ -11,7 +11,7 @@ import { Tokenizer } from "../../../core/tokenizer/bpe.ts";
 import { readSpelling, spellBytes } from "../../../core/tokenizer/byte_alphabet.ts";
 import { endOfTextToken } from "../../../core/tokenizer/words.ts";
 import { attempting, UserError } from "../../program/errors.ts";
-import { sha256Hex } from "../../files/sha256.ts";
+import { sha256Hex } from "../../files/file_entry.ts";
 
 const fileShape = v.object({
   added_tokens: v.tuple([v.object({ id: v.number(), content: v.literal(endOfTextToken) })]),

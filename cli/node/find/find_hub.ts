@@ -15,7 +15,7 @@ import type { Dial } from "../../../net/links/wire.ts";
 import { systemRandom, systemTimers } from "../../../net/timers.ts";
 import type { CommandContext } from "../../terminal/command.ts";
 import { chainWords, givenChain, type NamedChain } from "../../terminal/options/named_chain.ts";
-import { nodeCommand, withWholeCommands } from "../../chain/text/next_command.ts";
+import { nodeCommand, withWholeCommands } from "../../chain/text/chain_words.ts";
 import { enrolOnDevelopmentChain } from "../../chain/duty/development_chain.ts";
 import { UsageError, UserError } from "../../program/errors.ts";
 import { bareWord, hubAddress } from "../../roles/addresses.ts";

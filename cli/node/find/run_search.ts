@@ -8,7 +8,7 @@
  */
 
 import { type Chain, ChainError } from "../../../chain/chain.ts";
-import { reconnectDelayMs } from "../../../chain/subtensor/connection/backoff.ts";
+import { reconnectDelayMs } from "../../../chain/subtensor/connection/timers.ts";
 import type { Random, Timers } from "../../../net/timers.ts";
 import { pause } from "../../chain/duty/chain_link.ts";
 import type { NamedChain } from "../../terminal/options/named_chain.ts";

@@ -9,7 +9,7 @@
 import type { RunConfig } from "../../../core/config/config.ts";
 import { type ParameterTable, parameterTable, type StageSpec } from "../../../core/model/spec.ts";
 import { moveBy } from "../../../core/update/shown_change.ts";
-import type { ReplaySource } from "../../../core/protocol/message.ts";
+import type { ParameterSource, ReplaySource } from "../../../core/protocol/message.ts";
 import { sourceName } from "../../../core/statements/statement.ts";
 import type { StageCompute } from "../../../gpu/compute.ts";
 import { BlobError } from "../../../net/blobs/blobs.ts";
@@ -17,8 +17,11 @@ import { workInTurns } from "../../../net/turns.ts";
 import type { BlobAccess } from "../../roles/blob_access.ts";
 import type { ComputeHost, HostedStage } from "../../device/compute_host.ts";
 import { KeptVectors } from "./kept_vectors.ts";
-import { followMerge } from "./follow_merge.ts";
 import { loadSource } from "./stage_source.ts";
+import { payloadCodecOf } from "../../../core/update/payload/payload_codecs.ts";
+import { bytesOfFloats } from "../../../core/model/vector_bytes.ts";
+import { nameOf } from "../../../net/blob_hash.ts";
+import { mergeStage } from "./merge_work.ts";
 
 export interface HeldStage {
   readonly spec: StageSpec;
@@ -127,3 +130,24 @@ export class HeldStages {
 
 /** A part of the model. */
 const placeOf = ({ index, firstLayer, layerCount }: StageSpec): string => `${index} ${firstLayer} ${layerCount}`;
+
+/** The source's parameters; null if its merge does not lead from these to them. */
+async function followMerge(
+  before: Float32Array,
+  { config, source, blobs }: { config: RunConfig; source: ParameterSource; blobs: BlobAccess },
+): Promise<Float32Array | null> {
+  if (source.type === "initial" || source.merge === undefined) return null;
+  try {
+    const { parameters } = await mergeStage({
+      start: { parameters: before, momentum: null },
+      slices: source.merge.slices,
+      outer: config.outer,
+      codec: payloadCodecOf(config),
+      blobs,
+    });
+    return (await nameOf(bytesOfFloats(parameters))).hash === source.parameters.hash ? parameters : null;
+  } catch (error) {
+    if (error instanceof BlobError) return null;
+    throw error;
+  }
+}

@@ -1,9 +1,9 @@
 /**
- * The dashboard at the orchestrator's port: `/`, its style and its program, all from this program's own files.
+ * The dashboard at the orchestrator's port: `/`, its style and its program.
  *
- * The page's program is TypeScript like the rest and is served module by module under `/program/`, with the types taken out when
- * it is first asked for; so there is no build step, and the page formats numbers with the terminal's own code. Out of scope: the
- * data (run_api.ts). Invariant: the page may load nothing from elsewhere and run no code but these files.
+ * The page's program is TypeScript, served module by module under `/program/` with the types taken out when first
+ * asked for; so there is no build step, and the page formats numbers with the terminal's own code. Invariant: the
+ * page may load nothing from elsewhere and run no code but these files.
  */
 
 import { stripTypeScriptTypes } from "node:module";
@@ -82,7 +82,6 @@ export const pageModules: Readonly<Record<string, string>> = {
 
 export { pageDocument, pageStyle };
 
-/** A module's program, with the types taken out. */
 export const programOf = (source: string): string => stripTypeScriptTypes(source);
 
 export interface DashboardOptions {
@@ -110,7 +109,7 @@ export function openDashboard(
   };
 }
 
-/** The document without what stands between the comments of these names. */
+/** Without what stands between the comments of these names. */
 export const withoutParts = (document: string, names: readonly string[]): string =>
   names.reduce(
     (text, name) => text.replace(new RegExp(` *<!-- ${name} -->.*?<!-- /${name} -->\\n`, "gs"), ""),

@@ -1,17 +1,17 @@
 /**
  * Server-sent events for many viewers at once: a snapshot first, then changes, the same bytes for all.
  *
- * A viewer holds at most one chunk that it has not read: changes that it has no room for are dropped, and it gets a new snapshot
- * as soon as it reads again. A stream ends after `streamMs`, before the port closes a stranger's connection (net/links/door.ts);
- * the browser comes back by itself and names the last event it has, so nothing is sent twice. Invariants: at most `mostViewers`
- * streams, shared between the addresses that ask, so that none can hold all of them; work and memory do not depend on how slowly anyone reads.
+ * A viewer holds at most one unread chunk: changes that it has no room for are dropped, and it gets a new snapshot as
+ * soon as it reads again. A stream ends after `streamMs`, before the port closes a stranger's connection
+ * (net/links/door.ts); the browser comes back by itself and names the last event it has. Invariants: at most
+ * `mostViewers` streams, shared between the addresses that ask; work and memory do not depend on how slowly anyone
+ * reads.
  */
 
 import type { Cancel, Timers } from "../../../net/timers.ts";
 
 export interface EventStreamOptions {
   readonly timers: Timers;
-  /** JSON of the state as of the last event sent. */
   readonly snapshot: () => string;
   readonly epoch: number; // tells the events of this process from those of an earlier one
   readonly streamMs: number;
@@ -45,7 +45,6 @@ export class EventStream {
     return this.#viewers.size;
   }
 
-  /** Sends changes, in JSON, to all viewers that have room. */
   send(changesJson: string): void {
     this.#number += 1;
     const text = this.#event("changes", changesJson);
@@ -57,7 +56,6 @@ export class EventStream {
     }
   }
 
-  /** `origin`: of the address that asks. */
   open(request: Request, origin: string): Response {
     if (request.method === "HEAD") return new Response(null, { headers });
     if (this.#isClosed) return busy("Cannot show the run: this process is ending");
@@ -123,7 +121,6 @@ export class EventStream {
     if (crowd.length > own + 1) this.#end(crowd[0]!);
   }
 
-  /** False if it has left before. */
   #leave(viewer: Viewer): boolean {
     viewer.cancel();
     return this.#viewers.delete(viewer);

@@ -8,8 +8,7 @@ import { runEarnings } from "../ledger/run_earnings.ts";
 import { tensorboardEvents } from "../history/tensorboard.ts";
 import { attempting, UserError } from "../../program/errors.ts";
 import { plural } from "../../terminal/text/format.ts";
-import { oneFile } from "./one_file.ts";
-import { recordMoments } from "./record_moments.ts";
+import { oneFile, recordMoments } from "./one_file.ts";
 
 export interface WantedFiles {
   readonly page: string | undefined;

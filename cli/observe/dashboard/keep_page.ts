@@ -52,7 +52,7 @@ export interface Watched {
   readonly openKeys: CommandContext["output"]["openKeys"];
 }
 
-/** `onOpen` learns whether keys can be read, which is also the answer. */
+/** `onOpen` learns whether keys can be read. */
 export async function untilUnseen(
   { interruption, timers, page, openKeys }: Watched,
   onOpen: (hasKeys: boolean) => void,

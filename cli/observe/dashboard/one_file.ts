@@ -1,13 +1,16 @@
 /**
- * The page, its style, its program and a recording as one HTML document that needs no server.
- *
- * Owns: from modules to one script, and what the document may run: the policy names the hashes of this script and this style, so
- * nothing else in it runs. Out of scope: the recording (record_moments.ts).
+ * The page, its style, its program and a recording as one HTML document that needs no server. Its policy names the
+ * hashes of this script and this style, so nothing else in it runs.
  */
 
 import { assert, present } from "../../../core/assert.ts";
 import type { Recording } from "./page/past.ts";
 import { pageDocument, pageModules, pageStyle, programOf, withoutParts } from "./dashboard.ts";
+import { publicMoment } from "../history/past.ts";
+import type { RunHistory } from "../history/run_history.ts";
+import type { PublicSpan } from "../public/public_past.ts";
+import type { RunSnapshot } from "../public/public_run.ts";
+import { changesJson, partsOf, type SnapshotParts } from "./run_changes.ts";
 
 const entry = "cli/observe/dashboard/page/main.ts";
 
@@ -82,3 +85,35 @@ async function packed(recording: Recording): Promise<string> {
   const bytes = new Blob([JSON.stringify(recording)]).stream().pipeThrough(new CompressionStream("gzip"));
   return new Uint8Array(await new Response(bytes).arrayBuffer()).toBase64();
 }
+
+/** Evenly over the run's records, each the public state as it was live. */
+const mostMoments = 600;
+const mostBytes = 2 ** 26; // before compression
+
+export async function recordMoments(
+  history: RunHistory,
+  span: PublicSpan,
+  onMoment: (done: number, count: number) => void = () => {},
+): Promise<Recording | null> {
+  const snapshot = (sequence: number) => history.at(sequence, publicMoment);
+  const first = await snapshot(span.first);
+  if (first === null) return null;
+  const records = span.last - span.first;
+  const newest = await snapshot(span.last) ?? first;
+  const size = JSON.stringify(newest).length;
+  const count = Math.min(records, mostMoments, Math.max(2, Math.floor(mostBytes / size)));
+  const changes: string[] = [];
+  let before = partsOf(first);
+  for (let i = 1; i <= count; i++) {
+    onMoment(i, count);
+    const state = await snapshot(span.first + Math.round((i / count) * records));
+    if (state === null || state.sequence <= before.sequence) continue;
+    const after = partsOf(state);
+    changes.push(changesJson(before, after) ?? nothingChanged(after));
+    before = after;
+  }
+  return { span, first: first satisfies RunSnapshot, changes: changes.map((json) => JSON.parse(json)) };
+}
+
+const nothingChanged = ({ sequence, atMs }: SnapshotParts): string =>
+  JSON.stringify({ sequence, atMs, run: {}, members: {}, conduct: {}, paces: {}, validators: {} });

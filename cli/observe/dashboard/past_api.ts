@@ -1,9 +1,6 @@
 /**
- * What a port answers from a run's logs: `/api/v1/history`, the span of its records; `/api/v1/past?at=SEQUENCE`, the run as it was
- * after one record; `/api/v1/pathway?microbatch=NUMBER`, one microbatch's way; `/api/v1/member?node=ADDRESS`, what the signed log says
- * of one member; `/api/v1/earnings`, what it credits each miner; and of a second run that is shown beside it, `/api/v1/beside?step=NUMBER`, the run as it was at that step.
- *
- * Owns: the questions and their checks. Out of scope: how much may be asked (rations.ts), reading the logs (cli/observe/history).
+ * What a port answers from a run's logs: `/api/v1/history`, `past`, `pathway`, `member`, `earnings`, and `beside`, a
+ * second run at a step.
  */
 
 import type { HubPage } from "../../../net/hub_http.ts";
@@ -57,7 +54,6 @@ export function pastPages(past: Past, options: RationOptions): Pages {
   };
 }
 
-/** Of the run that is shown beside another. */
 export function besidePages(
   { history, places }: { readonly history: RunHistory; readonly places: StepPlaces },
   options: RationOptions,

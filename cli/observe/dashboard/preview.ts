@@ -1,7 +1,6 @@
 /**
- * The picture that chats and social networks show for a link to the page: the loss curve, the step and the loss, as a PNG.
- *
- * Owns: from a run's curve to pixels, with a small font of its own, as a browser is not at hand. Pure but for zlib.
+ * The picture that chats and social networks show for a link to the page: the loss curve, the step and the loss, as a
+ * PNG. It has a small font of its own, as a browser is not at hand.
  */
 
 import { crc32, deflateSync } from "node:zlib";

@@ -1,10 +1,9 @@
 /**
  * How much strangers may ask of a run's logs.
  *
- * A question costs the fold of some records, or reading a whole log, and an answer up to a snapshot's bytes. So a few wait at once,
- * and all answers together take about `bytesPerSecond`, where one that reads a log counts as more than its bytes; whoever comes too
- * early is told when to come back. One address gets half of the rate and of the places at most, so it cannot shut out the rest.
- * Out of scope: what is asked.
+ * A question costs the fold of some records, or reading a whole log, and an answer up to a snapshot's bytes. So a few
+ * wait at once, and all answers together take about `bytesPerSecond`; whoever comes too early is told when to come
+ * back. One address gets at most half of the rate and of the places.
  */
 
 import { defaultNetLimits } from "../../../net/limits.ts";
@@ -30,7 +29,6 @@ export interface Question {
   readonly leastBytes?: number; // that it counts as
 }
 
-/** Answers questions, or says why not now. */
 export function openRations({ timers, bytesPerSecond }: RationOptions): (question: Question) => Promise<Response> {
   const all = newAccount();
   const byOrigin = new Map<string, Account>();
@@ -62,7 +60,6 @@ export function openRations({ timers, bytesPerSecond }: RationOptions): (questio
   };
 }
 
-/** What one address, or all of them, have asked. */
 interface Account {
   waiting: number;
   paidUntilMs: number; // steady

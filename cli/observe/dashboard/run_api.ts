@@ -1,9 +1,9 @@
 /**
- * `/api/v1/run`, its OpenAPI document, `/events` and the picture for links at the orchestrator's port: the public part of a run's view, once as JSON, or followed as it changes.
+ * `/api/v1/run`, its OpenAPI document, `/events` and the picture for links: the public part of a run's view.
  *
- * Owns: when the public part is computed: at most every `everyMs`, and only when somebody asks or follows, so neither the rate
- * of records nor that of requests matters. Large changes wait longer, so that a viewer of a swarm of any size costs the orchestrator's
- * line at most `viewerBytesPerSecond`. Out of scope: what is public (public_run.ts).
+ * It is computed at most every `everyMs`, and only when somebody asks or follows, so neither the rate of records nor
+ * that of requests matters. Large changes wait longer, so that a viewer costs the line at most
+ * `viewerBytesPerSecond`.
  */
 
 import { defaultNetLimits } from "../../../net/limits.ts";
@@ -56,12 +56,10 @@ class RunFeed {
     });
   }
 
-  /** The view has changed. */
   changed(): void {
     if (this.#stream.viewers > 0) this.#updateSoon();
   }
 
-  /** The link's picture, drawn at most every `previewMs`. */
   preview(): Uint8Array<ArrayBuffer> {
     const nowMs = this.#context.timers.steadyMs();
     if (this.#preview === null || nowMs - this.#preview.atMs >= previewMs) {

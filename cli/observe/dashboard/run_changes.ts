@@ -1,9 +1,6 @@
 /**
- * A snapshot of a run in parts, as JSON: the whole, or the parts in which two snapshots differ.
- *
- * The parts are the fields of the run, its members, their conduct and pace, and what its validators checked. They are text from
- * the beginning, because a view changes in place.
- * Invariant: however many records lie between two snapshots, their difference is never larger than a snapshot.
+ * A snapshot of a run in parts, as JSON: the whole, or the parts in which two snapshots differ, which are never
+ * larger than a snapshot. Parts are text from the beginning, because a view changes in place.
  */
 
 import type { RunSnapshot } from "../public/public_run.ts";
@@ -34,14 +31,16 @@ export function partsOf(
   return { version, sequence, atMs, run: parts(run), ...ofNodes };
 }
 
-/** A `RunSnapshot` as JSON. */
 export function snapshotJson(parts: SnapshotParts): string {
   const { version, sequence, atMs } = parts;
   const bodies = sections.map((section) => `"${section}":${objectJson([...parts[section]])}`);
   return `{"version":${version},"sequence":${sequence},"atMs":${atMs},${bodies.join(",")}}`;
 }
 
-/** `{sequence, atMs, run, members, conduct, paces, validators}` with what changed, a member that left as null; null if nothing changed but the time. */
+/**
+ * `{sequence, atMs, …}` with the parts that changed, a member that left as null; null if nothing changed but the
+ * time.
+ */
 export function changesJson(before: SnapshotParts, after: SnapshotParts): string | null {
   const changed = sections.map((section) => changedParts(before[section], after[section]));
   if (changed.every(({ length }) => length === 0)) return null;

@@ -1,7 +1,6 @@
 /**
- * `iota dashboard`: shows a run's folder, also one whose run is over or still going, or exports it.
- *
- * Owns: the server and following the folder's log. It only reads the folder, so any number of them may look at the same run.
+ * `iota dashboard`: shows a run's folder, also one whose run is over or still going, or exports it. It only reads the
+ * folder, so any number of them may look at the same run.
  */
 
 import { openProgress } from "../../terminal/output/progress.ts";
@@ -46,7 +45,6 @@ export async function runDashboard(context: CommandContext): Promise<number> {
   }
 }
 
-/** A second run, shown at the first one's step. */
 export interface BesideRun {
   readonly folder: string;
   readonly history: RunHistory;
@@ -122,12 +120,11 @@ async function serveFolder(context: CommandContext, shown: ShownFolder): Promise
 
 export interface FolderPage {
   readonly url: string;
-  /** When an open page last asked for the run, on the steady clock; each does so every few seconds. */
+  /** On the steady clock; an open page asks every few seconds. */
   viewedAtMs(): number;
   close(): Promise<void>;
 }
 
-/** Serves the page of a folder's run until it is closed. */
 export async function openFolderPage(
   { output }: Pick<CommandContext, "output">,
   { history, folder, beside, host, port, tls = null }: ShownFolder & ServedAt & { readonly tls?: TlsPair | null },
@@ -188,7 +185,7 @@ export async function openFolderPage(
   return { url: `${listener.url}/`, viewedAtMs: () => viewedAtMs, close };
 }
 
-/** A monitor, a crawler or a scraper of metrics asks for other pages, or for none that there is, and views nothing. */
+/** A monitor, a crawler or a scraper asks for other pages, and views nothing. */
 const isAskedByPage = (pathname: string): boolean => pathname === "/events" || pathname.startsWith("/api/");
 
 /** Another name for a page of this machine alone is a stranger's site that wants to read it. */

@@ -1,8 +1,8 @@
 /**
- * The curves of a run from its records, one row for each closed step: what a spreadsheet or a plot needs.
+ * The curves of a run from its records, one row for each closed step.
  *
- * Owns: the columns, whose names stay, and CSV as RFC 4180 has it. An evaluation stands in the row of the last step closed before
- * it. A step that the run took back, and then did anew, has two rows, as it happened. Non-finite and unknown numbers are empty.
+ * The names of columns stay; CSV is RFC 4180. An evaluation stands in the row of the last step closed before it. A
+ * step that was taken back and done again has two rows. Non-finite and unknown numbers are empty.
  */
 
 import { byteKinds } from "../../../core/view/curves.ts";
@@ -28,7 +28,6 @@ export const curveColumns = [
 
 export type CurveRow = Record<typeof curveColumns[number], number | null>;
 
-/** Collects rows as records arrive, each with the view that contains it. */
 export class Curves {
   readonly rows: CurveRow[] = [];
   #moved: RecordOf<"bytesMoved"> | null = null; // of the next step
@@ -53,7 +52,7 @@ export class Curves {
   }
 }
 
-/** A process that ends tells of what it has moved since its last step. */
+/** A process that ends records what it has moved since its last step. */
 function added(a: RecordOf<"bytesMoved">, b: RecordOf<"bytesMoved">): RecordOf<"bytesMoved"> {
   const sum = { ...a };
   for (const kind of byteKinds) sum[kind] += b[kind];

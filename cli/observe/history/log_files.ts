@@ -1,7 +1,6 @@
 /**
- * The files of a run's record log, oldest first, kept open so that their names may change meanwhile.
- *
- * Owns: finding them again after the log has begun a new file. A file is known by its place on the disk, not by its name.
+ * The files of a run's record log, oldest first, kept open so that their names may change meanwhile. A file is known
+ * by its place on the disk, not by its name.
  */
 
 import { recordFileNames } from "../../files/record_files.ts";
@@ -12,7 +11,7 @@ export interface HistoryFile {
   readBytes: number; // as far as its lines are known
 }
 
-/** `grown`: the files known before are still those, perhaps without the oldest. `other`: the folder has another log now. */
+/** `grown`: the known files, perhaps without the oldest. `other`: another log. */
 export type FoundFiles = "grown" | "other";
 
 export class HistoryFiles {
@@ -23,7 +22,6 @@ export class HistoryFiles {
     this.#folder = folder;
   }
 
-  /** Opens what is new and closes what is gone. */
   async find(): Promise<FoundFiles> {
     const before = this.files;
     const listed = await this.#list(before);

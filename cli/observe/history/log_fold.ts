@@ -1,8 +1,8 @@
 /**
  * Folds the lines of a record log one by one, from anywhere, and says what is missing between them.
  *
- * Owns: when a view in the log replaces the folded one. As long as the records are without a gap, it never does, so that each of
- * them can be shown; after a gap or damage, the next view makes up for it. Pure apart from the callbacks.
+ * As long as the records are without a gap, a view in the log never replaces the folded one, so that each record can
+ * be shown; after a gap or damage, the next view makes up for it.
  */
 
 import { emptyView, type RunView } from "../../../core/view/view.ts";
@@ -18,11 +18,9 @@ export interface LogPlace {
 }
 
 export interface LogFoldEvents {
-  /** These records are in no file. */
   readonly onMissing?: (from: number, to: number) => void;
-  /** A line that is neither a record nor a view, or cannot be folded. */
+  /** Neither a record nor a view, or cannot be folded. */
   readonly onDamaged?: () => void;
-  /** The view already contains this record. */
   readonly onRecord?: (entry: StampedRecord, view: RunView) => void;
 }
 
@@ -42,7 +40,7 @@ export class LogFold implements LogPlace {
     this.#events = events;
   }
 
-  /** Whether the place after the last line can be kept as the start of another fold. */
+  /** Whether another fold can start after the last line. */
   get isWhole(): boolean {
     return this.#whole === null;
   }
@@ -70,7 +68,7 @@ export class LogFold implements LogPlace {
     this.#events.onRecord?.({ sequence, atMs, record }, this.view);
   }
 
-  /** Takes the view before this record, if it is one that contains at least all records up to `before`. */
+  /** If it is a view that contains at least all records up to `before`. */
   #adopt(before: number): void {
     const whole = this.#whole;
     if (whole?.view === undefined || whole.sequence < before || whole.sequence < this.sequence) return;

@@ -1,33 +1,25 @@
-/**
- * What anyone may read of a run's past, as JSON: the span that its log covers, the public state at a moment, one microbatch's way,
- * one member's account from the signed log, what each miner has earned.
- *
- * Owns: the published field names of the span, which stay. Out of scope: what is public (cli/observe/public/public_run.ts), serving.
- */
+/** What anyone may read of a run's past, as JSON. Published field names stay. What is public: cli/observe/public. */
 
 import { publicPathway, type RunSnapshot, runSnapshot } from "../public/public_run.ts";
 import type { PublicAccount, PublicEarnings, PublicSpan } from "../public/public_past.ts";
 import { type ChainWeights, keptChainWeights } from "../../chain/duty/weights_file.ts";
 import { memberAccount } from "../ledger/member_account.ts";
 import { runEarnings } from "../ledger/run_earnings.ts";
-import { PathwaySearch } from "./pathway_search.ts";
 import { RunHistory, type ViewMoment } from "./run_history.ts";
+import { addHop, hopOf, type PathwayView } from "../../../core/view/pathways.ts";
+import { parseLine } from "../projection/log_line.ts";
 
 export interface Past {
-  /** A `PublicSpan`; reads what the log has gained. */
   span(): Promise<string>;
   /** A `RunSnapshot`; null if no moment can be shown. */
   at(sequence: number): Promise<string | null>;
   /** A `PublicPathway`; null if no task of the microbatch is in the log. */
   pathway(microbatch: number): Promise<string | null>;
-  /** A `PublicAccount`; null if the signed log does not name the member. */
   account(member: string): Promise<string | null>;
-  /** A `PublicEarnings`. */
   earnings(): Promise<string>;
   close(): void;
 }
 
-/** In this thread. `folder`: the run's. */
 export function openPast(history: RunHistory, folder: string): Past {
   return {
     span: async () => JSON.stringify(await history.refresh() satisfies PublicSpan),
@@ -49,7 +41,6 @@ export function openPast(history: RunHistory, folder: string): Past {
   };
 }
 
-/** As a viewer saw it when the record had just arrived. */
 export const publicMoment = ({ view, sequence, atMs }: ViewMoment): RunSnapshot =>
   runSnapshot(view, { sequence, atMs });
 
@@ -67,4 +58,42 @@ function weightsOf(member: string, weights: ChainWeights | null): PublicAccount[
       return share === undefined ? [] : [{ validator: hotkey, share }];
     }),
   };
+}
+
+class PathwaySearch {
+  readonly #microbatch: number;
+  readonly #mark: string;
+  #found: PathwayView | null = null;
+
+  constructor(microbatch: number) {
+    this.#microbatch = microbatch;
+    this.#mark = `"microbatch":${microbatch}`;
+  }
+
+  /** Null: a line that is too long to be read. */
+  take(text: string | null): void {
+    if (text === null) return;
+    if (text.includes(this.#mark)) this.#takeTask(text);
+    else if (this.#found?.step === null && text.includes('"stepClosed"')) this.#takeStep(text);
+  }
+
+  /** Its last way, if the run went back and did it again; null if no task of it is in the log. */
+  get found(): PathwayView | null {
+    return this.#found;
+  }
+
+  #takeTask(text: string): void {
+    const record = parseLine(text)?.record;
+    if (record?.type !== "taskFinished" || record.microbatch !== this.#microbatch) return;
+    const hop = hopOf(record);
+    if (hop === null) return;
+    const isAgain = this.#found !== null && this.#found.step !== null;
+    if (this.#found === null || isAgain) this.#found = { microbatch: this.#microbatch, step: null, hops: [] };
+    addHop(this.#found, hop);
+  }
+
+  #takeStep(text: string): void {
+    const record = parseLine(text)?.record;
+    if (record?.type === "stepClosed" && this.#found !== null) this.#found = { ...this.#found, step: record.step };
+  }
 }

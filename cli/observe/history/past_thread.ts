@@ -1,8 +1,9 @@
 /**
- * A run's past read in a thread of its own, which starts with the first question and ends when none has come for a while.
+ * A run's past read in a thread of its own, which starts with the first question and ends when none has come for a
+ * while.
  *
- * Owns: the thread and the messages to it. One question is under way at a time. Invariant: a thread that stops fails the questions
- * that wait for it and nothing else; the next question starts another.
+ * One question is under way at a time. A thread that stops fails the questions that wait for it; the next question
+ * starts another.
  */
 
 import type { Cancel, Timers } from "../../../net/timers.ts";
@@ -93,7 +94,7 @@ export class PastThread implements Past {
   }
 }
 
-/** A bundle is JavaScript and has its worker beside it, as a checkout has the TypeScript. */
+/** A bundle is JavaScript. */
 function workerUrl(): URL {
   return import.meta.url.endsWith(".js")
     ? new URL("./past_worker.js", import.meta.url)

@@ -1,9 +1,9 @@
 /**
  * Any moment of a run, from its record log: the view exactly as the fold had it after a record.
  *
- * Owns: the index, which holds views at regular distances, so that a moment costs at most the fold of the records since the last
- * of them. Invariants: the index takes at most `indexBytes`, and becomes coarser instead; calls run one after another; damage
- * costs what was damaged, and `gaps` says what that is. Out of scope: which part of a view is public (cli/observe/public).
+ * An index holds views at regular distances, so that a moment costs at most the fold of the records since the last of
+ * them. Invariants: the index takes at most `indexBytes`, and becomes coarser instead; calls run one after another;
+ * damage costs what was damaged, and `gaps` says what that is.
  */
 
 import { emptyView, type RunView } from "../../../core/view/view.ts";
@@ -18,14 +18,13 @@ export interface ViewMoment {
   readonly view: RunView;
   readonly sequence: number;
   readonly atMs: number; // wall clock
-  /** Records before it were lost, so the view may lack what they changed. */
+  /** Records before it were lost. */
   readonly isDoubtful: boolean;
 }
 
 export interface HistoryOptions {
   /** @default 32 MiB */
   readonly indexBytes?: number;
-  /** Each record as `refresh` reads it; the view already contains it. */
   readonly onRecord?: (entry: StampedRecord, view: RunView) => void;
 }
 
@@ -58,14 +57,13 @@ export class RunHistory {
     this.#fold = this.#newFold();
   }
 
-  /** Reads what the log has gained. `onBytes`: how much of it has been read. */
   refresh(onBytes: (done: number, total: number) => void = () => {}): Promise<PublicSpan> {
     return this.#inTurn(() => this.#refresh(onBytes));
   }
 
   /**
-   * The moment of a record, the next one if it cannot be shown, or the last one. `show` must take what it needs from the view,
-   * which changes afterwards. Null if there is no moment.
+   * Of a record, the next one if it cannot be shown, or the last one. `show` must copy what it needs: the view
+   * changes afterwards.
    */
   at<Shown>(sequence: number, show: (moment: ViewMoment) => Shown): Promise<Shown | null> {
     return this.#inTurn(async () => {
@@ -74,7 +72,7 @@ export class RunHistory {
     });
   }
 
-  /** Each line that the log holds now, oldest first; null: one that is too long. */
+  /** Oldest first; null: a line that is too long. */
   eachLine(onLine: (text: string | null) => void): Promise<void> {
     return this.#inTurn(async () => {
       await this.#refresh();
@@ -82,7 +80,7 @@ export class RunHistory {
     });
   }
 
-  /** The newest moment that was read; its view changes with the next `refresh`. */
+  /** Its view changes with the next `refresh`. */
   get newest(): ViewMoment {
     const { view, sequence, atMs, isDoubtful } = this.#fold;
     return { view, sequence, atMs, isDoubtful };

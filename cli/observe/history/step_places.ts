@@ -1,8 +1,8 @@
 /**
  * Where in a run's log each step was closed, so that two runs can be shown at the same step.
  *
- * Invariants: steps and sequences ascend: a run that goes back forgets the steps after; at most `mostPlaces` are kept: of a very
- * long run those of every `stride` steps, and the moment shown is one of the next few steps instead.
+ * A run that goes back forgets the steps after. At most `mostPlaces` are kept: of a very long run those of every
+ * `stride` steps.
  */
 
 import type { StampedRecord } from "../../../core/view/view_record.ts";
@@ -19,7 +19,7 @@ export class StepPlaces {
   #last = 0; // sequence
   #stride = 1;
 
-  /** Each record of the log in order; a smaller sequence begins another log. */
+  /** A smaller sequence begins another log. */
   take({ sequence, record }: StampedRecord): void {
     if (sequence <= this.#last) [this.#places, this.#stride] = [[], 1];
     this.#last = sequence;
@@ -44,7 +44,6 @@ export class StepPlaces {
     this.#places.length = this.#after(step);
   }
 
-  /** The index of the first place of a later step. */
   #after(step: number): number {
     let [from, to] = [0, this.#places.length];
     while (from < to) {

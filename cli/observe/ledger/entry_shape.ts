@@ -1,4 +1,4 @@
-/** Checks that what a line of a log holds is an entry: its shape, field by field. Its meaning is core/ledger's. */
+/** Checks the shape of a log's entry. Its meaning is core/ledger's. */
 
 import * as v from "valibot";
 import type { LogEntry } from "../../../core/ledger/entry.ts";
@@ -121,7 +121,6 @@ const entryShape = v.variant("type", [
   }),
 ]);
 
-/** Null if it is an entry. */
 export function entryProblem(entry: LogEntry): string | null {
   const { issues } = v.safeParse(entryShape, entry, { abortEarly: true });
   return issues === undefined ? null : `'${v.getDotPath(issues[0]) ?? "entry"}' does not fit: ${issues[0].message}`;

@@ -1,8 +1,6 @@
 /**
- * What members signed of an entry, and whether their signatures are theirs.
- *
- * Owns how a statement is put together again from an entry. Entries of earlier versions have no signatures: they are counted by
- * whoever verifies a log, and are the orchestrator's word. Out of scope: the orchestrator's own signatures (ledger_reader.ts).
+ * What members signed of an entry, and whether their signatures are theirs. Entries of earlier versions have no
+ * signatures: they are the orchestrator's word.
  */
 
 import type { CommittedEntry, EvaluatedEntry, LogEntry, TriedEntry, VerdictEntry } from "../../../core/ledger/entry.ts";
@@ -49,7 +47,7 @@ function verdictStatement(entry: VerdictEntry): SignedStatement | null {
   return { signer, signature, statement: { type: "task", round, miner, task, work, parameters, ...found } };
 }
 
-/** What the miner signed of the work that failed; whether the work is in it is checked by core/ledger. */
+/** Whether the work is in it is checked by core/ledger. */
 function receiptStatements({ round, miner: signer, proof }: VerdictEntry): SignedStatement[] {
   if (proof === undefined) return [];
   const { step, previous, root, tasks, squareSum, signature } = proof;

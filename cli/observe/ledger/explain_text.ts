@@ -1,8 +1,4 @@
-/**
- * A node's history in sentences: what was checked, how it ended, what it earned in each round and why, what would raise it.
- *
- * Out of scope: the answer in three lines (explain_answer.ts).
- */
+/** A node's history in sentences: what was checked, what it earned in each round and why, what would raise it. */
 
 import { plural } from "../../terminal/text/format.ts";
 import {
@@ -71,7 +67,6 @@ function validatorText({ node, events }: MinerHistory): string[] {
   ];
 }
 
-/** How to read the names of tasks, if any was given. */
 const namesText = (verdicts: Verdicts): string[] =>
   verdicts.some(({ gradient }) => gradient === undefined)
     ? ["A task's name is its microbatch, its stage, its direction and how often it had been handed out before."]
@@ -113,7 +108,6 @@ export function checkedText(history: MinerHistory): string[] {
   ];
 }
 
-/** Whose word the verdicts are. */
 function signedText(verdicts: Verdicts): string[] {
   if (verdicts.length === 0) return [];
   const signed = verdicts.filter(({ signature }) => signature !== undefined).length;
@@ -189,7 +183,6 @@ export function effectText({ stage, samples, effect, standardError, moreSteps }:
   return `${measured}${value}; ${isKnown}. Miners of the last stage report these losses, so they prove nothing.`;
 }
 
-/** The newest pay that follows from all of this. */
 const endText = ({ end }: MinerHistory): string[] =>
   end === null
     ? []

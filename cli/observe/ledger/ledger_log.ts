@@ -1,12 +1,12 @@
 /**
  * Writes a run's signed log while the run goes on, and continues it after a restart or a kill.
  *
- * Owns: when lines are written (after `groupMs`), signed (when a round is reported, a process ends or a file is full: one
- * signature takes a millisecond), and rotated. The entries of `scores` are computed here, by the code that verifies them. Not
- * synced: a power cut may cost the last lines, and what the journal replays fills the gap.
+ * Lines are written after `groupMs`, signed when a round is reported, a process ends or a file is full (a signature
+ * takes a millisecond), and rotated. The entries of `scores` are computed here, by the code that verifies them. Not
+ * synced: what the journal replays fills the gap that a power cut leaves.
  *
- * A killed process leaves lines that no signature covers yet; the next signature covers them, since hashes are chained. Lines that
- * a full disk refuses are counted; a line that carries the log's state follows them.
+ * The next signature covers the lines of a killed process, since hashes are chained. Lines that a full disk refuses
+ * are counted; a line that carries the log's state follows them.
  */
 
 import { plural } from "../../terminal/text/format.ts";
@@ -47,7 +47,7 @@ const groupMs = 100;
 const defaultFileBytes = 2 ** 24;
 const recentEntries = 8; // enough to find a place among replayed ones
 
-/** Reads the newest file of an earlier process and cuts off a torn last line. Another run's log is put aside. */
+/** Cuts off a torn last line. Another run's log is put aside. */
 export async function openLedgerLog(options: LedgerLogOptions): Promise<LedgerLog> {
   const opened = await readEarlier(options);
   const { run } = opened.reader;
@@ -65,7 +65,6 @@ async function namesIn(folder: string): Promise<string[]> {
   return ledgerFileNames.filter((_, i) => there[i]);
 }
 
-/** At the log's end; it goes on behind them. */
 interface MissingLines {
   readonly head: ChainHead;
   readonly lines: number; // at least
@@ -150,12 +149,12 @@ export class LedgerLog {
     });
   }
 
-  /** What earlier processes reported, of a run that goes on without their journal. */
+  /** Of a run that goes on without its journal. */
   get past(): PastRounds {
     return pastRounds(this.#reader.ledger);
   }
 
-  /** How many steps it says the run has made; null: it is empty. */
+  /** Null: the log is empty. */
   get step(): number | null {
     return this.#reader.lines === 0 ? null : this.#reader.ledger.nextStep;
   }
@@ -165,7 +164,6 @@ export class LedgerLog {
     this.#replayed.push(entry);
   }
 
-  /** This process takes the run up. */
   begin({ step, round, isJournaled }: { step: number; round: number; isJournaled: boolean }): void {
     const { run, signer: { address: hub } } = this.#options;
     const { entries, isJoined } = missingEntries(this.#replayed, this.#recent);
@@ -216,7 +214,7 @@ export class LedgerLog {
     this.#write(group);
   }
 
-  /** Goes on behind lines that are missing, so that whoever verifies the log is told of them. */
+  /** So that whoever verifies the log is told of them. */
   #after({ head, lines }: MissingLines): LineGroup {
     this.#missing = null;
     this.#lost = lines;

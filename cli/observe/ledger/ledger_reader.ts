@@ -1,9 +1,7 @@
 /**
- * Reads a signed log line by line and says which is the first that does not follow: a number or hash that does not continue the
- * chain, a signature that is not its orchestrator's, or an entry that the entries before it contradict (core/ledger).
- *
- * Owns the checks, for the process that continues a log as well as for whoever verifies one. Lines after a wrong one are not
- * read. Out of scope: files (ledger_files.ts).
+ * Reads a signed log line by line and finds the first that does not follow: a number or hash that does not continue
+ * the chain, a signature that is not its orchestrator's, or an entry that the entries before it contradict
+ * (core/ledger). Lines after a wrong one are not read.
  */
 
 import type { LogEntry } from "../../../core/ledger/entry.ts";
@@ -56,7 +54,9 @@ export class LedgerReader {
   #scoresLine = 0; // newest line with scores: its writer signs it at once
   #isTorn = false; // the last line is not one
 
-  /** `checksMembers`: signatures of members too, a millisecond each; the process that wrote the log has checked them before. */
+  /**
+   * `checksMembers`: also signatures of members, a millisecond each; the process that wrote the log has checked them.
+   */
   constructor({ verify, checksMembers = true, onEntry = () => {} }: LedgerReaderOptions) {
     this.#verify = verify;
     this.#checksMembers = checksMembers;
@@ -87,7 +87,7 @@ export class LedgerReader {
     this.lines += 1;
   }
 
-  /** The newest signed head, kept beside the log: lines that it covers must be there. */
+  /** Kept beside the log: lines that it covers must be there. */
   takeHead(head: SignedHead): void {
     if (this.wrong !== null) return;
     if (this.run === null) return this.#refuse(`it is missing: the head beside the log signs ${head.line} lines`);
@@ -107,14 +107,13 @@ export class LedgerReader {
     return head.line > this.head.line && head.run === own.run && this.#isSigned(head, head, own);
   }
 
-  /** No further line follows. */
   end(): void {
     this.#settleTorn();
   }
 
   /**
-   * Whether the orchestrator's signature is missing where no orchestrator leaves it out: after scores, which are signed with the
-   * same write. Only a power cut in between leaves such a log, and an orchestrator that goes on with it signs them then.
+   * No orchestrator leaves out the signature after scores: both are one write. Only a power cut in between leaves
+   * such a log, and an orchestrator that continues it signs them then.
    */
   requireSigned(): void {
     if (this.wrong !== null || this.#scoresLine <= this.signedLine) return;
@@ -177,7 +176,6 @@ export class LedgerReader {
     return null;
   }
 
-  /** What members found or committed to has their signatures. */
   #membersProblem(entry: LogEntry): string | null {
     const { run } = this;
     if (!this.#checksMembers || run === null) return null;
@@ -187,7 +185,7 @@ export class LedgerReader {
     return signatureProblem(parts, (signed) => isGenuine(signed, { run, verify: this.#verify }));
   }
 
-  /** Run and orchestrator are what the first line states, and never change. */
+  /** The first line states both, and they never change. */
   #originProblem(entry: LogEntry): string | null {
     if (entry.type !== "begun" && entry.type !== "carried") {
       return this.run === null ? "a log must begin with its run and orchestrator" : null;
@@ -198,7 +196,7 @@ export class LedgerReader {
     return entry.hub === this.hub ? null : `its orchestrator must be ${this.hub}, but is ${entry.hub}`;
   }
 
-  /** What a line carries must be what the lines before it gave, where these are known. */
+  /** Where the lines before it are known. */
   #carriedProblem(entry: LogEntry): string | null {
     if (entry.type !== "carried") return null;
     const isKnown = this.lines > 0 && this.#lostBefore === null;

@@ -1,18 +1,15 @@
 /**
- * Reads whole lines of a growing file from a place in it.
- *
- * Owns: from bytes to lines and their ends. A last line without its end stays for the next reading, as its writer may be at it.
- * Invariant: memory is bounded by `longestLine`; a longer line is skipped and given as null.
+ * Reads whole lines of a growing file from a place in it. A last line without its end stays for the next reading. A
+ * line longer than `longestLine` is skipped and given as null.
  */
 
 const chunkBytes = 2 ** 18;
 const longestLine = 2 ** 25; // a view of the largest swarm has about a third of it
 const lineEnd = 10;
 
-/** Null: too long. Returns false to stop after this line. `end`: where the next line begins. */
+/** `text` null: too long. `end`: where the next line begins. False stops. */
 export type OnLine = (text: string | null, end: number) => boolean | void;
 
-/** Where the last line that was given ends. */
 export async function readLines(file: Deno.FsFile, from: number, onLine: OnLine): Promise<number> {
   await file.seek(from, Deno.SeekMode.Start);
   const chunk = new Uint8Array(chunkBytes);

@@ -1,10 +1,9 @@
 /**
- * What the signed log of a run says of one member, as anyone may read it at the port: what was checked, what it earned in each
- * round and why, and what would raise its pay; of a validator, the scores that follow for it.
+ * What the signed log of a run says of one member, as anyone may read it at the port.
  *
- * Owns: the published field names, which stay, and what is left out: reasons and details that can hold something about a node's own
- * machine. It rests on the newest files of the log, at most `mostFiles`, and says from which round on. Invariant: a line that is
- * damaged or of another version costs only itself. Out of scope: verifying the log, which is `iota verify`.
+ * Published field names stay. Left out are reasons and details that can hold something about a node's own machine. It
+ * rests on the newest files of the log, at most `mostFiles`, and says from which round on. A line that is damaged or
+ * of another version costs only itself.
  */
 
 import { type NodeId, nodeId } from "../../../core/ids.ts";
@@ -92,7 +91,6 @@ const numbersOf = ({ stage, samples, effect, standardError }: MinerEffect): Memb
   { stage, samples, effect, standardError }
 );
 
-/** The entries of the newest files. */
 export async function eachEntry(folder: string, onEntry: (entry: LogEntry) => void): Promise<void> {
   const newest = ledgerPath(folder);
   for (let i = mostFiles - 1; i >= 0; i--) {

@@ -1,8 +1,6 @@
 /**
- * Which entries of a replayed journal a log lacks: those after the place where its last entries stand among the replayed ones.
- *
- * `recent`: the log's last entries, as text. If the last of them is not among the replayed ones, all of these are missing, and
- * perhaps others before them: the journal's snapshot is newer than the log's end, or begins right after it.
+ * Which entries of a replayed journal a log lacks: those after its last ones, `recent`, as text. If the last of them
+ * is not among the replayed ones, all of these are missing, and perhaps others before them.
  */
 
 import type { MachineEntry } from "../../../core/ledger/entry.ts";
@@ -25,7 +23,6 @@ export function missingEntries(replayed: readonly MachineEntry[], recent: readon
   return { entries: replayed, isJoined: false };
 }
 
-/** Where a process takes the run up. */
 interface Place {
   readonly step: number;
   readonly round: number;

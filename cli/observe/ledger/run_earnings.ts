@@ -1,7 +1,6 @@
 /**
- * What each miner of a run has earned and what is still in escrow, from the reports in its signed log: the newest files of it.
- *
- * Owns the sums. Out of scope: why (member_account.ts), and what a chain pays for it.
+ * What each miner of a run has earned and what is still in escrow, from the reports in the newest files of its signed
+ * log.
  */
 
 import type { NodeId } from "../../../core/ids.ts";
@@ -23,7 +22,6 @@ type RoundEntry = Extract<LogEntry, { type: "round" }>;
 
 const mostMiners = 64; // nobody reads a longer list
 
-/** Null: no round has ended. */
 export async function runEarnings(folder: string): Promise<RunEarnings | null> {
   const reports: RoundEntry[] = [];
   await eachEntry(folder, (entry) => {

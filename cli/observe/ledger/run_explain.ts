@@ -1,16 +1,22 @@
 /** `iota explain`: one node's part in a run, from its signed log. */
 
 import { type NodeId, nodeId } from "../../../core/ids.ts";
-import { effectsOfMiner, type MinerHistory, openHistory, takeIntoHistory } from "../../../core/ledger/miner_history.ts";
+import {
+  effectsOfMiner,
+  type MinerHistory,
+  openHistory,
+  type RoundEarnings,
+  takeIntoHistory,
+} from "../../../core/ledger/miner_history.ts";
 import { verifySignature } from "../../../chain/wallet/hotkey.ts";
 import type { CommandContext } from "../../terminal/command.ts";
 import { UsageError, UserError } from "../../program/errors.ts";
-import { answerText, earnedBy } from "./explain_answer.ts";
-import { adviceFor, historyText } from "./explain_text.ts";
-import { namesOf } from "./node_names.ts";
+import { adviceFor, dueOf, historyText, reasonsOfRound } from "./explain_text.ts";
 import { isEmpty, logPathOf, missingLog } from "./run_verify.ts";
 import { hubSigns, type VerifiedLedger, verifyLedger } from "./verify_ledger.ts";
 import { caveatsOf } from "./verify_text.ts";
+import { roundsUntilDue } from "../../../core/score/work_score.ts";
+import { decimal, plural } from "../../terminal/text/format.ts";
 
 export async function runExplain({ options, output, positionals: [asked] }: CommandContext): Promise<number> {
   const run = options.text("run");
@@ -57,7 +63,6 @@ export async function runExplain({ options, output, positionals: [asked] }: Comm
   return 0;
 }
 
-/** `until`: the last line that is used. */
 async function read(path: string, history: MinerHistory, until = Infinity): Promise<VerifiedLedger> {
   const onEntry = (entry: Parameters<typeof takeIntoHistory>[1], line: number) => {
     if (line <= until) takeIntoHistory(history, entry);
@@ -86,4 +91,103 @@ function nodeNamed(
       `of the run in '${run}'; ${found.length > 1 ? "they are" : "its nodes are"} ${shown.join(", ")}`,
     { next: "Give one of these addresses or names" },
   );
+}
+
+/** By address; empty for a run whose nodes are strangers. */
+async function namesOf(folder: string): Promise<Map<NodeId, string>> {
+  const names = new Map<NodeId, string>();
+  for (const name of await foldersIn(`${folder}/wallets`)) {
+    const address = await addressIn(`${folder}/wallets/${name}/hotkeys/defaultpub.txt`);
+    if (address !== null) names.set(address, name);
+  }
+  return names;
+}
+
+async function foldersIn(folder: string): Promise<string[]> {
+  try {
+    const names: string[] = [];
+    for await (const entry of Deno.readDir(folder)) if (entry.isDirectory) names.push(entry.name);
+    return names;
+  } catch (error) {
+    if (isUnreadable(error)) return [];
+    throw error;
+  }
+}
+
+async function addressIn(path: string): Promise<NodeId | null> {
+  try {
+    const { ss58Address } = JSON.parse(await Deno.readTextFile(path)) as { ss58Address?: unknown };
+    return typeof ss58Address === "string" ? nodeId(ss58Address) : null;
+  } catch (error) {
+    if (isUnreadable(error) || error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
+const isUnreadable = (error: unknown): boolean =>
+  error instanceof Deno.errors.NotFound || error instanceof Deno.errors.PermissionDenied ||
+  error instanceof Deno.errors.NotADirectory;
+
+/** In units of a mean stage's forward. */
+interface Earned {
+  readonly earned: number; // counted in scores, or paid when they were
+  readonly inEscrow: number; // credited, and not yet due
+  readonly lost: number; // credited once, then forfeited before it vested, or by a ban
+}
+
+export function earnedBy({ rounds }: MinerHistory): Earned {
+  const sum = (those: (round: RoundEarnings) => boolean) =>
+    rounds.filter(those).reduce((total, { credited }) => total + credited, 0);
+  const isLost = ({ isForfeited, isExpelled }: RoundEarnings) => isForfeited || isExpelled;
+  return {
+    earned: sum((round) => round.isDue && !isLost(round)),
+    inEscrow: sum((round) => !round.isDue && !isLost(round)),
+    lost: sum(isLost),
+  };
+}
+
+export function answerText(history: MinerHistory): string[] {
+  const { earned, inEscrow, lost } = earnedBy(history);
+  return [
+    `Earned     ${units(earned)}${shareText(history)}`,
+    `In escrow  ${units(inEscrow)}${escrowText(history)}${lost > 0 ? `; ${units(lost)} lost` : ""}`,
+    `Why        ${whyText(history)}`,
+  ];
+}
+
+const units = (count: number): string => `${decimal(count)} ${count === 1 ? "unit" : "units"}`;
+
+/** Of all scores, when the log says how large they are. */
+function shareText({ rounds, end }: MinerHistory): string {
+  const share = end?.shareOfScores ?? rounds.findLast(({ shareOfScores }) => shareOfScores !== null)?.shareOfScores;
+  if (share === undefined || share === null) return "";
+  return `, ${(100 * share).toFixed(1)} % of all scores ${end === null ? "now" : "at the run's end"}`;
+}
+
+function escrowText({ rounds, isExpelled }: MinerHistory): string {
+  const waiting = rounds.filter(({ isDue, isForfeited }) => !isDue && !isForfeited);
+  const last = waiting.at(-1);
+  if (last === undefined || isExpelled) return "";
+  return `; the last of it counts once round ${last.round + roundsUntilDue} is reported, or when the run ends`;
+}
+
+function whyText({ events, node, rounds, isExpelled }: MinerHistory): string {
+  if (isExpelled) return "it was proven to lie and was banned: its unpaid work and all later work count for nothing";
+  if (rounds.length === 0) return "no round that it worked in has ended";
+  const verdicts = events.flatMap((event) => event.type === "verdict" && event.miner === node ? [event] : []);
+  const wrong = verdicts.filter(({ passed }) => !passed).length;
+  const work = `${plural(rounds.reduce((total, { tasks }) => total + tasks, 0), "task")} in ${
+    plural(rounds.length, "round")
+  }`;
+  const checked = verdicts.length === 0
+    ? "none was repeated by a validator"
+    : `${decimal(verdicts.length)} repeated by validators, ${wrong === 0 ? "none" : decimal(wrong)} wrong`;
+  const reduced = rounds.filter((round) =>
+    round.isForfeited || round.credited < round.earned || dueOf(round) < round.earned
+  );
+  const latest = reduced.at(-1);
+  if (latest === undefined) return `${work}, all credited in full; ${checked}`;
+  const [reason = "part of it is in no merge"] = reasonsOfRound({ ...latest, isDue: true });
+  return `${work}, ${decimal(rounds.length - reduced.length)} of them credited in full; ${checked}; ` +
+    `round ${latest.round}: ${reason}`;
 }

@@ -16,7 +16,6 @@ export class RunLedger {
     this.log = log;
   }
 
-  /** Effects that the journal makes again. */
   onReplayed(effects: readonly OrchestratorEffect[]): void {
     for (const effect of effects) {
       const entry = effect.type === "log" ? effect.entry : effect.type === "record" ? entryOf(effect.record) : null;

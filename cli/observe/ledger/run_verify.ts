@@ -43,7 +43,6 @@ function placeOf({ named, word }: { named: string | undefined; word: string | un
   });
 }
 
-/** Of a run's folder, or of the log itself. */
 export async function logPathOf(place: string): Promise<string> {
   try {
     return (await Deno.stat(place)).isDirectory ? ledgerPath(place) : place;
@@ -59,6 +58,6 @@ export function missingLog(path: string): UserError {
   });
 }
 
-/** Made by a process that was killed before its first entry, or cut off; it proves nothing. */
+/** A process was killed before its first entry: it proves nothing. */
 export const isEmpty = ({ lines, wrong, lostLines }: VerifiedLedger): boolean =>
   lines === 0 && wrong === null && lostLines === 0;

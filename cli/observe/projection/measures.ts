@@ -10,12 +10,10 @@ import type { Projection } from "./projection.ts";
 export interface Measures {
   readonly trained: TrainedTokens;
   readonly firstStepAtMs: number | null;
-  /** What has crossed the port since it was last told. */
   tellTraffic(): void;
   onStep(record: RecordOf<"stepClosed">): void;
 }
 
-/** What this process measures of the run's steps. */
 export function openMeasures(
   projection: Projection,
   { config, traffic }: { config: RunConfig; traffic: () => Traffic },
@@ -38,7 +36,6 @@ export function openMeasures(
   };
 }
 
-/** What a boundary costs; nothing before there has been any traffic. */
 function tellWire(projection: Projection, { traffic, config }: { traffic: Traffic; config: RunConfig }): void {
   const forwardBytes = traffic.bytesPerToken("forward");
   const backwardBytes = traffic.bytesPerToken("backward");

@@ -1,8 +1,6 @@
 /**
- * The view of a run in one process: every record is stamped, folded, logged and passed to all consumers, in this order.
- *
- * Owns: the view and the sequence. With a record log the view starts from the end of the log, so a run's history outlives its
- * processes. Out of scope: what a record means (core/view/fold.ts), files (record_log.ts), display (the consumers).
+ * The view of a run in one process: every record is stamped, folded, logged and passed to all consumers, in this
+ * order. With a record log the view starts from its end, so a run's history outlives its processes.
  */
 
 import { fold } from "../../../core/view/fold.ts";
@@ -20,13 +18,11 @@ export interface ProjectionOptions {
   readonly output: Output;
   readonly opened: Omit<RecordOf<"opened">, "type">;
   readonly nowMs: () => number; // wall clock
-  /** Of the consumers. @default the system's */
   readonly timers?: Timers;
   /** @default nothing is kept on disk */
   readonly records?: OpenRecordLog;
   readonly refused?: () => RefusalCounts;
   readonly identity?: HubIdentity;
-  /** Of the live screen, besides those that every screen has. */
   readonly keys?: readonly KeyAction[];
   readonly consumers: readonly OpenConsumer[]; // in the order in which they receive a record
 }
@@ -59,7 +55,7 @@ export class Projection {
     for (const consumer of this.#consumers) consumer.onRecord?.(entry);
   }
 
-  /** Folds and logs a record without passing it to the consumers. */
+  /** Without passing it to the consumers. */
   keep(record: ViewRecord): StampedRecord {
     this.#sequence += 1;
     const entry: StampedRecord = { sequence: this.#sequence, atMs: this.#options.nowMs(), record };
@@ -68,7 +64,7 @@ export class Projection {
     return entry;
   }
 
-  /** Closes the consumers and flushes the log; later records are still folded and logged. */
+  /** Later records are still folded and logged. */
   close(): void {
     for (const consumer of this.#consumers) consumer.close?.();
     this.#options.records?.log.close();

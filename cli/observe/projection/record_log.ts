@@ -1,20 +1,22 @@
 /**
- * The records of a run on disk, for people and tools and as the source of its view: `records.jsonl` in the run's folder, one JSON
- * line a record, `{"sequence", "atMs", "record"}`.
+ * The records of a run on disk, for people and tools and as the source of its view: `records.jsonl`, one JSON line a
+ * record, `{"sequence", "atMs", "record"}`.
  *
- * Owns: the file and when it is written: in groups, after `groupMs` or `groupBytes`, not synced. What must survive a power cut
- * is in the journal. A full file becomes `records.jsonl.1` and the oldest file is deleted. Every file but the first begins with
- * a line `{"sequence", "atMs", "view"}`, so it can be folded by itself; the view already contains the records that follow it with
- * a sequence up to its own. Records that a full disk refuses are dropped, counted and reported; another such line follows them.
+ * Written in groups, after `groupMs` or `groupBytes`, not synced: what must survive a power cut is in the journal. A
+ * full file becomes `records.jsonl.1`. Every file but the first begins with a line `{"sequence", "atMs", "view"}`, so
+ * it can be folded by itself; the view already contains the records that follow it with a sequence up to its own.
+ * Records that a full disk refuses are dropped, counted and reported; another such line follows them.
  */
 
 import { present } from "../../../core/assert.ts";
-import type { RunView } from "../../../core/view/view.ts";
+import { emptyView, type RunView } from "../../../core/view/view.ts";
 import type { StampedRecord } from "../../../core/view/view_record.ts";
 import type { Cancel, Timers } from "../../../net/timers.ts";
 import { type LogDisk, RotatingLog } from "../../files/rotating_log.ts";
-import { readRecordLog } from "./read_record_log.ts";
-import { keptFiles, recordPath } from "../../files/record_files.ts";
+import { keptFiles, recordFileNames, recordPath } from "../../files/record_files.ts";
+import { cutTornEnd, readWholeLines } from "../../terminal/text/whole_lines.ts";
+import { foldForeign, parseLine, wholeView } from "./log_line.ts";
+import { viewProblem } from "./view_shape.ts";
 
 export interface RecordLogOptions {
   readonly folder: string; // of the run
@@ -24,7 +26,6 @@ export interface RecordLogOptions {
   readonly disk?: LogDisk;
 }
 
-/** A log ready to be appended to, and the view of its records. */
 export interface OpenRecordLog {
   readonly log: RecordLog;
   readonly folder: string; // of the run
@@ -36,7 +37,7 @@ const groupMs = 100;
 const groupBytes = 2 ** 16; // characters, about
 const defaultFileBytes = 2 ** 24;
 
-/** Reads the log of earlier processes and cuts a torn last line off. An unreadable log is reported and costs only the history. */
+/** Cuts a torn last line off. An unreadable log is reported and costs only the history. */
 export async function openRecordLog(options: RecordLogOptions): Promise<OpenRecordLog> {
   const { view, sequence, problem } = await readRecordLog(options.folder, { cuts: true });
   if (problem !== null) {
@@ -107,3 +108,48 @@ export class RecordLog {
     return JSON.stringify({ sequence, atMs, lost, view });
   }
 }
+
+interface ReadRecords {
+  readonly view: RunView;
+  readonly sequence: number; // of the last record; 0: there is none
+  readonly problem: string | null; // why the view is empty although there are records
+}
+
+/** `cuts`: removes a torn last line. */
+export async function readRecordLog(folder: string, { cuts = false } = {}): Promise<ReadRecords> {
+  try {
+    for (const name of recordFileNames) {
+      const path = `${folder}/${name}`;
+      const file = await readWholeLines(path);
+      if (file === null) continue;
+      if (cuts) await cutTornEnd(path, file);
+      if (file.lines.length > 0) return foldLines(file.lines);
+    }
+    return { view: emptyView(), sequence: 0, problem: null };
+  } catch (error) {
+    return { view: emptyView(), sequence: 0, problem: textOf(error) };
+  }
+}
+
+/** A later valid view makes up for records and views that are skipped. */
+function foldLines(lines: readonly string[]): ReadRecords {
+  let view = emptyView();
+  let sequence = 0;
+  let problem: string | null = null;
+  for (const line of lines) {
+    const entry = parseLine(line);
+    if (entry === null) continue;
+    if (entry.view !== undefined) {
+      const whole = wholeView(entry.view);
+      problem = viewProblem(whole);
+      if (problem === null) view = whole;
+    } else if (entry.record !== undefined && entry.sequence > sequence) {
+      problem = foldForeign(view, { ...entry, record: entry.record }) ?? problem;
+    }
+    sequence = Math.max(sequence, entry.sequence);
+  }
+  problem = problem ?? viewProblem(view);
+  return { view: problem === null ? view : emptyView(), sequence, problem };
+}
+
+const textOf = (error: unknown): string => error instanceof Error ? error.message : String(error);

@@ -1,7 +1,6 @@
 /**
- * Checks that data read from a disk is a record, field by field: what is missing in one must not surprise whoever shows it.
- *
- * Non-finite numbers are null in JSON, so measured ones may be. A record of a type that this version does not know is rejected.
+ * Checks that data read from a disk is a record, field by field. Non-finite numbers are null in JSON, so measured
+ * ones may be. A record of an unknown type is rejected.
  */
 
 import * as v from "valibot";
@@ -106,7 +105,7 @@ const shapes: ReadonlyMap<string, v.GenericSchema> = new Map(
   Object.entries(fields).map(([type, own]) => [type, v.object(own as Record<string, v.GenericSchema>)]),
 );
 
-/** The first field that is not what it must be; null, but is a record. */
+/** The first wrong field; null: it is a record. */
 export function recordProblem(record: unknown): string | null {
   if (typeof record !== "object" || record === null) return "it is no object";
   const { type } = record as { readonly type?: unknown };

@@ -1,10 +1,11 @@
 /**
- * `/status` at the orchestrator's port: the run's progress, for anyone who asks. Field names once published stay; a node reads them with
- * cli/node/find/run_status.ts.
+ * `/status` at the orchestrator's port: the run's progress. Field names once published stay;
+ * cli/node/find/run_status.ts reads them.
  */
 
 import { presentNodes, type RunView } from "../../../core/view/view.ts";
 import type { ConsumerContext, ProjectionConsumer } from "../consumer.ts";
+import type { StampedRecord } from "../../../core/view/view_record.ts";
 
 export function openStatusPage({ view, refused, identity }: ConsumerContext): ProjectionConsumer {
   return { pages: { "/status": () => Response.json({ ...statusOf(view), ...identity, refused: refused() }) } };
@@ -30,4 +31,25 @@ function statusOf(view: RunView): Record<string, unknown> {
 /** After the last merge the run only waits for its checkpoint and last evaluations. */
 function phaseOf({ phase, step, facts }: RunView): string {
   return phase === "training" && step >= facts.steps ? "closing" : phase;
+}
+
+/** The run's records as the lines of `--json`. */
+export function openJsonLines({ output }: ConsumerContext): ProjectionConsumer {
+  return {
+    onRecord({ record }: StampedRecord) {
+      switch (record.type) {
+        case "opened":
+        case "deviceFound":
+        case "chain":
+        case "noted": // their sources print events of their own
+          return;
+        case "takenUp": {
+          const { type, step, round } = record;
+          return step > 0 ? output.event({ type, step, round }) : undefined;
+        }
+        default:
+          return output.event(record);
+      }
+    },
+  };
 }

@@ -161,7 +161,6 @@ const viewShape = v.object(
   } satisfies Record<keyof RunView, unknown>,
 );
 
-/** Null if it is a view. */
 export function viewProblem(value: unknown): string | null {
   const { issues } = v.safeParse(viewShape, value, { abortEarly: true });
   return issues === undefined

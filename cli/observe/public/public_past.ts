@@ -1,11 +1,11 @@
-/** What anyone may read of a run's past: the bodies of the API's answers. How they are made: cli/observe/history/past.ts. */
+/** What anyone may read of a run's past: the bodies of the API's answers. */
 
 import type { MemberAccount } from "../ledger/member_account.ts";
 import type { RunEarnings } from "../ledger/run_earnings.ts";
 
 /** The body of `/api/v1/history`: what the run's records cover. */
 export interface PublicSpan {
-  readonly first: number; // the first moment, as the sequence of its record; 0: no record can be read
+  readonly first: number; // as the sequence of its record; 0: no record can be read
   readonly last: number;
   readonly firstAtMs: number; // wall clock
   readonly lastAtMs: number;
@@ -24,7 +24,7 @@ export interface PublicAccount extends MemberAccount {
   readonly weights: {
     readonly block: number;
     readonly atMs: number; // wall clock
-    readonly setAtBlock: number | null; // a validator's own, when it last set or committed any; null: it has none
+    readonly setAtBlock: number | null; // of a validator; null: it has none
     readonly given: readonly { readonly node: string; readonly share: number }[]; // the largest first
     readonly received: readonly { readonly validator: string; readonly share: number }[]; // by validators with most stake
   } | null;

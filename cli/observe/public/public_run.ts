@@ -1,21 +1,26 @@
 /**
- * What anyone may read of a run at the orchestrator's port: `/api/v1/run`, and the state that the dashboard shows.
+ * What anyone may read of a run: `/api/v1/run`, and the state that the dashboard shows.
  *
- * Owns: the published field names, which stay, and the choice of what is public: everything is named here one by one, so a
- * field that the view gets later stays private until somebody adds it. Private: paths, warnings' texts, devices, addresses of
- * machines. Numbers that were not measured yet are null.
+ * Published field names stay. Everything public is named here, so a field that the view gets later stays private
+ * until somebody adds it. Private: paths, warnings' texts, devices, addresses of machines. Numbers that were not
+ * measured yet are null.
  */
 
-import { presentNodes, remainingMs, type RunView, tokensPerSecond } from "../../../core/view/view.ts";
-import type {
-  ChecksView,
-  ConductView,
-  HeldOutPoint,
-  NodeView,
-  StageView,
-  TextSample,
-  VerdictView,
-  WireCost,
+import {
+  type ChecksView,
+  type ConductView,
+  type HeldOutPoint,
+  type News,
+  type NewsRecord,
+  type NodeView,
+  presentNodes,
+  remainingMs,
+  type RunView,
+  type StageView,
+  type TextSample,
+  tokensPerSecond,
+  type VerdictView,
+  type WireCost,
 } from "../../../core/view/view.ts";
 import type { ByteKind } from "../../../core/view/curves.ts";
 import type { PaceView } from "../../../core/view/pace.ts";
@@ -23,8 +28,9 @@ import { followedHops } from "../../../core/view/fold_flight.ts";
 import type { PathwayHop, PathwayView } from "../../../core/view/pathways.ts";
 import type { Series } from "../../../core/view/series.ts";
 import { harmless } from "../../terminal/text/foreign_text.ts";
-import { printable } from "../../terminal/text/format.ts";
-import { type PublicNews, publicNews } from "./public_news.ts";
+import { printable, shortAddress } from "../../terminal/text/format.ts";
+import { newsLine } from "../screen/news_words.ts";
+import { isLate, isReturn, reissuedClause } from "../screen/record_words.ts";
 
 export const apiVersion = 1;
 
@@ -38,13 +44,11 @@ export interface PublicMember {
   readonly tasks: number; // finished
 }
 
-/** What a member did besides its tasks; apart from the rest because it changes seldom. */
+/** Apart from the member because it changes seldom. */
 export type PublicConduct = Readonly<ConductView>;
 
-/** How long a miner's last tasks took; apart from the rest because it changes seldom. */
 export type PublicPace = PaceView;
 
-/** Where a microbatch of the open step goes next. */
 export interface PublicHop {
   readonly microbatch: number;
   readonly stage: number;
@@ -61,17 +65,15 @@ export interface PublicCurves {
   readonly bytesPerToken: Readonly<Record<ByteKind, readonly (number | null)[]>>;
 }
 
-/** A microbatch's way through the pipeline. */
 export interface PublicPathway {
   readonly microbatch: number;
   readonly step: number | null; // in which it counted, from 1; null: that step is open
   readonly hops: readonly Readonly<PathwayHop>[]; // in the order in which they finished
 }
 
-/** What a validator checked. */
 export type PublicChecks = Readonly<ChecksView>;
 
-/** How the model went on with a prompt, with the parameters after `step` steps. */
+/** After `step` steps. */
 export interface PublicSample {
   readonly round: number;
   readonly step: number;
@@ -87,7 +89,7 @@ export interface PublicRun {
   readonly phase: RunView["phase"];
   readonly isPaused: boolean; // the orchestrator's disk is full
   readonly isPausedByOwner: boolean;
-  readonly roundsLost: number; // a stage had no payload or no merged parameters: they do not count
+  readonly roundsLost: number;
   readonly lostStages: readonly { readonly stage: number; readonly reason: string }[]; // of the last round, where it was lost
   readonly isHalted: boolean; // the run waits before it repeats that round
   readonly unserved: readonly number[]; // stages that wait for a miner
@@ -122,7 +124,6 @@ export interface PublicRun {
   readonly news: readonly PublicNews[];
 }
 
-/** The body of `/api/v1/run`. */
 export interface RunSnapshot {
   readonly version: typeof apiVersion;
   readonly sequence: number; // of the last record in it
@@ -227,7 +228,6 @@ function publicMembers(view: RunView): Record<string, PublicMember> {
   return members;
 }
 
-/** Of those with something to tell. */
 function publicConduct(view: RunView): Record<string, PublicConduct> {
   const conducts: Record<string, PublicConduct> = {};
   for (const { node, conduct: { released, late, outrun, faults, blamed, lastFault, audits } } of nodesOf(view)) {
@@ -255,3 +255,43 @@ function publicChecks(view: RunView): Record<string, PublicChecks> {
 }
 
 const nodesOf = (view: RunView): NodeView[] => Object.values(view.nodes);
+
+interface PublicNews {
+  readonly atMs: number; // wall clock
+  readonly level: "info" | "warn";
+  readonly text: string;
+}
+
+const textLength = 240;
+
+function publicNews({ atMs, record }: News): PublicNews {
+  const { level, text } = newsLine(record);
+  return { atMs, level, text: printable(withoutPrivate(record) ?? text).slice(0, textLength) };
+}
+
+/** Null: all of it is public. */
+function withoutPrivate(record: NewsRecord): string | null {
+  switch (record.type) {
+    case "checkpointWritten":
+      return `checkpoint of step ${record.step} written`;
+    case "runPaused":
+      return "the run is paused until the orchestrator's disk has room";
+    case "warning":
+    case "noted":
+      return "a warning; its text is in the orchestrator's log";
+    case "runFinished":
+      return `run ${record.finished ? "ended" : "stopped"} at step ${record.step}`;
+    case "nodeLost":
+      return isReturn(record) ? null : `${shortAddress(record.node)} lost${reissuedClause(record.tasksReissued)}`;
+    case "taskReleased":
+      return `task ${record.task} taken back from ${shortAddress(record.node)}`;
+    case "faultSeen":
+      return isLate(record) ? null : `${whoOf(record.node)}: fault '${record.code}'`;
+    case "blamed":
+      return `${shortAddress(record.node)} is to blame: fault '${record.code}'`;
+    default:
+      return null;
+  }
+}
+
+const whoOf = (node: string | null): string => node === null ? "a stranger" : shortAddress(node);

@@ -1,4 +1,4 @@
-/** Passed audits of a round in one line: a single one is not news. Failed audits have lines of their own elsewhere. */
+/** Passed audits of a round in one line. Failed audits have lines of their own. */
 
 import type { RecordOf } from "../../../core/view/view_record.ts";
 import { decimal, plural } from "../../terminal/text/format.ts";
@@ -16,7 +16,7 @@ export class AuditTally {
     if (gradient === undefined) this.#largestError = Math.max(this.#largestError, innovationError);
   }
 
-  /** Of all since the last call; null: there was none. */
+  /** Null: there was none since the last call. */
   take(): string | null {
     if (this.#count === 0) return null;
     const text = `${plural(this.#count, "audit")} of ${plural(this.#miners.size, "miner")} passed, innovation error ${

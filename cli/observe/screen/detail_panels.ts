@@ -1,7 +1,6 @@
 /**
- * What the live screen shows when a person asks for details: validators, the slowest miners, those with something against them.
- *
- * Owns: these parts, as pure functions from the view and a width to lines no wider than that.
+ * The live screen's details: validators, the slowest miners, those with something against them. Pure functions from
+ * the view and a width to lines.
  */
 
 import type { NodeView, RunView } from "../../../core/view/view.ts";
@@ -24,7 +23,6 @@ export function detailPanel(view: RunView, options: Pick<FrameRoom, "width" | "p
   ];
 }
 
-/** Nothing without rows. */
 function part(title: string, rows: readonly string[], { width, paint }: Pick<FrameRoom, "width" | "paint">): string[] {
   if (rows.length === 0) return [];
   return ["", paint.dim(cut(title, width)), ...rows.slice(0, mostRows).map((row) => cut(row, width))];
@@ -61,7 +59,6 @@ function conductRows(nodes: readonly NodeView[]): string[] {
     });
 }
 
-/** The newest merge first. */
 function agreementRows({ agreement }: RunView): string[] {
   return agreement.slice(-3).reverse().map(({ round, stages }) => {
     const words = stages.map((agree) => agree === null ? "one" : agree ? "equal" : "UNEQUAL");

@@ -1,9 +1,7 @@
 /**
- * The parts of the live screen: each is a pure function from the view and a width to lines no wider than that, from 39 columns on
- * (in a narrower window the terminal cuts them: wrapping is off while the screen draws).
- *
- * Owns: the layout, and what is dropped when the window is small (events first, then stages). Out of scope: drawing
- * (terminal.ts). Only measured numbers appear; unknown ones are left out.
+ * The parts of the live screen: pure functions from the view and a width to lines no wider than that, from 39 columns
+ * on (in a narrower window the terminal cuts them). A small window drops events first, then stages. Only measured
+ * numbers appear.
  */
 
 import { nounFor } from "../../../core/plural.ts";
@@ -47,14 +45,13 @@ export interface PanelOptions {
 
 export interface FrameOptions extends PanelOptions {
   readonly height: number; // lines
-  readonly isDetailed?: boolean; // all news that fit, and every member that says something; @default false
+  readonly isDetailed?: boolean; // all news that fit, and every member that says something
 }
 
 const labelWidth = 8;
 const newsRows = 6;
 const leastWithText = 20; // lines
 
-/** The whole screen, at most `height` lines. */
 export function frame(view: RunView, options: FrameOptions): string[] {
   const top = [
     ...headerPanel(view, options),
@@ -159,7 +156,7 @@ export function speedPanel(view: RunView, { width, paint }: PanelOptions): strin
 
 const byteNames = { wires: "wires", merge: "merges", parameters: "parameters", control: "messages" } as const;
 
-/** What all traffic through the orchestrator costs a trained token, and what it is; the largest kind first. */
+/** Of all traffic through the orchestrator, a trained token; the largest kind first. */
 export function bytesPanel({ curves }: RunView, { width, paint }: PanelOptions): string[] {
   const kinds = byteKinds.map((kind) => ({ kind, bytes: meanOf(curves.bytesPerToken[kind]) ?? 0 }));
   const total = kinds.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -183,7 +180,6 @@ function comparedWithBf16({ forwardBytes, backwardBytes, bf16Bytes }: WireCost):
   return `${there!.factor} and ${back!.factor} ${back!.word}`;
 }
 
-/** The activity of the swarm's own chain. */
 export function chainPanel({ chain }: RunView, { width, paint }: PanelOptions): string[] {
   if (chain === null) return [];
   const { block, weightsSet, epochs, minersRao } = chain;
@@ -193,7 +189,7 @@ export function chainPanel({ chain }: RunView, { width, paint }: PanelOptions): 
   return [label("chain", paint) + cut(text, width - labelWidth)];
 }
 
-/** The newest sample of the model's text, as far as it fits one line. */
+/** As far as it fits one line. */
 export function textPanel({ samples }: RunView, { width, paint }: PanelOptions): string[] {
   const sample = samples.at(-1);
   if (sample === undefined) return [];
@@ -201,7 +197,7 @@ export function textPanel({ samples }: RunView, { width, paint }: PanelOptions):
   return [label("text", paint) + cut(text, width - labelWidth)];
 }
 
-/** One lane per stage: its layers, the microbatches in flight through it, its miners. */
+/** Its layers, the microbatches in flight through it, its miners. */
 export function stagePanel(view: RunView, options: FrameOptions): string[] {
   const { paint, width, height } = options;
   const room = Math.max(0, height - 2);

@@ -1,9 +1,8 @@
 /**
- * The run as plain lines, for a file or a pipe: the content of the live screen, one fact per line.
+ * The run as plain lines, for a file or a pipe, one fact per line.
  *
- * Owns: the sentence of each record and how often steps are printed: at most one line a second (the first and the last always);
- * single tasks print nothing, audits that pass one line a round. Pure but for what it has seen and the time of the last line,
- * which the caller passes in.
+ * Steps are printed at most once a second (the first and the last always); single tasks print nothing, audits that
+ * pass one line a round.
  */
 
 import { AuditTally } from "./audit_tally.ts";
@@ -29,7 +28,7 @@ const throttleMs = 1_000;
 const loadingMs = 5_000;
 
 export interface PlainLines {
-  /** The lines for a record that has already been folded into `view`. */
+  /** `view` contains the record. */
   of(record: ViewRecord, view: RunView, nowMs: number): string[];
 }
 
@@ -227,7 +226,6 @@ function mergeSentence(record: Of<"roundMerged">): string {
   return `merge    round ${record.round - 1} merged, ${hashes}${bytes}, ${duration(record.mergeMs)}${wait}${next}`;
 }
 
-/** Of a failed one. */
 function verdictSentence(record: Of<"verdict">): string {
   const { gradient } = record;
   if (gradient !== undefined) {

@@ -5,7 +5,6 @@ import { plural, shortAddress } from "../../terminal/text/format.ts";
 
 type Of<Type extends RunRecord["type"]> = Extract<RunRecord, { type: Type }>;
 
-/** Where a stage's parameters came from. */
 const restoredFrom: Readonly<Record<Of<"stageRestored">["from"], string>> = {
   stored: "was in the store after all",
   replica: "was restored from a replica",
@@ -28,7 +27,6 @@ export function unservedText(stages: readonly number[]): string {
 
 export const servedText = "every stage has a miner again";
 
-/** Why a round begins again. */
 export function retakenText({ because, stages = [] }: Of<"mergeRetaken">): string {
   switch (because) {
     case "madeUpWires":
@@ -46,7 +44,7 @@ export function retakenText({ because, stages = [] }: Of<"mergeRetaken">): strin
   }
 }
 
-/** The nodes a restarted orchestrator waits for: the previous ones, and any further miners still missing. */
+/** The previous nodes, and further miners still missing. */
 export function awaitedText({ nodes, miners = 0 }: Of<"resumed">): string {
   if (miners === 0) return `waiting for ${plural(nodes, "node")}`;
   if (nodes === 0) return `waiting for ${plural(miners, "miner")}`;
@@ -57,10 +55,10 @@ export function awaitedText({ nodes, miners = 0 }: Of<"resumed">): string {
 
 export const handedOut = (tasks: number): string => `${plural(tasks, "task")} handed out again`;
 
-/** Text after a node's loss or return: empty if it had no task. */
+/** Empty if it had no task. */
 export const reissuedClause = (tasks: number): string => tasks === 0 ? "" : `; ${handedOut(tasks)}`;
 
-/** Text after a node's loss: empty if all of its accepted work is in a merge or is done again. */
+/** Empty if all of its accepted work is in a merge or is done again. */
 export const lostClause = ({ tasksLost = 0 }: Of<"nodeLost">): string =>
   tasksLost === 0 ? "" : `; the gradients of ${plural(tasksLost, "accepted task")} are lost with it`;
 
@@ -69,17 +67,16 @@ export const endsEarlyText = ({ round, stage, node, step }: Of<"roundEndsEarly">
     shortAddress(node)
   } leaves and holds most of stage ${stage}'s work of the round`;
 
-/** A node that came back without its old session is not shown as lost. */
+/** Such a node is not shown as lost. */
 export const isReturn = ({ reason }: Of<"nodeLost">): boolean => reason === joinedAnew;
 
-/** An answer after its task, step or round was closed: the usual end of a task handed out twice. */
+/** The usual end of a task handed out twice. */
 export const isLate = ({ code }: Of<"faultSeen">): boolean => code === "staleResult";
 
 export function faultText(record: Of<"faultSeen">): string {
   return isLate(record) ? `an answer came late, which costs nothing: ${record.detail}` : record.detail;
 }
 
-/** The stages that keep a round from counting. */
 export const lostStagesText = (stages: readonly { readonly stage: number }[]): string =>
   `what ${stages.length === 1 ? "stage" : "stages"} ${
     stages.map(({ stage }) => stage).join(", ")

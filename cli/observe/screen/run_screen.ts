@@ -1,8 +1,4 @@
-/**
- * Shows a run to people while it happens: as a live screen or as plain lines, whichever the output asks for.
- *
- * Out of scope: when the screen is drawn and its keys (live_screen.ts), `--json` (json_lines.ts), and any decision.
- */
+/** Shows a run while it happens: as a live screen or as plain lines. */
 
 import type { ConsumerContext, ProjectionConsumer } from "../consumer.ts";
 import { LiveScreen } from "../../terminal/screen/live_screen.ts";

@@ -1,16 +1,16 @@
 /**
- * The orchestrator's part of a microbatch's trace: one span from its first task until its step is closed, and in it one for each lease.
+ * The orchestrator's part of a microbatch's trace: one span from its first task until its step is closed, and in it
+ * one for each lease.
  *
- * A task is sent with its lease's `traceparent` (W3C Trace Context), so what the miner does is in the same trace
- * (task_traces.ts). Of each step the first microbatches alone are traced, so a run of any size makes a bounded number of spans.
+ * A task is sent with its lease's `traceparent` (W3C Trace Context), so what the miner does is in the same trace. Of
+ * each step the first microbatches alone are traced.
  */
 
 import { type Context, ROOT_CONTEXT, type Span, SpanStatusCode, trace, type Tracer } from "@opentelemetry/api";
 import type { MicrobatchId, NodeId, TaskId } from "../../../core/ids.ts";
 import type { HubMessage, RunTask } from "../../../core/protocol/message.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
-import { traceparentOf } from "./traceparent.ts";
-import { openTracer } from "./tracing.ts";
+import { openTracer, traceparentOf } from "./tracing.ts";
 
 const mostOfStep = 16; // microbatches
 
@@ -30,7 +30,6 @@ export class HubTraces {
     this.#run = run;
   }
 
-  /** The message as it is sent to `node`. */
   named(message: HubMessage, node: NodeId): HubMessage {
     if (message.type !== "runTask") return message;
     const within = this.#microbatchOf(message);

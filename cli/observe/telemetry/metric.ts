@@ -1,9 +1,4 @@
-/**
- * Prometheus' text format 0.0.4: metrics with their samples as lines.
- *
- * Owns: the shape of a metric and the escaping of help and label values. Pure. Invariant: whatever a label holds, a sample is one
- * line. Out of scope: which metrics exist (metric_table.ts).
- */
+/** Prometheus' text format 0.0.4. Whatever a label holds, a sample is one line. */
 
 export interface Sample {
   readonly value: number;

@@ -1,15 +1,13 @@
 /**
- * Every metric of `/metrics`: its name, unit, meaning and where its samples come from.
- *
- * Names once published stay. `iota help metrics` prints this table (metrics_topic.ts). Totals count from the start of the
- * orchestrator's process unless their help says otherwise.
+ * Every metric of `/metrics`. Names once published stay. Totals count from the start of the orchestrator's process
+ * unless their help says otherwise.
  */
 
-import { byteKinds } from "../../../core/view/curves.ts";
+import { byteKinds, noBytes } from "../../../core/view/curves.ts";
 import { type RunView, tokensPerSecond } from "../../../core/view/view.ts";
 import type { RefusalCounts } from "../../../net/auth/refusals.ts";
 import type { Metric, Sample } from "./metric.ts";
-import type { RunCounts } from "./run_counts.ts";
+import type { ViewRecord } from "../../../core/view/view_record.ts";
 
 export interface MetricSource {
   readonly view: RunView;
@@ -230,4 +228,54 @@ function membersOf(view: RunView): Sample[] {
   return roles.flatMap((role) =>
     memberStates.map((state) => ({ value: counts.get(`${role} ${state}`) ?? 0, labels: { role, state } }))
   );
+}
+
+/** Totals that a view does not keep, counted from this process's records. */
+const mostMiners = 256;
+const mostCodes = 64;
+const otherName = "other";
+
+export class RunCounts {
+  tokens = 0;
+  merges = 0;
+  mergeMs = 0;
+  blamed = 0;
+  warnings = 0;
+  stepMs: number | null = null; // of the last step
+  gradientNorm: number | null = null; // of the last step
+  readonly bytes = noBytes(); // over the port, both ways
+  readonly tasks = new Map<string, number>(); // finished, by miner
+  readonly faults = new Map<string, number>(); // by code
+
+  add(record: ViewRecord): void {
+    switch (record.type) {
+      case "stepClosed":
+        this.tokens += record.tokens;
+        this.stepMs = record.stepMs;
+        this.gradientNorm = record.gradientNorm;
+        return;
+      case "bytesMoved":
+        for (const kind of byteKinds) this.bytes[kind] += record[kind];
+        return;
+      case "taskFinished":
+        return addOne(this.tasks, { name: record.node, most: mostMiners });
+      case "roundMerged":
+        this.merges += 1;
+        this.mergeMs += record.mergeMs;
+        return;
+      case "faultSeen":
+        return addOne(this.faults, { name: record.code, most: mostCodes });
+      case "blamed":
+        this.blamed += 1;
+        return;
+      case "warning":
+        this.warnings += 1;
+        return;
+    }
+  }
+}
+
+function addOne(counts: Map<string, number>, { name, most }: { name: string; most: number }): void {
+  const key = counts.has(name) || counts.size < most ? name : otherName;
+  counts.set(key, (counts.get(key) ?? 0) + 1);
 }

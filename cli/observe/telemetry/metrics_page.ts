@@ -1,14 +1,9 @@
-/**
- * `/metrics` at the orchestrator's port, for Prometheus, and `/grafana.json`, a dashboard of it to import into Grafana.
- *
- * Owns: when the text is made: at most every `freshMs`, however often it is asked for.
- */
+/** `/metrics` at the orchestrator's port, made at most every `freshMs`, and `/grafana.json`, a dashboard of it. */
 
 import type { ConsumerContext, ProjectionConsumer } from "../consumer.ts";
 import { grafanaDashboard } from "./grafana.ts";
 import { exposition, expositionType } from "./metric.ts";
-import { runMetrics } from "./metric_table.ts";
-import { RunCounts } from "./run_counts.ts";
+import { RunCounts, runMetrics } from "./metric_table.ts";
 
 const freshMs = 250;
 

@@ -1,4 +1,4 @@
-/** `iota help metrics`: the table of metrics for people and, with --json, for programs. */
+/** `iota help metrics`: the table of metrics. */
 
 import type { HelpTopic } from "../../terminal/command.ts";
 import { runMetrics } from "./metric_table.ts";

@@ -1,14 +1,14 @@
 /**
- * A node's part of a microbatch's trace: a span for each task that came with a `traceparent`, from its arrival until its result
- * is handed to the link.
+ * A node's part of a microbatch's trace: a span for each task that came with a `traceparent`, until its result is
+ * handed to the link.
  */
 
 import { type Span, SpanStatusCode, type Tracer } from "@opentelemetry/api";
 import type { TaskId } from "../../../core/ids.ts";
 import type { HubMessage, NodeMessage } from "../../../core/protocol/message.ts";
-import { contextOf } from "./traceparent.ts";
+import { contextOf } from "./tracing.ts";
 
-const mostOpen = 1024; // tasks of a lost session never end, and an orchestrator may send any number
+const mostOpen = 1024; // tasks of a lost session never end
 
 export class TaskTraces {
   readonly #tracer: Tracer;

@@ -1,11 +1,9 @@
 /**
- * Traces by OpenTelemetry: Deno exports them itself when it is started with OTEL_DENO=true (cli/observe/README.md).
- *
- * Owns the tracer, and whether anything is traced: nothing else in cli knows where spans go. Without OTEL_DENO there is none,
- * and no message or record costs more than before.
+ * Traces by OpenTelemetry: Deno exports them itself when it is started with OTEL_DENO=true. Without it there is no
+ * tracer, and no message or record costs more than before.
  */
 
-import { trace, type Tracer } from "@opentelemetry/api";
+import { type Context, propagation, ROOT_CONTEXT, type Span, trace, type Tracer } from "@opentelemetry/api";
 import { version } from "../../program/version.ts";
 
 /** Null: this process does not trace. */
@@ -16,3 +14,13 @@ export function openTracer(): Tracer | null {
   probe.end();
   return isOn ? tracer : null;
 }
+
+/** https://www.w3.org/TR/trace-context/#traceparent-header, version 00. */
+export function traceparentOf(span: Span): string {
+  const carrier: Record<string, string> = {};
+  propagation.inject(trace.setSpan(ROOT_CONTEXT, span), carrier);
+  return carrier["traceparent"] ?? "";
+}
+
+/** That of no span if the name is none. */
+export const contextOf = (traceparent: string): Context => propagation.extract(ROOT_CONTEXT, { traceparent });

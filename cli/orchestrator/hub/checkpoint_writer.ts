@@ -1,6 +1,4 @@
-/**
- * Turns a round's blobs into a checkpoint folder, and a checkpoint folder back into blobs, those of an earlier round too.
- */
+/** Turns a round's blobs into a checkpoint folder, and a checkpoint folder back into blobs. */
 
 import type { RunConfig } from "../../../core/config/config.ts";
 import type { RoundSources } from "../../../core/orchestrator/state.ts";
@@ -45,7 +43,7 @@ export interface EarlierRound {
   readonly sources: RoundSources;
 }
 
-/** A stage's blobs are missing from the store, or do not match their hash. */
+/** Its blobs are missing from the store, or do not match their hash. */
 export class StageUnavailable extends Error {
   override name = "StageUnavailable";
   readonly stage: StageIndex;
@@ -58,7 +56,6 @@ export class StageUnavailable extends Error {
   }
 }
 
-/** Returns the checkpoint's folder. */
 export async function storeRound(
   place: CheckpointPlace,
   { round, step, sources }: RoundState,
@@ -85,7 +82,7 @@ export async function storeRound(
   return folder;
 }
 
-/** Puts a checkpoint's vectors into the store, so that nodes can fetch them. */
+/** So that nodes can fetch them. */
 export async function sourcesFrom(
   found: FoundCheckpoint,
   options: { stages: readonly StageSpec[]; blobs: BlobAccess },
@@ -104,7 +101,7 @@ export async function sourcesFrom(
   return { round: found.manifest.round, stages: sources };
 }
 
-/** Puts a round's vectors back into the store; false if no intact checkpoint of it is left. */
+/** False if no intact checkpoint of the round is left. */
 export async function putBackRound(
   place: CheckpointPlace,
   { round, blobs }: { round: number; blobs: BlobAccess },
@@ -113,7 +110,7 @@ export async function putBackRound(
   return found?.manifest.round === round && await storedFrom(found, { place, blobs }) !== null;
 }
 
-/** Puts the newest whole checkpoint up to a round into the store; null if there is none. */
+/** Up to the round; null if there is none. */
 export async function putBackEarlier(
   place: CheckpointPlace,
   { round, blobs }: { round: number; blobs: BlobAccess },
@@ -124,7 +121,7 @@ export async function putBackEarlier(
   return stored === null ? null : { step: found.manifest.step, sources: stored };
 }
 
-/** A torn one counts as none here: the next older one is taken. */
+/** A torn one counts as none here. */
 const newestOf = ({ folder, runId }: CheckpointPlace): Promise<FoundCheckpoint | null> =>
   latestCheckpoint(folder, () => {}, runId);
 

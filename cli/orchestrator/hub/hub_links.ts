@@ -32,10 +32,7 @@ export function linkEdges(
   };
 }
 
-/**
- * The message as it is sent to `reader`. A newcomer shows the pass to the peers it is sent to: the orchestrator's permission for
- * its stage's blobs (net/auth/peer_pass.ts).
- */
+/** A newcomer shows the pass to peers: the orchestrator's permission for its stage's blobs (net/auth/peer_pass.ts). */
 function withPass(message: HubMessage, reader: NodeId, by: LinkOptions): HubMessage {
   if (message.type !== "assign" || message.peers.length === 0) return message;
   const blobs = blobsOf([message.source]).map(({ hash }) => hash);

@@ -1,9 +1,7 @@
 /**
- * The orchestrator's port: taken before anything is written, and answering from then on.
- *
- * Owns: the address, from the options typed and the run's last process, and the answers until the role is ready: nodes and
- * programs are asked to retry. So a second orchestrator on a used port changes nothing, and a node that connects while a
- * journal is replayed knows why it waits.
+ * The orchestrator's port: taken before anything is written. Until the role is ready, nodes and programs are asked to
+ * retry. So a second orchestrator on a used port changes nothing, and a node that connects while a journal is
+ * replayed knows why it waits.
  */
 
 import { fault } from "../../../core/fault.ts";
@@ -23,12 +21,11 @@ type Service = Pick<ListenOptions, "accept" | "fetch">;
 export interface HubPort {
   readonly url: string;
   readonly at: ServedAt;
-  /** The role is ready. */
   serve(service: Service): void;
   close(): Promise<void>;
 }
 
-/** A host, and the ports to try there in this order. */
+/** The ports are tried in this order. */
 export interface WantedPlace {
   readonly host: string;
   readonly ports: readonly [number, ...number[]];
@@ -80,7 +77,7 @@ async function firstThat(
   }
 }
 
-/** For a caller that starts an orchestrator here later: detects a taken port before anything is changed. */
+/** Detects a taken port before anything is changed. */
 export async function tryPort(port: number): Promise<void> {
   if (port === 0) return;
   const wanted: WantedPlace = { host: "127.0.0.1", ports: [port] };

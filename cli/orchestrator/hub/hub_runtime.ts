@@ -1,9 +1,10 @@
 /**
- * The orchestrator's runtime over replaceable edges: the machine in its driver, the segments it holds, its effects performed.
+ * The orchestrator's runtime over replaceable edges: the machine in its driver, the segments it holds, its effects
+ * performed.
  *
- * Owns the translation of transport events into the machine's events, the beginning of a process (fresh or recovered) and the
- * end of a run. Production (orchestrator_role.ts) and the simulator (tests/lab/sim/processes/hub_process.ts) both run it, each with a
- * network, a disk, a clock and work of its own. Out of scope: what those edges do; whether segments are bytes or names.
+ * It translates transport events into the machine's events, begins a process (fresh or recovered) and ends a run.
+ * Production (orchestrator_role.ts) and the simulator (tests/lab/sim/processes/hub_process.ts) run it, each with a
+ * network, a disk, a clock and work of its own.
  */
 
 import { present, unreachable } from "../../../core/assert.ts";
@@ -34,41 +35,38 @@ export type OrchestratorMachine = Machine<OrchestratorState, OrchestratorEvent, 
 /** Work on stored blobs that the machine awaits an event for. */
 export type OwnWork = HubWork | Extract<OrchestratorEffect, { type: "writeCheckpoint" }>;
 
-/** What the last process left behind. */
 export interface LeftBehind<Held> {
   readonly nowMs: number; // of the machine's clock at its last event
   /** A segment that was saved; undefined: it is lost. */
   readonly saved: (hash: BlobHash) => Held | undefined;
 }
 
-/** The disk, the network, the clock and the device around the runtime. Nothing here waits. */
+/** Nothing here waits. */
 export interface HubEdges<Held, Sent> {
   readonly timers: Timers;
   readonly links: Pick<HubTransport<HubMessage, Sent>, "send" | "close" | "pause" | "resume">;
   /** Events are written there before their effects; null: a restart continues from the checkpoint. */
   readonly journal: StateJournal | null;
-  /** Calls back when all events that arrive together are in: see the driver. */
+  /** See the driver. */
   readonly gather?: (callback: () => void) => void;
   readonly segments: Segments<Held>;
   readonly attach: (attachment: Attachment) => Sent;
-  /** Of a result that a node sent for this microbatch. */
   readonly scaleOf: (wire: Wire, content: Held, microbatch: MicrobatchId) => WireScale;
-  /** How far apart two wires are: see `wiresCompared`. */
+  /** See `wiresCompared`. */
   readonly apart: (wire: Wire, contents: readonly [Held, Held]) => number;
-  /** Repeats a task; like `work`. */
   readonly referee: (
     work: RefereeTask | RefereeGradient,
     contents: readonly Sent[],
     done: (event: OrchestratorEvent) => void,
   ) => void;
-  /** Says of each whether its signature is genuine; `done` is called once. */
+  /** `done` is called once. */
   readonly checkSignatures: (
     signed: readonly SignedStatement[],
     done: (areGenuine: readonly boolean[]) => void,
   ) => void;
-  /** Begins work; `done` is called once, with the machine's event. Never called back: the work died with the process. */
+  /** `done` is called once with the machine's event, or never: the work died with the process. */
   readonly work: (work: OwnWork, done: (event: OrchestratorEvent) => void) => void;
-  /** Uploads as many bytes to the address that nodes use. `refusal`: null if it succeeds. @default without such an address */
+  /** To the address that nodes use. `refusal`: null if it succeeds. @default without such an address */
   readonly probeUploads?: (bytes: number, done: (refusal: string | null) => void) => void;
   readonly deleteBlobs: (hashes: readonly BlobHash[]) => void;
   readonly sweepBlobs: (used: ReadonlySet<string>) => void;
@@ -89,7 +87,7 @@ export interface HubRuntimeOptions<Held, Sent> {
   readonly edges: HubEdges<Held, Sent>;
 }
 
-/** How long nodes may take to learn that the run is over. */
+/** For nodes to learn that the run is over. */
 const farewellMs = 3000;
 
 export class HubRuntime<Held, Sent> {
@@ -134,7 +132,7 @@ export class HubRuntime<Held, Sent> {
     this.enqueue({ type: "restarted", changes, lost: this.#holdSaved(recovered) });
   }
 
-  /** Holds the segments that the last process saved. Returns those it did not save. */
+  /** Returns the segments that the last process did not save. */
   #holdSaved({ saved }: LeftBehind<Held>): BlobRef[] {
     if (this.state.phase === "finished") return [];
     return heldSegments(this.state).filter((ref) => {
@@ -177,12 +175,10 @@ export class HubRuntime<Held, Sent> {
     return this.#driver.isSettled;
   }
 
-  /** Takes no further events; see the driver. */
   settle(callback: () => void): void {
     this.#driver.settle(callback);
   }
 
-  /** Takes no further events. */
   close(): void {
     this.#isClosed = true;
     this.#driver.close();
@@ -220,7 +216,7 @@ export class HubRuntime<Held, Sent> {
     this.enqueue({ type: "messageReceived", node, role, message, segments, scale: this.#scaleOf(received) });
   }
 
-  /** The scale of a result's wire; a result has at most one. Of a task that the sender does not hold nothing is computed. */
+  /** A result has at most one. Nothing is computed for a task that the sender does not hold. */
   #scaleOf(
     { peer, message, segments: [content] }: Extract<HubEvent<NodeMessage, Held>, { type: "message" }>,
   ): WireScale {

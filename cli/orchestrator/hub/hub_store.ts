@@ -1,6 +1,6 @@
 /**
- * The orchestrator's store as members see it: blobs and unfinished uploads behind one gate, with every member's share derived
- * from the run.
+ * The orchestrator's store as members see it: blobs and unfinished uploads behind one gate, with every member's share
+ * derived from the run.
  */
 
 import { type Allowance, storeAllowance } from "../../../core/update/payload/allowance.ts";
@@ -17,15 +17,12 @@ import { UploadSlots } from "../../../net/blobs/upload_slots.ts";
 import { type HubBlobs, hubBlobs } from "../../roles/blob_access.ts";
 import { openRunUploads } from "../../roles/stores.ts";
 
-/** What the store needs to know from the run. */
 export interface MemberStore {
-  /** Null if the node has a duty to store something. */
+  /** Null: the node has a duty to store something. */
   mayStore(node: NodeId): Fault | null;
-  /** The node asked for more than an honest one needs; reported at a bounded rate. */
+  /** Reported at a bounded rate. */
   quotaExceeded(node: NodeId, fault: Fault): void;
-  /** Whether the run waits for room. */
   readonly isFull: boolean;
-  /** The disk has no room for this many bytes from a member. */
   onDiskFull(bytes: number): void;
 }
 
@@ -35,7 +32,7 @@ export interface HubStoreOptions {
   readonly stageFloats: readonly number[];
   readonly codec: PayloadCodec; // of the run's payloads
   readonly states: number; // that a miner shows in a round at most
-  /** The store size that members' blobs may reach; the rest of its capacity is reserved for the orchestrator. */
+  /** Of members' blobs; the rest of the store is reserved for the orchestrator. */
   readonly capacityBytes: number;
   readonly limits: NetLimits;
   readonly timers: Timers;
@@ -75,7 +72,6 @@ export class HubStore {
     return new HubStore(options, { uploads, share });
   }
 
-  /** What HTTP needs from the store, bound to this run from now on. */
   routes(members: MemberStore, checks: Pick<BlobRoutesOptions, "check" | "mayRead" | "onMoved">): BlobRoutesOptions {
     const { store, limits, timers } = this.#options;
     this.#members = members;
@@ -90,7 +86,7 @@ export class HubStore {
     return { store, uploads: this.#uploads, intake, ...checks };
   }
 
-  /** A stored blob was lost: members are no longer charged for it. */
+  /** Members are no longer charged for it. */
   lost(hash: BlobHash): void {
     this.quota.deleted(hash);
   }

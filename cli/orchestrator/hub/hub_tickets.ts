@@ -1,6 +1,4 @@
-/**
- * The tickets of an orchestrator. Their key is derived from its hotkey, so that tickets stay valid after a restart.
- */
+/** Their key is derived from the orchestrator's hotkey, so that tickets stay valid after a restart. */
 
 import type { HotkeyPair } from "../../../chain/wallet/hotkey.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";

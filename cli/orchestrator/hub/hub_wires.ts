@@ -24,8 +24,8 @@ export function wireEdges(
 }
 
 /**
- * Whether a wire's ids are those of its microbatch's tokens, where ids cross with the values. The orchestrator knows every
- * microbatch, so other ids are wrong. Wires without ids, and of a wrong length, pass here and are judged elsewhere.
+ * Whether a wire's ids are those of its microbatch's tokens, where ids cross with the values. Wires of a wrong length
+ * are judged elsewhere.
  */
 
 export function isOfTokens(

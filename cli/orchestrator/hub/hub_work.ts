@@ -1,6 +1,6 @@
 /**
- * The orchestrator's own work on stored blobs: reductions, outer steps, restored stages, checks for lost blobs. Each answers with the
- * machine's event; a lost blob is an answer too. Any other exception is our bug or a disk failure and ends the run.
+ * The orchestrator's own work on stored blobs. Each answers with the machine's event; a lost blob is an answer too.
+ * Any other exception is our bug or a disk failure and ends the run.
  */
 
 import { present, unreachable } from "../../../core/assert.ts";
@@ -101,7 +101,6 @@ async function checkPayload(
 
 let inspections = 0; // of this process
 
-/** How far the parameters shown are from the round's start. */
 async function checkState(
   work: Effect<"checkState">,
   { blobs, arithmetic }: HubWorkplace,
@@ -115,7 +114,6 @@ async function checkState(
   return { type: "stateChecked", round, step, node, ...found };
 }
 
-/** What plain averaging of this payload alone would give. */
 async function layEnd(
   work: Effect<"layEnd">,
   { arithmetic, blobs, config, stages }: HubWorkplace,
@@ -151,7 +149,7 @@ async function checkUpload(work: Effect<"checkUpload">, { blobs }: HubWorkplace)
   return { type: "uploadChecked", round, stage, node, isFinite: stats?.isFinite ?? null };
 }
 
-/** Of all together; null if one is missing from the store or damaged. */
+/** Of all together; null if one is missing or damaged. */
 async function statsOf(
   refs: readonly BlobRef[],
   blobs: HubBlobs,

@@ -10,7 +10,7 @@ export function isLostBlob(error: unknown): boolean {
   return error instanceof BlobError && (error.code === "missing" || error.code === "wrongHash");
 }
 
-/** The result; null if a blob it needs is lost. */
+/** Null if a blob it needs is lost. */
 export async function unlessLost<T>(work: Promise<T>): Promise<T | null> {
   try {
     return await work;
@@ -20,7 +20,6 @@ export async function unlessLost<T>(work: Promise<T>): Promise<T | null> {
   }
 }
 
-/** The blobs that cannot be read in full. */
 export async function lostAmong(blobs: BlobAccess, refs: readonly BlobRef[]): Promise<BlobRef[]> {
   const lost: BlobRef[] = [];
   for (const ref of refs) if (await unlessLost(blobs.get(ref)) === null) lost.push(ref);

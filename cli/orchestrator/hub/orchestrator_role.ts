@@ -1,8 +1,6 @@
 /**
- * The orchestrator in the real world: sockets, blobs, data, checkpoints and a disk that may be full, around the orchestrator's runtime.
- *
- * Owns the edges that hub_runtime.ts leaves open, and the measured traffic. It runs no part of the model except what a dispute
- * requires of the orchestrator.
+ * The orchestrator in the real world: sockets, blobs, data, checkpoints and a disk that may be full, around its
+ * runtime (hub_runtime.ts).
  */
 
 import type { SettingChange } from "../../../core/settings/change.ts";
@@ -23,7 +21,6 @@ import { MemberNews } from "./members/member_news.ts";
 import { type HubEdges, HubRuntime } from "./hub_runtime.ts";
 import type { MemberStore } from "./hub_store.ts";
 import type { Finished } from "../../node/node_runtime.ts";
-import { newState } from "./new_state.ts";
 import { wireEdges } from "./hub_wires.ts";
 import { OwnComputing } from "./own_computing.ts";
 import { Holds, RunPause } from "./run_pause.ts";
@@ -31,6 +28,9 @@ import type { OrchestratorRoleOptions, RunningOrchestrator } from "./running_orc
 import { byteSegments } from "../../roles/segments.ts";
 import { storeDuties } from "./store_duties.ts";
 import { Traffic } from "../../observe/traffic.ts";
+import { secretKeyBytes } from "../../../core/chacha.ts";
+import { parameterTable } from "../../../core/model/spec.ts";
+import { openAfter } from "../../../core/orchestrator/past_rounds.ts";
 
 export function startOrchestrator(options: OrchestratorRoleOptions): RunningOrchestrator {
   return new OrchestratorRole(options);
@@ -211,4 +211,21 @@ class OrchestratorRole implements RunningOrchestrator {
     this.#hub.shutDown("the orchestrator failed");
     this.#reject(error);
   }
+}
+
+/** Of a run that no journal holds: from a checkpoint, or from step 0, after the rounds that its signed log knows. */
+const noPast = { reports: [], expelled: [] };
+
+function newState(options: OrchestratorRoleOptions): OrchestratorState {
+  const { config, stages, layersOfStages, from, past = noPast, timers, random } = options;
+  const opening = {
+    config,
+    stages,
+    layersOfStages,
+    stageFloats: stages.map((spec) => parameterTable(spec).length),
+    ...(from === undefined ? {} : { from }),
+    secret: random.bytes(secretKeyBytes),
+    nowMs: timers.steadyMs(),
+  };
+  return openAfter(opening, past);
 }

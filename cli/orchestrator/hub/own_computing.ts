@@ -1,8 +1,6 @@
 /**
- * What the orchestrator computes itself, beside its machine: signatures, the arithmetic of merges, repeated tasks, checkpoints.
- *
- * Work waits while the disk is full (run_pause.ts). Out of scope: what the work is (hub_work.ts) and what follows from it. A
- * failure that is not an answer to the machine is our own bug.
+ * What the orchestrator computes itself, beside its machine: signatures, the arithmetic of merges, repeated tasks,
+ * checkpoints. Work waits while the disk is full (run_pause.ts).
  */
 
 import type { StageIndex } from "../../../core/ids.ts";
@@ -75,7 +73,7 @@ export class OwnComputing {
     this.#run(async () => done(await this.#parts.pause.work(need, () => this.#computed(work))));
   }
 
-  /** All of it again on this thread if one of those that compute is lost. */
+  /** On this thread if one of those that compute is lost. */
   async #computed(work: HubWork): Promise<OrchestratorEvent> {
     const place = { ...this.#options, checker: this.#checker };
     try {
@@ -100,7 +98,6 @@ export class OwnComputing {
   }
 }
 
-/** The stage whose blobs the store does not have, if that is why. */
 function missingStage(error: unknown): StageIndex | null {
   return error instanceof StageUnavailable ? error.stage : null;
 }

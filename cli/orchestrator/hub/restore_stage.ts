@@ -1,5 +1,5 @@
 /**
- * A stage that a miner could not load: found in the store after all, or restored from the round's checkpoint. Otherwise the run
+ * A stage that a miner could not load: from the store after all, or from the round's checkpoint. Otherwise the run
  * can go back to an earlier checkpoint; only without any is the stage rebuilt from its neighbours, or reinitialised.
  */
 
@@ -35,7 +35,6 @@ export interface RestorePlace {
   readonly putBackEarlier?: (round: number) => Promise<EarlierRound | null>;
 }
 
-/** The stage's parameters, or a round that the whole run can go back to. */
 export type BroughtBack =
   | { readonly type: "stageRestored"; readonly source: ParameterSource; readonly from: Restored }
   | { readonly type: "earlierRoundFound"; readonly earlier: EarlierRound };
@@ -67,7 +66,6 @@ export async function bringBack(
 
 const restored = (source: ParameterSource, from: Restored): BroughtBack => ({ type: "stageRestored", source, from });
 
-/** Null if unavailable. */
 async function vectorsOf(
   stage: number,
   { lost, place }: { lost: LostStage; place: RestorePlace },

@@ -1,24 +1,104 @@
 /**
- * Pauses the run while the orchestrator's disk is full: which of its writes wait for room, and what is reported.
- *
- * The orchestrator's own work and journal entries are retried until they fit; for a member's upload, which the member sends again, the
- * disk is probed. Out of scope: waiting (room_wait.ts), pausing events (driver.ts). Other disk errors are passed on.
+ * Pauses the run while the orchestrator's disk is full. Its own work and journal entries are retried until they fit;
+ * for a member's upload, which the member sends again, the disk is probed. Other disk errors are passed on.
  */
 
 import { vectorBytes } from "../../../core/model/vector_bytes.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
-import type { Timers } from "../../../net/timers.ts";
-import { JournalError } from "../../files/journal_error.ts";
-import { isDiskFull } from "../../files/disk_room.ts";
+import type { Cancel, Timers } from "../../../net/timers.ts";
+import { isDiskFull, JournalError } from "../../files/journal_error.ts";
 import type { HubWork } from "./hub_work.ts";
 import type { StateJournal } from "./journal/hub_journal.ts";
-import { type RoomNeed, RoomWait } from "./room_wait.ts";
+
+/** Waits until a full disk has room, retrying at growing intervals. */
+interface RoomWaitOptions {
+  readonly timers: Timers;
+  readonly onFull: (text: string) => void;
+  readonly onRoom: (waitedMs: number) => void;
+}
+
+interface RoomNeed {
+  readonly what: string; // "the checkpoint of round 3"
+  readonly bytes: number; // about
+}
+
+const firstRetryMs = 1_000;
+const longestRetryMs = 30_000;
+
+class RoomWait {
+  readonly #options: RoomWaitOptions;
+  readonly #timers = new Set<Cancel>();
+  #waiting = 0;
+  #sinceMs = 0;
+  #isClosed = false;
+
+  constructor(options: RoomWaitOptions) {
+    this.#options = options;
+  }
+
+  get isWaiting(): boolean {
+    return this.#waiting > 0;
+  }
+
+  async until<T>(need: RoomNeed, attempt: () => T | Promise<T>): Promise<T> {
+    let isCounted = false;
+    try {
+      for (let retryMs = firstRetryMs;; retryMs = Math.min(2 * retryMs, longestRetryMs)) {
+        try {
+          return await attempt();
+        } catch (error) {
+          if (!isDiskFull(error)) throw error;
+          if (this.#isClosed) return await new Promise<never>(() => {});
+          if (!isCounted) this.#enter(need, error);
+          isCounted = true;
+        }
+        await this.#pass(retryMs);
+      }
+    } finally {
+      if (isCounted) this.#leave();
+    }
+  }
+
+  /** Pending waits never settle. */
+  close(): void {
+    this.#isClosed = true;
+    for (const cancel of this.#timers) cancel();
+    this.#timers.clear();
+  }
+
+  #pass(waitMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = this.#options.timers.after(waitMs, () => {
+        this.#timers.delete(cancel);
+        resolve();
+      });
+      this.#timers.add(cancel);
+    });
+  }
+
+  #enter({ what, bytes }: RoomNeed, error: unknown): void {
+    this.#waiting += 1;
+    if (this.#waiting > 1) return;
+    this.#sinceMs = this.#options.timers.steadyMs();
+    const said = error instanceof Error ? error.message : String(error);
+    this.#options.onFull(
+      `The run is paused as ${what} needs about ${mebibytes(bytes)} and the disk is full: make room and it ` +
+        `continues by itself (${said})`,
+    );
+  }
+
+  #leave(): void {
+    this.#waiting -= 1;
+    if (this.#waiting === 0 && !this.#isClosed) this.#options.onRoom(this.#options.timers.steadyMs() - this.#sinceMs);
+  }
+}
+
+const mebibytes = (bytes: number): string => `${Math.max(1, Math.ceil(bytes / 2 ** 20))} MiB`;
 
 export interface RunPauseOptions {
   readonly timers: Timers;
   readonly driver: { hold(): void; resume(): void };
   readonly onRecord: (record: RunRecord) => void;
-  /** Throws while the disk has no room for this many bytes. */
   readonly probeRoom: (bytes: number) => Promise<void>;
 }
 
@@ -50,7 +130,7 @@ export class RunPause {
     return this.#room.isWaiting;
   }
 
-  /** Done when it returns, or when the promise resolves. Call in the order in which the journal must have them. */
+  /** Call in the order in which the journal must have them. */
   commit(attempt: () => void | Promise<void>): void | Promise<void> {
     const before = this.#blocked;
     if (before !== null) return this.#block(before.then(() => this.#attemptUntilRoom(attempt)));
@@ -62,7 +142,6 @@ export class RunPause {
     }
   }
 
-  /** Later commits come after this one. */
   #block(waiting: Promise<void>): Promise<void> {
     this.#blocked = waiting;
     const isOver = () => {
@@ -114,13 +193,11 @@ export class RunPause {
     await this.#room.until(need, () => this.#options.probeRoom(bytes));
   }
 
-  /** Pending waits never settle. */
   close(): void {
     this.#room.close();
   }
 }
 
-/** The bytes that the orchestrator's own work leaves on the disk. */
 const makes: Readonly<Record<HubWork["type"], string>> = {
   refereeSlice: "a slice that the orchestrator reduces",
   refereeMerge: "a stage that the orchestrator merges",
@@ -150,7 +227,7 @@ function isUnclear(error: unknown): boolean {
 
 export type HoldReason = "disk" | "owner";
 
-/** Why the run stands still: it goes on when no reason is left. */
+/** The run goes on when no reason is left. */
 export class Holds {
   readonly #driver: { hold(): void; resume(): void };
   readonly #reasons = new Set<HoldReason>();

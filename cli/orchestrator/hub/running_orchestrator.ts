@@ -37,11 +37,9 @@ export interface OrchestratorRoleOptions {
   readonly past?: PastRounds; // @default none
   /** Events are written there before their effects; null: a restart continues from the checkpoint. */
   readonly journal?: StateJournal | null;
-  /** Events that arrive together are made durable together: see the driver. */
+  /** See the driver. */
   readonly gather?: (callback: () => void) => void;
-  /** The last process's state; `from` is then ignored. */
   readonly recovered?: RecoveredRun | null;
-  /** The wires that the last process saved. */
   readonly savedWires?: ReadonlyMap<BlobHash, Uint8Array>;
   readonly signer: Signer;
   readonly verify: Verify;
@@ -53,24 +51,20 @@ export interface OrchestratorRoleOptions {
   readonly blobs: HubBlobs;
   readonly batches: BatchSource;
   readonly storeRound: (round: RoundState) => Promise<string>;
-  /** Restores the round's blobs from its checkpoint; false if there is none. */
   readonly putBackRound?: (round: number) => Promise<boolean>;
-  /** Restores the blobs of the newest whole checkpoint up to the round; null if there is none. */
   readonly putBackEarlier?: (round: number) => Promise<EarlierRound | null>;
   readonly onRecord: (record: RunRecord) => void;
   /** Facts for the run's signed log, in order with the records. @default dropped */
   readonly onLog?: (entry: MachineEntry) => void;
-  /** Names the trace that a message belongs to. @default none */
+  /** @default none */
   readonly traces?: { named(message: HubMessage, to: NodeId): HubMessage } | undefined;
-  /** Opens the device on which the orchestrator repeats tasks that were found wrong. */
+  /** On which the orchestrator repeats tasks that were found wrong. */
   readonly openReferee: () => Promise<ComputeHost>;
-  /** Of members' signatures. @default checks them between other work */
   readonly checker?: SignatureChecker;
-  /** On vectors of merges. @default computes between other work */
   readonly arithmetic?: VectorArithmetic;
-  /** Throws while the disk has no room for so many bytes; default: never throws. */
+  /** Throws while the disk has no room for so many bytes. */
   readonly probeRoom?: (bytes: number) => Promise<void>;
-  /** Uploads so many bytes to the address that nodes dial; what refuses them, in words. @default without such an address */
+  /** To the address that nodes dial; returns the refusal, in words. @default without such an address */
   readonly probeUpload?: (bytes: number) => Promise<string | null>;
 }
 
@@ -81,24 +75,22 @@ export interface RunningOrchestrator {
   readonly finished: Promise<Finished>;
   readonly refusals: RefusalCounts; // connections that did not prove a node, since this process began
   accept(wire: Wire): WireHandler;
-  /** Connected, or without a link for a moment and expected back: it goes on using blobs meanwhile. */
+  /** Connected, or expected back soon: it goes on using blobs meanwhile. */
   isMember(node: NodeId): boolean;
-  /** For the store that members upload to. */
   readonly members: MemberStore;
-  /** Asks `admit` about every member again and dismisses those it refuses for good. */
+  /** Dismisses members that `admit` now refuses for good. */
   review(): void;
-  /** The run's owner pauses it, or lets it go on: no event is taken meanwhile, and nobody is late because of it. */
+  /** No event is taken meanwhile, and nobody is late because of it. */
   holdForOwner(isHeld: boolean): void;
-  /** Takes a member out of the run. */
   dismiss(node: NodeId, why: { fault: Fault; reason: string }): void;
-  /** A halted run repeats its lost round now. False: it is not halted. */
+  /** A halted run repeats its lost round now; false: it is not halted. */
   retryRound(): boolean;
-  /** To settings that may change; durable like any event. */
+  /** Durable like any event. */
   changeSettings(changes: readonly SettingChange[]): void;
   /**
-   * Ends this process but not the run, once every event taken so far is durable and its effects are performed; at once while
-   * the run waits for room. Nodes only see the link close, so they wait for the next process as they do after a kill. A run that
-   * is over ends by itself.
+   * Ends this process but not the run, once every event taken is durable and its effects are performed; at once while
+   * the run waits for room. Nodes see the link close, and wait for the next process. A run that is over ends by
+   * itself.
    */
   stop(reason: string): void;
 }

@@ -1,8 +1,8 @@
 /**
  * The wires that a stopped orchestrator held, on disk until its restart, so that a clean stop loses no work.
  *
- * One file: a line of JSON with the length of each wire, then their bytes. Wires are read back by their hashes, so a damaged or
- * outdated file costs only its wires. Out of scope: a killed orchestrator, whose wires are recomputed.
+ * One file: a line of JSON with the length of each wire, then their bytes. Wires are read back by their hashes, so
+ * damage costs only wires, which are recomputed.
  */
 
 import type { BlobHash } from "../../../core/ids.ts";
@@ -12,7 +12,6 @@ import { wiresFile } from "../../files/run_folder.ts";
 
 const mostWires = 2 ** 20;
 
-/** Replaces the saved wires; without wires there is no file. */
 export async function saveWires(folder: string, wires: readonly Uint8Array[]): Promise<void> {
   const path = `${folder}/${wiresFile}`;
   if (wires.length === 0) return await realDisk.remove(path);
@@ -20,7 +19,7 @@ export async function saveWires(folder: string, wires: readonly Uint8Array[]): P
   await writeAtomically(path, { disk: realDisk, chunks: [new TextEncoder().encode(header), ...wires] });
 }
 
-/** The same at the end of a process; what cannot be saved is computed again. */
+/** At the end of a process; what cannot be saved is computed again. */
 export async function keepWires(
   folder: string,
   { wires, warn }: { wires: readonly Uint8Array[]; warn: (text: string) => void },
@@ -30,7 +29,7 @@ export async function keepWires(
   );
 }
 
-/** The saved wires by hash; empty if none were saved or none can be read. The file is removed: it is valid for one restart. */
+/** By hash. The file is removed: it is valid for one restart. */
 export async function takeWires(folder: string): Promise<ReadonlyMap<BlobHash, Uint8Array>> {
   const path = `${folder}/${wiresFile}`;
   const file = await readIfPresent(path);

@@ -1,7 +1,4 @@
-/**
- * What the orchestrator's store needs from the running orchestrator: which nodes have a duty to store, how to handle offenders and a
- * full disk.
- */
+/** What the orchestrator's store needs from the running orchestrator. */
 
 import { fault } from "../../../core/fault.ts";
 import type { NodeId } from "../../../core/ids.ts";

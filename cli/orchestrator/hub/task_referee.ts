@@ -1,10 +1,10 @@
 /**
- * Repeats a task or a gradient that a validator found wrong, on the processor, as a validator does (validator_host.ts).
+ * Repeats a task or a gradient that a validator found wrong, on the processor, as a validator does
+ * (validator_host.ts).
  *
- * Its device is opened for the first one, again if it stopped, and closed with the run; a stage is closed as soon as the task
- * is repeated, so an orchestrator's memory is its own again. A stage that takes more than `mostBytes` is computed layer by layer
- * (gpu/fit/layered_stage.ts). What the orchestrator cannot compute is an answer, never a failure of the run: a stage too
- * large even so, a blob that is gone, a machine without room. Out of scope: what follows (core/orchestrator/audit/referee.ts).
+ * The device is opened for the first one, again if it stopped, and closed with the run; a stage is closed as soon as
+ * the task is repeated. A stage that takes more than `mostBytes` is computed layer by layer
+ * (gpu/fit/layered_stage.ts). What cannot be computed is an answer, never a failure of the run.
  */
 
 import type { RunConfig } from "../../../core/config/config.ts";
@@ -36,7 +36,7 @@ export interface TaskRefereeOptions {
   readonly mostBytes?: number; // of a stage, or of a layer of a larger one. @default 4 GiB
 }
 
-const usualBytes = 4 * 2 ** 30; // of a stage with a gradient and the work of one task: what the processor can address
+const usualBytes = 4 * 2 ** 30; // of a stage with a gradient and the work of one task
 
 export class TaskReferee {
   readonly #options: TaskRefereeOptions;
@@ -107,7 +107,7 @@ export class TaskReferee {
     }
   }
 
-  /** False: each of its layers alone. Throws if one of them is too large. */
+  /** False: each of its layers alone does. */
   async #holds(spec: StageSpec): Promise<boolean> {
     const { mostBytes: memoryBytes = usualBytes } = this.#options;
     const planOf = (part: StageSpec) => planStage(part, "cpu", { optimizer: null, memoryBytes });
@@ -128,7 +128,7 @@ export class TaskReferee {
   }
 }
 
-/** The same device for stages that it cannot hold whole. */
+/** For stages that it cannot hold whole. */
 const layerByLayer = (device: ComputeHost, { keepsGradients }: { keepsGradients: boolean }): ComputeHost => ({
   adapter: device.adapter,
   openStage: (spec, options) => {

@@ -1,8 +1,8 @@
 /**
  * Reads canonical bytes (canonical_format.ts) back into plain data.
  *
- * The journal's checksums vouch for the bytes, so a failure here means another format or a bug; it is a `CanonicalError` with
- * the position, never an endless loop or an allocation that the bytes do not pay for.
+ * The journal's checksums vouch for the bytes, so a failure here means another format or a bug; it is a
+ * `CanonicalError` with the position, never an endless loop or an allocation that the bytes do not pay for.
  */
 
 import { Buffer } from "node:buffer";
@@ -165,7 +165,6 @@ class Reader {
     return this.#bytes[this.#take(1)]!;
   }
 
-  /** Where the next bytes begin. */
   #take(bytes: number): number {
     const start = this.#at;
     if (bytes > this.#bytes.length - start) throw this.#problem("the bytes end within an item");

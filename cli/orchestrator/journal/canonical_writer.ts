@@ -1,14 +1,11 @@
 /**
- * Writes plain data as canonical bytes (canonical_format.ts).
- *
- * Invariant: what is written depends on the value alone. What a writer keeps between values (its buffer, the sorted keys of the
- * shapes it has met) only saves time. A writer is for one thread and not reentrant.
+ * Writes plain data as canonical bytes (canonical_format.ts). What is written depends on the value alone: what a
+ * writer keeps between values only saves time. Not reentrant.
  */
 
 import { assert } from "../../../core/assert.ts";
 import { canonicalVersion, deepest, type HasIdentity, noIdentity, tags } from "./canonical_format.ts";
 
-/** Keys in the order of the bytes. */
 interface Layout {
   readonly keys: readonly string[];
   readonly hasIdentity: boolean;
@@ -16,7 +13,7 @@ interface Layout {
   number: number; // in that value
 }
 
-/** Keys in an order that some objects have them in. */
+/** In an order that some objects have. */
 interface Shape {
   readonly given: readonly string[];
   readonly layout: Layout;
@@ -44,7 +41,6 @@ export class CanonicalWriter {
     this.#hasIdentity = hasIdentity;
   }
 
-  /** A copy that the caller owns. */
   write(value: unknown): Uint8Array<ArrayBuffer> {
     this.#at = 0;
     this.#depth = 0;
@@ -118,7 +114,7 @@ export class CanonicalWriter {
     }
   }
 
-  /** Instead of one byte a character, which were written from `start` on. */
+  /** The text was written from `start` on with one byte a character. */
   #wide(text: string, start: number): void {
     let tagAt = start - 1;
     while (tagAt > 0 && this.#bytes[tagAt - 1]! >= 0x80) tagAt -= 1; // the bytes of the count; the tag is below 0x80

@@ -1,13 +1,13 @@
 /**
- * The orchestrator's journal on disk: one SQLite file with a snapshot of the state and the events since.
+ * The orchestrator's journal on disk: one SQLite file with a snapshot of the state and the events since, as opaque
+ * bytes.
  *
- * Entries and snapshots are opaque bytes here. Each entry's checksum covers its predecessor's, a snapshot keeps that of the last
- * entry before it, and a head row of the same transaction names the last one. So a damaged, half-written or missing tail is found on open and
- * cut back to the last good entry, once SQLite finds the file itself sound; damage before that is refused, and a refused file
- * is not written to. Write-ahead logging with synchronous = full: once `append` returns, its entries are on the medium and
- * survive a power cut, if the medium is honest about syncs. That costs one sync per batch of any size. One process at a time
- * holds the file, and each opening raises its epoch (journal_epoch.ts). The entries are bounded by snapshots, the file by
- * `maxBytes`.
+ * Each entry's checksum covers its predecessor's, a snapshot keeps that of the last entry before it, and a head row
+ * of the same transaction names the last one. So a damaged, half-written or missing tail is found on open and cut
+ * back to the last good entry, once SQLite finds the file itself sound; damage before that is refused, and a refused
+ * file is not written to. Write-ahead logging with synchronous = full: once `append` returns, its entries survive a
+ * power cut, if the medium is honest about syncs. One process at a time holds the file, and each opening raises its
+ * epoch (journal_epoch.ts). Snapshots bound the entries, `maxBytes` the file.
  */
 
 import { Buffer } from "node:buffer";
@@ -29,7 +29,6 @@ export interface Recovered {
   readonly cut: string | null; // what was cut off, for people
 }
 
-/** A snapshot and the entries up to a sequence number. */
 export interface History {
   readonly snapshot: Uint8Array;
   readonly entries: readonly JournalEntry[];
@@ -43,8 +42,8 @@ const longBytes = 32 * 2 ** 20; // of entries
 const mostEntries = 8 * longEntries; // for any size of state: a few seconds' replay (`./lab bench hub restart`)
 
 /**
- * Files of fenced journals. Closing one would write SQLite's log back into a file that is another's by now; so would the garbage
- * collector.
+ * Of fenced journals. Closing one, as the garbage collector would, writes SQLite's log back into a file that is
+ * another's by now.
  */
 const abandoned: DatabaseSync[] = [];
 
@@ -66,7 +65,7 @@ export class Journal {
   #entryBytes = 0;
   #stateBytes = 0; // of the snapshot
 
-  /** Opens or makes the journal. Another run's, version's or configuration's is refused (`foreign`). */
+  /** Another run's, version's or configuration's journal is refused (`foreign`). */
   static open(options: OpenJournalOptions): { journal: Journal; recovered: Recovered } {
     return attempt(options.path, () => {
       const db = openJournalFile(options);
@@ -92,7 +91,7 @@ export class Journal {
     };
   }
 
-  /** One transaction: after a crash all of it is there, or none. */
+  /** One transaction: all of it or none survives a crash. */
   append(entries: readonly JournalEntry[]): void {
     const { addEntry, setHead } = this.#statements;
     let sequence = this.#sequence;
@@ -113,7 +112,6 @@ export class Journal {
     this.#entryBytes += bytes;
   }
 
-  /** Sequence of the last entry; it only grows, across restarts. */
   get sequence(): number {
     return this.#sequence;
   }
@@ -122,12 +120,11 @@ export class Journal {
     return isSnapshotDue({ entries: this.#entries, entryBytes: this.#entryBytes, stateBytes: this.#stateBytes });
   }
 
-  /** Writes the state after every entry so far; older entries are no longer needed. */
+  /** Older entries are no longer needed. */
   snapshot(state: Uint8Array): void {
     this.#replaceSnapshot({ sequence: this.#sequence, chain: this.#crc, state });
   }
 
-  /** The snapshot and every entry after it. */
   history(): History {
     const snapshot = this.#db.prepare("select bytes from snapshot").get()?.["bytes"];
     assert(snapshot instanceof Uint8Array, "A journal whose history is asked for must have a snapshot");
@@ -138,7 +135,7 @@ export class Journal {
     return { snapshot, entries, sequence: this.#sequence };
   }
 
-  /** Replaces a history by the state after it; entries since then stay. */
+  /** Entries after it stay. */
   compact({ sequence, state }: { readonly sequence: number; readonly state: Uint8Array }): void {
     const chain = this.#db.prepare("select crc from entries where sequence = ?").get(sequence)?.["crc"];
     assert(typeof chain === "number", `A history that is replaced must end with an entry: ${sequence}`);
@@ -158,7 +155,7 @@ export class Journal {
     this.#stateBytes = state.byteLength;
   }
 
-  /** Another process has taken it over: its file is not closed either. */
+  /** Its file is not closed either. */
   get isFenced(): boolean {
     return this.#isFenced;
   }
@@ -208,7 +205,7 @@ export class Journal {
     }
   }
 
-  /** Whether the file's own limit leaves room for this many bytes and the pages around them. */
+  /** Within the file's own limit, with the pages around them. */
   #hasPages(bytes: number): boolean {
     const count = (name: string) => Number(this.#db.prepare(`pragma ${name}`).get()?.[name]);
     const free = count("max_page_count") - count("page_count") + count("freelist_count");
@@ -227,7 +224,6 @@ export class Journal {
     return { snapshot, entries, cut };
   }
 
-  /** Null if the journal has just been created and nothing was written. */
   #snapshot(): Uint8Array | null {
     const row = this.#db.prepare("select sequence, chain, crc, bytes from snapshot").get();
     if (row === undefined) {
@@ -246,7 +242,7 @@ export class Journal {
     return state;
   }
 
-  /** The entries after the snapshot, up to the first missing or damaged one. */
+  /** After the snapshot, up to the first missing or damaged one. */
   #goodEntries(): JournalEntry[] {
     const good: JournalEntry[] = [];
     const rows = this.#db.prepare("select sequence, crc, now_ms, event from entries order by sequence").iterate();
@@ -265,7 +261,7 @@ export class Journal {
     return good;
   }
 
-  /** The damage after the last good entry; null if that entry was the last one made durable. */
+  /** Null if the last good entry was the last one made durable. */
   #cutText(damaged: number): string | null {
     const head = this.#db.prepare("select sequence, crc from head").get();
     const last = head?.["sequence"];
@@ -278,7 +274,7 @@ export class Journal {
     return `The journal is cut at entry ${this.#sequence}, the last good one, as ${known}; the work they recorded will be done again`;
   }
 
-  /** Only in a file that SQLite finds sound: deleting rows of a broken one would break more. */
+  /** In a broken file, deleting rows would break more. */
   #cut(): void {
     const problem = this.#db.prepare("pragma quick_check(1)").get()?.["quick_check"];
     if (problem !== "ok") throw this.#damaged(`SQLite finds it broken (${problem})`);
@@ -294,8 +290,8 @@ export class Journal {
 }
 
 /**
- * Whether so many entries follow the last snapshot that replaying them would take long. A large state is written less often,
- * once the entries are as large as the state: otherwise an orchestrator of thousands would write little but snapshots.
+ * Replaying would take long. A large state is written less often, once the entries are as large as the state:
+ * otherwise an orchestrator of thousands would write little but snapshots.
  */
 export function isSnapshotDue(
   { entries, entryBytes, stateBytes }: { entries: number; entryBytes: number; stateBytes: number },
@@ -311,7 +307,7 @@ function snapshotCrc(of: { sequence: number; chain: number; state: Uint8Array })
   return crc32(of.state, crc32(head));
 }
 
-/** Checksum of an entry and everything before it. */
+/** Of an entry and everything before it. */
 function chain(previous: number, { nowMs, event }: JournalEntry): number {
   const head = Buffer.alloc(16);
   head.writeDoubleLE(nowMs, 0);

@@ -1,10 +1,10 @@
 /**
- * The fencing token of a journal: a number that every opening raises. A process writes only while the number is its own, so one
- * that lost the journal to another (a network disk dropped its lock, it was frozen and replaced) stops instead of writing too.
+ * The fencing token of a journal: a number that every opening raises. A process writes only while the number is its
+ * own, so one that lost the journal to another (a network disk dropped its lock, it was frozen and replaced) stops.
  *
- * The journal's file keeps the number; a small file beside it is what commits compare. SQLite serves its own file from memory
- * while it believes that it holds the lock, and would never see the other's number. Between the comparison and the commit
- * another process may still take over; only a store that compares and commits in one step closes that gap.
+ * The journal's file keeps the number; a small file beside it is what commits compare, because SQLite serves its own
+ * file from memory while it believes that it holds the lock. Between the comparison and the commit another process
+ * may still take over; only a store that compares and commits in one step closes that gap.
  */
 
 import { JournalError } from "../../files/journal_error.ts";
@@ -18,7 +18,7 @@ export class JournalEpoch {
     this.#value = value;
   }
 
-  /** From now on every earlier opening is fenced. `from`: what the journal's file says. */
+  /** Fences every earlier opening. `from`: what the journal's file says. */
   static raise(journalPath: string, from: number): JournalEpoch {
     const epoch = new JournalEpoch(journalPath, Math.max(from, readEpoch(journalPath) ?? 0) + 1);
     epoch.#write();
@@ -56,7 +56,6 @@ export function epochPath(journalPath: string): string {
   return `${journalPath}.epoch`;
 }
 
-/** Null if there is none, or none that can be read. */
 function readEpoch(journalPath: string): number | null {
   try {
     const value = Number(Deno.readTextFileSync(epochPath(journalPath)));

@@ -1,17 +1,15 @@
 /**
- * The SQLite file under the journal: its settings, tables and identity.
- *
- * Makes the tables and writes the identity in one transaction, and only into a new file. Refuses a file of another run, program
- * version or configuration (`foreign`), and one that has lost its beginning (`damaged`) before SQLite would reinitialise it.
+ * The SQLite file under the journal: its settings, tables and identity, written in one transaction into a new file.
+ * Refuses a file of another run, program version or configuration (`foreign`), and one that has lost its beginning
+ * (`damaged`) before SQLite would reinitialise it.
  */
 
 import { DatabaseSync } from "node:sqlite";
 import { JournalError, journalProblem } from "../../files/journal_error.ts";
 
-/** What must match for a journal to be usable. */
 export interface JournalIdentity {
   readonly run: string;
-  readonly program: string; // its version: another one may replay the same events to another state
+  readonly program: string; // another version may replay the same events to another state
   readonly config: string; // hash of the run's configuration
 }
 
@@ -59,7 +57,6 @@ export function openJournalFile(options: OpenJournalOptions): DatabaseSync {
   }
 }
 
-/** Throws while another process holds the journal; checks nothing else. */
 export function refuseHeld(path: string): void {
   if (bytesOf(path) === 0) return;
   try {
@@ -82,7 +79,6 @@ function refuseHeadless(path: string): void {
   }
 }
 
-/** Also zero if there is no file. */
 function bytesOf(path: string): number {
   try {
     return Deno.statSync(path).size;

@@ -1,10 +1,9 @@
 /**
- * How far the journal had come, in a small file of its own beside it: the witness against a journal that lost its tail.
+ * How far the journal had come, in a small file beside it: the witness against a journal that lost its tail.
  *
- * SQLite treats a log that ends early, or is gone, as one that was never longer. The mark names the last entry whose effects
- * may have been seen outside, so that missing entries are detected and reported. Written after every batch, in place, not
- * synced: a mark behind the journal proves nothing, and it is never ahead of durable entries. If it cannot be written or read,
- * only the detection is lost.
+ * SQLite treats a log that ends early, or is gone, as one that was never longer. The mark names the last entry whose
+ * effects may have been seen outside. Written after every batch, in place, not synced: it is never ahead of durable
+ * entries, and without it only the detection is lost.
  */
 
 import { crc32 } from "node:zlib";
@@ -46,7 +45,6 @@ export class JournalMark {
   }
 }
 
-/** Null if there is none. */
 export function readMark(path: string): Mark | "damaged" | null {
   try {
     return parseMark(Deno.readTextFileSync(path)) ?? "damaged";

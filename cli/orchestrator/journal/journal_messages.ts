@@ -1,8 +1,8 @@
 /**
- * What a journal's thread and its owner tell each other, and the packing of entries for the way.
+ * What a journal's thread and its owner tell each other.
  *
- * Items are written in the order they are sent; each is one transaction. When one is refused, the items sent after it are
- * dropped, and the owner sends all of them again. A third thread replays a history when a snapshot is due.
+ * Items are written in the order they are sent; each is one transaction. When one is refused, the items sent after it
+ * are dropped, and the owner sends all of them again.
  */
 
 import { CanonicalWriter } from "./canonical_writer.ts";
@@ -37,13 +37,10 @@ export type FromJournal =
   | { readonly type: "notOpened"; readonly failure: JournalFailure }
   | { readonly type: "durable" } // the first item that was still under way
   | { readonly type: "refused"; readonly failure: JournalFailure }
-  /** The history up to this entry was replaced by the state after it. */
   | { readonly type: "compacted"; readonly sequence: number }
-  /** A new snapshot is due, and the thread cannot make one from what it has. */
   | { readonly type: "snapshotWanted"; readonly because: string }
   | { readonly type: "closed"; readonly isFenced: boolean };
 
-/** To the thread that replays, and back. */
 export interface ReplayRequest {
   readonly snapshot: Uint8Array;
   readonly entries: Uint8Array; // packed

@@ -1,9 +1,9 @@
 /**
- * The near end of a journal that is written by a thread of its own, so that nothing here waits for the medium.
+ * The near end of a journal that is written by a thread of its own.
  *
- * Owns the items that are not yet durable, in their order. Entries that come while others are being written become durable
- * together, in one transaction. When a write fails, only its first item is told; it and everything behind it are written again,
- * in order, once that item is offered again. So nothing is lost, doubled or overtaken. Out of scope: what the bytes mean.
+ * Entries that come while others are being written become durable together, in one transaction. When a write fails,
+ * only its first item is told; it and everything behind it are written again, in order, once that item is offered
+ * again. So nothing is lost, doubled or overtaken.
  */
 
 import { unreachable } from "../../../core/assert.ts";
@@ -20,7 +20,6 @@ import {
 
 type Content = { readonly entries: readonly JournalEntry[] } | { readonly state: Uint8Array };
 
-/** One item from when it is offered until it is durable. */
 export interface JournalTicket {
   readonly content: Content;
   readonly progress: Progress;
@@ -35,9 +34,8 @@ const mostBytes = 16 * 2 ** 20; // not yet durable; more is back-pressure
 
 export interface JournalThreadOptions extends OpenJournalOptions {
   readonly onCompacted?: (sequence: number) => void;
-  /** A snapshot is due that the thread cannot make itself. */
   readonly onSnapshotWanted: (because: string) => void;
-  /** Default: a thread of its own. */
+  /** @default a thread of its own */
   readonly openWriter?: (handlers: WriterHandlers) => WriterLink;
 }
 
@@ -69,7 +67,6 @@ export class JournalThread {
   readonly #opened = Promise.withResolvers<Recovered & { sequence: number }>();
   readonly #closed = Promise.withResolvers<{ readonly isFenced: boolean }>();
 
-  /** Throws a `JournalError` as `Journal.open` does. */
   static async open(options: JournalThreadOptions): Promise<OpenedThread> {
     const thread = new JournalThread(options);
     try {
@@ -90,12 +87,10 @@ export class JournalThread {
     this.#send({ type: "open", options: { path, identity, maxBytes } });
   }
 
-  /** So much is not yet durable that no more should come. */
   get isBehind(): boolean {
     return this.#bytes > mostBytes;
   }
 
-  /** Transactions that became durable. */
   get writes(): number {
     return this.#writes;
   }
@@ -104,12 +99,10 @@ export class JournalThread {
     return this.#add({ entries }, progress, entries.reduce((sum, { event }) => sum + event.byteLength, 0));
   }
 
-  /** The state after every entry so far. */
   snapshot(state: Uint8Array, progress: Progress): JournalTicket {
     return this.#add({ state }, progress, state.byteLength);
   }
 
-  /** Offers an item again whose write failed. */
   again(ticket: JournalTicket): Promise<void> {
     if (!ticket.isOffered) {
       ticket.isOffered = true;
@@ -207,7 +200,7 @@ export class JournalThread {
     for (const ticket of durable) ticket.durable.resolve();
   }
 
-  /** The first item must be offered again, and the others wait for it. Nobody waits for a snapshot, so it waits with the next item. */
+  /** Nobody waits for a snapshot, so it waits with the next item. */
   #refuse(error: JournalError): void {
     const told = this.#tickets.find(({ content }) => "entries" in content);
     if (told === undefined || !told.isOffered) return;
@@ -239,7 +232,7 @@ function errorOf({ code, message }: JournalFailure): JournalError {
   return new JournalError(code, message);
 }
 
-/** A bundle is JavaScript and has its worker beside it, as a checkout has the TypeScript. */
+/** A bundle is JavaScript. */
 function workerUrl(): URL {
   return import.meta.url.endsWith(".js")
     ? new URL("./journal_worker.js", import.meta.url)

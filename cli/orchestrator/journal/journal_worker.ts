@@ -1,4 +1,4 @@
-/** The thread that writes a journal: see journal_writer.ts. It starts the one that replays its history, for as long as that takes. */
+/** The thread that writes a journal (journal_writer.ts), and starts the one that replays its history. */
 
 import type { History } from "./journal.ts";
 import {
@@ -39,7 +39,7 @@ async function compact({ snapshot, entries }: History, signal: AbortSignal): Pro
   }
 }
 
-/** A bundle is JavaScript and has its workers side by side. */
+/** A bundle is JavaScript. */
 function workerUrl(): URL {
   return import.meta.url.endsWith(".js")
     ? new URL("./replay_worker.js", import.meta.url)

@@ -1,11 +1,11 @@
 /**
- * The far end of a journal's thread: opens it and writes items in the order they come, each one transaction and then its mark
- * (journal_messages.ts). After a failed write it drops everything that was sent before the owner knew of it, so that nothing
- * overtakes the failed item.
+ * The far end of a journal's thread: writes items in the order they come, each one transaction and then its mark.
+ * After a failed write it drops everything that was sent before the owner knew of it, so that nothing overtakes the
+ * failed item.
  *
- * When a snapshot is due it is not asked of the owner, whose loop would stand still for a large state: the journal's own history
- * is replayed elsewhere (`compact`) while appends go on, and its last state replaces it. A history that does not replay would not
- * replay after a crash either, so then the owner is asked for its live state after all. Out of scope: threads.
+ * When a snapshot is due, the journal's own history is replayed elsewhere (`compact`) while appends go on, and its
+ * last state replaces it: the owner's loop would stand still for a large state. A history that does not replay would
+ * not replay after a crash either, so then the owner is asked for its live state.
  */
 
 import { present, unreachable } from "../../../core/assert.ts";
@@ -23,9 +23,8 @@ import {
 
 export interface JournalWriterOptions {
   readonly send: (message: FromJournal) => void;
-  /** Resolves with the state after the history. */
   readonly compact: (history: History, signal: AbortSignal) => Promise<Uint8Array>;
-  /** Throws the disk's error instead of a write; default: the disk itself does. */
+  /** @default the disk's own errors */
   readonly beforeWrite?: () => void;
 }
 
@@ -116,7 +115,7 @@ export class JournalWriter {
   }
 }
 
-/** What is not the journal's own trouble is our bug: it ends this thread, and with it the run. */
+/** Anything else is our bug: it ends this thread, and with it the run. */
 function failureOf(error: unknown): JournalFailure {
   if (!(error instanceof JournalError)) throw error;
   return { code: error.code, message: error.message };

@@ -1,9 +1,9 @@
 /**
- * `POST /api/v1/admin` at the orchestrator's port: one signed request of the run's owner.
+ * `POST /api/v1/admin`: one signed request of the run's owner.
  *
- * Owns: who is the owner: the key that proves the orchestrator in every hello and signs the run's log. A request is
- * accepted once, for this orchestrator, path and body, within the gate's window, and none that is older than this process, which
- * does not know those accepted before it. Out of scope: acting (run_owner.ts), proofs (net/auth).
+ * The owner has the key that proves the orchestrator in every hello and signs the run's log. A request is accepted
+ * once, for this orchestrator, path and body, within the gate's window, and none that is older than this process,
+ * which does not know those accepted before it.
  */
 
 import { createHash } from "node:crypto";

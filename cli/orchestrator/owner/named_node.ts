@@ -1,6 +1,6 @@
 /**
- * Which node an owner means, who need not type 48 characters: an address, its beginning, or on the owner's machine the name of a
- * wallet in the run's folder, as a swarm gives them.
+ * Which node an owner means: an address, its beginning, or on the owner's machine the name of a wallet in the run's
+ * folder.
  */
 
 import { hotkeyExists } from "../../../chain/wallet/hotkey_files.ts";
@@ -12,10 +12,9 @@ import { UsageError } from "../../program/errors.ts";
 /** Few enough to type; two addresses share the first 6, of which the first is the same in all, in one of some 60 million pairs. */
 export const fewestCharacters = 6;
 
-/** Of an address in base 58. */
 export const beginningPattern = new RegExp(`^[1-9A-HJ-NP-Za-km-z]{${fewestCharacters},64}$`);
 
-/** The one of `nodes` that is meant. `which`: what they have in common, "member of the run". */
+/** `which`: what the nodes have in common, "member of the run". */
 export function nodeNamed(text: string, { nodes, which }: { nodes: Iterable<string>; which: string }): Parsed<NodeId> {
   const found = [...nodes].filter((node) => node.startsWith(text));
   const [first, ...others] = found;
@@ -27,7 +26,6 @@ export function nodeNamed(text: string, { nodes, which }: { nodes: Iterable<stri
     : refused("notAdmitted", `${found.length} addresses begin with ${text}: ${found.join(", ")}`);
 }
 
-/** The address or its beginning, for the orchestrator; the name of a wallet in the run's folder is looked up here. */
 export async function addressOrBeginning(text: string, folder: string | undefined): Promise<string> {
   const place = { folder: `${folder}/wallets`, wallet: text, hotkey: "default" };
   const isName = folder !== undefined && /^[\w.-]+$/.test(text) && !text.startsWith(".");

@@ -4,7 +4,6 @@ import { type Fault, type Parsed, refused } from "../../../core/fault.ts";
 
 const mostBytes = 4_096;
 
-/** Stops reading where it is too long. */
 export async function readBody({ body }: Request): Promise<Parsed<string>> {
   let text = "";
   if (body === null) return { ok: true, value: text };
@@ -29,6 +28,5 @@ export const headers = { "cache-control": "no-store", "x-content-type-options": 
 export const refusal = ({ code, detail }: Fault): Response =>
   Response.json({ code, detail }, { status: statusOf[code] ?? 400, headers });
 
-/** What was done, in words, or why not. */
 export const answerOf = (done: Parsed<string>): Response =>
   done.ok ? Response.json({ text: done.value }, { headers }) : refusal(done.fault);

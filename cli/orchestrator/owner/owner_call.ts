@@ -16,7 +16,7 @@ import type { OwnerCall, OwnerRequest } from "./owner_request.ts";
 const answerMs = 20_000;
 const identityShape = v.object({ runId: v.string(), hub: v.string() });
 
-/** What the port says it is; the signature is for this orchestrator and run alone. */
+/** The signature is for this orchestrator and run alone. */
 export async function identityAt(url: string): Promise<{ runId: string; hub: NodeId }> {
   const response = await reach(url, () => outboundFetch(`${url}/status`, { signal: AbortSignal.timeout(answerMs) }));
   const { success, output } = v.safeParse(identityShape, await response.json().catch(() => null));
@@ -26,14 +26,13 @@ export async function identityAt(url: string): Promise<{ runId: string; hub: Nod
   });
 }
 
-/** A run at an orchestrator that answers, and the key that signs for it. */
 export interface OwnedRun {
   readonly url: string; // of the orchestrator, without a path
   readonly pair: HotkeyPair;
   readonly run: string;
 }
 
-/** Returns what was done, in words. Throws with the orchestrator's reason. */
+/** Returns what was done. Throws with the orchestrator's reason. */
 export async function sendToHub({ url, pair, run }: OwnedRun, request: OwnerRequest): Promise<string> {
   const call: OwnerCall = { run, request };
   const body = JSON.stringify(call);

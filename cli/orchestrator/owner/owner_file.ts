@@ -1,7 +1,6 @@
 /**
- * What a run's owner has decided and a restarted orchestrator must still know: `owner.json` in the run's folder.
- *
- * Owns: the file. Written atomically before anything is done. A damaged one stops the start, rather than let in who was removed.
+ * `owner.json` in the run's folder: what a run's owner has decided and a restarted orchestrator must still know.
+ * Written atomically before anything is done. A damaged one stops the start, rather than let in who was removed.
  */
 
 import * as v from "valibot";

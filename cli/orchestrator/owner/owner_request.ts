@@ -1,8 +1,4 @@
-/**
- * What a run's owner may ask of its orchestrator: the request's body, as bytes from a stranger become one.
- *
- * Owns the closed list of actions and their limits. Out of scope: who may ask (admin_page.ts), acting (run_owner.ts).
- */
+/** What a run's owner may ask of its orchestrator, parsed from a stranger's bytes. */
 
 import * as v from "valibot";
 import { knobAt } from "../../../core/config/knobs.ts";
@@ -14,7 +10,7 @@ export type OwnerRequest =
   | { readonly action: "kick" | "admit"; readonly node: string } // its address or a beginning of it
   | { readonly action: "rate"; readonly learningRate: number };
 
-/** The action, in the run that it is meant for: one signed for another run of the same owner does nothing here. */
+/** Signed for another run of the same owner, it does nothing here. */
 export interface OwnerCall {
   readonly run: string;
   readonly request: OwnerRequest;
@@ -37,7 +33,7 @@ const callShape = v.strictObject({ run: v.pipe(v.string(), v.maxLength(128)), re
 
 export const readOwnerCall = (text: string): Parsed<OwnerCall> => readAs(callShape, text);
 
-/** Without the run: of the owner's own page, which knows one. */
+/** Of the owner's own page, which knows one run. */
 export const readOwnerRequest = (text: string): Parsed<OwnerRequest> => readAs(requestShape, text);
 
 function readAs<Shape extends typeof callShape | typeof requestShape>(

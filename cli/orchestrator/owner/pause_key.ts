@@ -1,4 +1,4 @@
-/** The key on a live screen with which a run's owner pauses it, and lets it go on: what `iota admin pause` and `resume` do. */
+/** The key on a live screen with which a run's owner pauses it, and lets it go on. */
 
 import { loadHotkey } from "../../../chain/wallet/hotkey_files.ts";
 import type { KeyAction } from "../../terminal/screen/live_screen.ts";
@@ -7,7 +7,7 @@ import type { OwnerRequest } from "./owner_request.ts";
 
 export interface PauseKeyOptions {
   readonly isPaused: () => boolean; // by its owner
-  /** A sentence that says what was done; rejects with the reason why not. */
+  /** Returns what was done; rejects with the reason why not. */
   readonly act: (request: OwnerRequest) => Promise<string>;
 }
 
@@ -21,7 +21,7 @@ export const pauseKey = ({ isPaused, act }: PauseKeyOptions): KeyAction => ({
   },
 });
 
-/** Asks the orchestrator of a swarm's folder, whose key is there; `url`: where it serves, without a path. */
+/** `url`: where it serves, without a path. */
 export async function askOwnHub(
   { folder, url }: { folder: string; url: string },
   request: OwnerRequest,

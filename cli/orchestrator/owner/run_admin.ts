@@ -1,9 +1,6 @@
 /**
- * `iota admin`: signs one request with the key of a run's orchestrator and sends it to the running orchestrator.
- *
- * Owns: finding the key and the port, in the run's folder or as told, and what to do when that fails. Out of scope: the request
- * on its way (owner_call.ts), the page that asks for more of them (run_owner_page.ts), and what the orchestrator does with one
- * (run_owner.ts).
+ * `iota admin`: signs one request with the key of a run's orchestrator, found in the run's folder or as told, and
+ * sends it to the running orchestrator.
  */
 
 import type { HotkeyPair } from "../../../chain/wallet/hotkey.ts";
@@ -28,7 +25,6 @@ export async function runAdmin(context: CommandContext): Promise<number> {
   return 0;
 }
 
-/** The run that is meant, at an orchestrator that answers, with its key. */
 async function ownedRun(context: CommandContext): Promise<OwnedRun> {
   const { options } = context;
   const folder = options.text("run");
@@ -93,11 +89,10 @@ function urlOf(given: string | undefined, saved: SavedRun | null): string {
   );
 }
 
-/** Of the machine on which the run's folder lies. */
 const hostOf = ({ host }: SavedRun): string =>
   host === null || host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host.includes(":") ? `[${host}]` : host;
 
-/** The wallet that was named, the one that signs for the run, or the run's own key. */
+/** The named wallet, the one that signs for the run, or the run's own key. */
 async function openKey(
   context: CommandContext,
   { folder, saved }: { folder: string | undefined; saved: SavedRun | null },

@@ -1,8 +1,9 @@
 /**
  * Acts for a run's owner inside its orchestrator: pauses, removes nodes, sets the learning rate, stops after a round.
  *
- * Owns: the order. A decision that outlives the process is on disk first, then the record says it, then it takes effect. Calls run
- * one after another. Invariant: a removed node is refused at the door, also after a restart, until the owner admits it again.
+ * A decision that outlives the process is on disk first, then the record says it, then it takes effect. Calls run one
+ * after another. Invariant: a removed node is refused at the door, also after a restart, until the owner admits it
+ * again.
  */
 
 import { changesBetween, withChanges } from "../../../core/settings/change.ts";
@@ -24,7 +25,6 @@ export interface RunOwnerOptions {
     "state" | "isMember" | "holdForOwner" | "dismiss" | "retryRound" | "changeSettings" | "stop"
   >;
   readonly tell: (record: RunRecord) => void;
-  /** Keeps a changed setting for the next start. */
   readonly saveSettings: (config: RunConfig) => Promise<void>;
   /** Calls back when the events under way are dealt with. */
   readonly later: (callback: () => void) => void;
@@ -36,7 +36,6 @@ export class RunOwner {
   #isPaused: boolean;
   #stopsAfterRound = false;
   #turn: Promise<unknown> = Promise.resolve();
-  /** The owner has stopped this process; it ends well. */
   hasStopped = false;
 
   constructor(options: RunOwnerOptions) {
@@ -45,7 +44,6 @@ export class RunOwner {
     this.#removed = new Set(options.decisions.removed);
   }
 
-  /** Takes up what an earlier process was told. */
   begin(): void {
     if (!this.#isPaused) return;
     this.#options.tell({ type: "ownerActed", action: "pause" });
@@ -61,7 +59,6 @@ export class RunOwner {
     if (type === "roundMerged" && this.#stopsAfterRound) this.#options.later(() => this.#stop());
   }
 
-  /** A sentence that says what was done. */
   act(request: OwnerRequest): Promise<Parsed<string>> {
     const acted = this.#turn.then(() => this.#act(request));
     this.#turn = acted.catch(() => "its caller gets the error");

@@ -1,6 +1,6 @@
 /** `iota admin page`: the dashboard of a running orchestrator on this machine, with what its owner may do. Until Ctrl-C. */
 
-import { parsed } from "../../../core/fault.ts";
+import { fault, type Parsed, parsed, refused } from "../../../core/fault.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";
 import { listen } from "../../../net/server.ts";
 import { systemRandom } from "../../../net/timers.ts";
@@ -8,7 +8,11 @@ import type { CommandContext } from "../../terminal/command.ts";
 import { untilAborted } from "../../observe/dashboard/run_dashboard.ts";
 import { attempting } from "../../program/errors.ts";
 import { type OwnedRun, sendToHub } from "./owner_call.ts";
-import { asRefusal, openOwnerPage } from "./owner_page.ts";
+import { createHash, timingSafeEqual } from "node:crypto";
+import { outboundFetch } from "../../program/outbound.ts";
+import { openDashboard } from "../../observe/dashboard/dashboard.ts";
+import { answerOf, headers, readBody, refusal } from "./owner_answer.ts";
+import { type OwnerRequest, readOwnerRequest } from "./owner_request.ts";
 
 const host = "127.0.0.1"; // whoever reaches the page and has its key acts as the owner
 const keyBytes = 32;
@@ -52,3 +56,83 @@ export async function runOwnerPage(context: CommandContext, owned: OwnedRun): Pr
   output.summary({ run: owned.run, requests });
   return 0;
 }
+
+/** `/owner` acts, everything else is the orchestrator's. */
+interface OwnerPageOptions {
+  readonly hub: string; // its address, without a path
+  readonly key: string; // of the page
+  readonly act: (request: OwnerRequest) => Promise<Parsed<string>>;
+}
+
+const passedOn = /^\/(events|status|metrics|grafana\.json|api\/v1\/[a-z/.-]+)$/;
+
+export function openOwnerPage({ hub, key, act }: OwnerPageOptions): (request: Request) => Promise<Response> {
+  const { pages = {} } = openDashboard({ hasOwner: true });
+  return async (request) => {
+    const { pathname, search, hostname } = new URL(request.url);
+    if (!ownNames.has(hostname)) {
+      return refusal(
+        fault("notAdmitted", `This page answers only requests to this machine, not to '${hostname}'`),
+      );
+    }
+    if (pathname === "/owner") return await answer(request, { key, act });
+    if (request.method !== "GET") return refusal(fault("malformedMessage", "Only GET is answered here"));
+    const page = pages[pathname];
+    if (page !== undefined) return await page(request, "local");
+    if (!passedOn.test(pathname)) return unavailable("missing", 404, "There is no such page; try /");
+    return await passOn(`${hub}${pathname}${search}`, request);
+  };
+}
+
+const ownNames = new Set(["127.0.0.1", "localhost", "[::1]"]);
+
+async function answer(request: Request, { key, act }: Pick<OwnerPageOptions, "key" | "act">): Promise<Response> {
+  if (request.method !== "POST") return refusal(fault("malformedMessage", "Only POST is answered here"));
+  if (!isSame(request.headers.get("x-iota-owner") ?? "", key)) {
+    const again = "open the address that iota admin page printed";
+    return refusal(fault("unauthenticated", `The page was opened without its key; ${again}`));
+  }
+  const body = await readBody(request);
+  const asked = body.ok ? readOwnerRequest(body.value) : body;
+  return answerOf(asked.ok ? await act(asked.value) : asked);
+}
+
+/** In a time that says nothing about where they differ. */
+function isSame(a: string, b: string): boolean {
+  const [first, second] = [a, b].map((text) => createHash("sha256").update(text).digest());
+  return timingSafeEqual(first!, second!);
+}
+
+async function passOn(url: string, { signal }: Request): Promise<Response> {
+  try {
+    const { status, body, headers: its } = await outboundFetch(url, { signal });
+    const kept = ["content-type", "cache-control", "retry-after"].flatMap((name): [string, string][] => {
+      const value = its.get(name);
+      return value === null ? [] : [[name, value]];
+    });
+    return new Response(body === null ? null : untilBroken(body), {
+      status,
+      headers: [...kept, ["x-content-type-options", "nosniff"]],
+    });
+  } catch {
+    return unavailable("storage", 502, "The orchestrator does not answer");
+  }
+}
+
+/** The browser asks again by itself. */
+function untilBroken(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  return new ReadableStream({
+    pull: async (to) => {
+      const { done, value } = await reader.read().catch(() => ({ done: true, value: undefined }));
+      if (done || value === undefined) to.close();
+      else to.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+}
+
+const unavailable = (code: string, status: number, detail: string): Response =>
+  Response.json({ code, detail }, { status, headers });
+
+const asRefusal = (error: Error): Parsed<string> => refused("wrongPhase", error.message);

@@ -1,4 +1,4 @@
-/** The table of all consumers of a run's view, in the order in which they receive a record. */
+/** All consumers of a run's view, in the order in which they receive a record. */
 
 import { openDashboard } from "../../observe/dashboard/dashboard.ts";
 import { openPastApi } from "../../observe/dashboard/past_api.ts";
@@ -6,8 +6,7 @@ import { openRunApi } from "../../observe/dashboard/run_api.ts";
 import { openRunScreen } from "../../observe/screen/run_screen.ts";
 import type { OpenConsumer } from "../../observe/consumer.ts";
 import { openMetricsPage } from "../../observe/telemetry/metrics_page.ts";
-import { openJsonLines } from "../../observe/projection/json_lines.ts";
-import { openStatusPage } from "../../observe/projection/status_page.ts";
+import { openJsonLines, openStatusPage } from "../../observe/projection/status_page.ts";
 
 export const projectionConsumers: readonly OpenConsumer[] = [
   openJsonLines,

@@ -1,6 +1,6 @@
 /**
- * The opening lines of a run: one that anybody understands, the numbers derived from --size for people who ask for them
- * (--verbose), and the text. `run.toml` in the run's folder has every number with its origin.
+ * The opening lines of a run: one that anybody understands, the numbers derived from --size (--verbose), and the
+ * text.
  */
 
 import type { RunConfig } from "../../../core/config/config.ts";
@@ -22,7 +22,6 @@ export interface TextFacts {
   readonly doubt?: string | null; // what it could be instead of prose; left out: it is prose
 }
 
-/** How much of the text the run sees, in bytes. */
 export interface TextUse {
   readonly textBytes: number; // all of it
   readonly trainingBytes: number;
@@ -51,14 +50,12 @@ export function parametersText(count: number): string {
   return count < 1e9 ? `${decimal(count / 1e6)} M parameters` : `${decimal(count / 1e9)} billion parameters`;
 }
 
-/** Tokens of a step as a product. */
 const batchOf = ({ model, train }: RunConfig): number[] => [
   train.microbatchesPerStep,
   train.sequencesPerMicrobatch,
   model.contextLength,
 ];
 
-/** The numbers behind `describeRun`. */
 export function describeSettings(config: RunConfig): string[] {
   const { model, train, pipeline, outer } = config;
   const batch = batchOf(config);
@@ -116,7 +113,7 @@ export function describeText(
   ];
 }
 
-/** Where the text went: a person who gave 10 MB must not find out at the end that 200 kB were learnt. */
+/** A person who gave 10 MB must not find out at the end that 200 kB were learnt. */
 function describeUse(corpus: string, use: TextUse): string[] {
   const { textBytes, trainingBytes, heldOutBytes, duplicates, duplicateBytes, maxBytes } = use;
   const usedBytes = trainingBytes + heldOutBytes;

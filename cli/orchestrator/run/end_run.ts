@@ -71,7 +71,7 @@ export async function untilTheEnd(
   }
 }
 
-/** A disk error ends the run with its reason; what was saved before is whole. */
+/** What was saved before the disk error is whole. */
 function explainStorage(error: unknown, path: string): unknown {
   const next = `Make room, then resume the run with --data ${shellWord(path)}`;
   if (error instanceof JournalError) return journalError(error, path);

@@ -1,8 +1,6 @@
 /**
- * Checks what [hub] in a run's file says about TLS and the address, as the orchestrator will, and reports problems by line.
- *
- * Owns: which of two merged values comes from the file. Typed values are rejected by option name when the place is
- * opened (hub_place.ts); run_file.ts rejects values of the wrong kind.
+ * Checks what [hub] in a run's file says about TLS and the address, and reports problems by line. Typed values are
+ * rejected by option name when the place is opened (hub_place.ts).
  */
 
 import type { Problem } from "../../../core/settings/parse.ts";
@@ -23,7 +21,7 @@ interface GivenPlace {
   readonly publicAddress: NamedPath | undefined;
 }
 
-/** For the file alone, as in `config check`. */
+/** As in `config check`. */
 export async function hubFileProblems(
   table: ConfigFile["table"],
   { environment }: Pick<CommandContext, "environment">,
@@ -36,7 +34,7 @@ export async function hubFileProblems(
   return await problemsOf(placeBy(given));
 }
 
-/** For the merged options: checks those that come from the --config file. */
+/** Of the merged options, those that come from the --config file. */
 export async function mustHaveSoundHub(
   { options, environment }: Pick<CommandContext, "options" | "environment">,
 ): Promise<void> {
@@ -56,7 +54,7 @@ export async function mustHaveSoundHub(
   });
 }
 
-/** What [hub] sets, as the command will read it: a table's value may be a number, and a path may begin with `~`. */
+/** A table's value may be a number, and a path may begin with `~`. */
 export function hubTexts(table: ConfigFile["table"], environment: Environment): ReadonlyMap<string, string> {
   return new Map(
     [...hubPart(table)].map(([spec, value]) => [
@@ -91,7 +89,6 @@ async function problemsOf({ host, certificate, key, publicAddress }: GivenPlace)
 
 const isSetting = (name: string | undefined) => name?.startsWith(`${hubTable}.`) === true;
 
-/** Null: no problem, or the wrong value was typed. */
 async function problemOf(given: readonly (NamedPath | undefined)[], attempt: () => unknown): Promise<Problem | null> {
   try {
     await attempt();

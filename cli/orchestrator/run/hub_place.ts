@@ -1,8 +1,6 @@
 /**
- * Where an orchestrator listens and how others reach it, from its options.
- *
- * Owns: reading them before anything of a run is written, and asking this machine for its interfaces. --loopback
- * overrides all settings of addresses and TLS: a swarm's nodes are on this machine.
+ * Where an orchestrator listens and how others reach it, from its options. --loopback overrides all settings of
+ * addresses and TLS: a swarm's nodes are on this machine.
  */
 
 import { basename } from "node:path";
@@ -15,15 +13,13 @@ import { type NamedPath, readTlsPair, type TlsPair } from "../../files/tls_files
 export interface HubPlace extends WantedPlace {
   readonly tls: TlsPair | null;
   readonly certificateFile: string | null; // the file's name without folders
-  /** The URL that nodes dial, once the port is known. */
   urlAt(port: number): string;
-  /** Other URLs for nodes that cannot reach that one. */
+  /** For nodes that cannot reach that one. */
   othersAt(port: number): string[];
-  /** Whether only this machine can reach it, and whether --loopback is the reason. */
   readonly isLoopback: boolean;
   readonly isLoopbackAsked: boolean;
   readonly isPublicGiven: boolean; // --public-address: nodes dial another address than the port's own
-  /** The URL that the nodes of a resumed run know, if they will not find this orchestrator there. */
+  /** That the nodes of a resumed run know, if they will not find this orchestrator there. */
   formerUrl(port: number): string | null;
 }
 

@@ -1,7 +1,4 @@
-/**
- * What an orchestrator keeps of its run for others, each continued from earlier processes: the projection, which shows, stores and
- * serves the run's records, and the signed log.
- */
+/** The run's projection and its signed log, each continued from earlier processes. */
 
 import type { OrchestratorEffect } from "../../../core/orchestrator/event.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
@@ -19,7 +16,7 @@ import { Projection } from "../../observe/projection/projection.ts";
 import type { PreparedRun } from "./prepare_run.ts";
 import { runFacts } from "./run_facts.ts";
 
-/** What a journal does again when it is opened. Its own lock comes first, so the logs that hear it are opened only then. */
+/** The journal's own lock comes first, so the logs are opened only after its replay. */
 export class ReplayedEffects {
   readonly effects: OrchestratorEffect[] = []; // only those that a log may keep
 
@@ -28,7 +25,7 @@ export class ReplayedEffects {
   }
 }
 
-/** The view starts from the record log, or without one from the records that the journal replays. */
+/** From the record log, or without one from the records that the journal replays. */
 export async function openProjection(
   { output }: CommandContext,
   options: {

@@ -1,9 +1,8 @@
 /**
- * Where a run starts: from its journal if it has one that no checkpoint has overtaken, else from its newest whole
- * checkpoint, else at step 0. Newer checkpoints, which are damaged or belong to another run, are put aside.
+ * Where a run starts: from its journal if no checkpoint has overtaken it, else from its newest whole checkpoint, else
+ * at step 0. Newer checkpoints, which are damaged or belong to another run, are put aside.
  *
- * It also cleans the blob store: unneeded blobs are deleted, and a round's missing parameters are restored from the
- * checkpoint of the same round.
+ * It also cleans the blob store, and restores a round's missing parameters from the checkpoint of the same round.
  */
 
 import { type BlobHash, blobHash, type BlobRef } from "../../../core/ids.ts";
@@ -90,7 +89,6 @@ export async function openRunState(options: OpenRunOptions): Promise<OpenRunStat
   return { store, memberBytes, journal, recovered: null, from: { step: found.manifest.step, sources } };
 }
 
-/** A killed process leaves blobs that are no longer needed. */
 async function sweep(store: LocalBlobStore, used: ReadonlySet<string>): Promise<void> {
   const unused: BlobRef[] = [];
   for await (const ref of store.list()) if (!used.has(ref.hash)) unused.push(ref);
@@ -121,7 +119,7 @@ async function putBack(
 
 export interface OpenStorage extends OpenRunState {
   readonly members: HubStore;
-  /** Steps that the run had made as its journal's mark or its last summary says; null: there is neither, or there is a journal. */
+  /** As the journal's mark or the last summary says. */
   readonly toldStep: number | null;
   readonly hadJournal: boolean;
 }
@@ -163,6 +161,5 @@ export function begunAt({ recovered, from }: Opened, past: PastRounds): BegunAt 
   };
 }
 
-/** The run's initial state, for its role. */
 export const startOf = ({ from }: Opened, past: PastRounds): Pick<OrchestratorRoleOptions, "from" | "past"> =>
   from === null ? { past } : { from, past };

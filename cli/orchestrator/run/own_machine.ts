@@ -1,7 +1,4 @@
-/**
- * What a run's role uses of this machine: its threads and processor, its clock and dice, its port, the room on its disk, and the
- * checkpoints there.
- */
+/** What a run's role uses of this machine: threads and processor, clock and dice, port, disk. */
 
 import { setImmediate } from "node:timers";
 import type { StageSpec } from "../../../core/model/spec.ts";
@@ -9,7 +6,7 @@ import { verifySignature } from "../../../chain/wallet/hotkey.ts";
 import { systemRandom, systemTimers } from "../../../net/timers.ts";
 import type { ServedAt } from "../../address/public_address.ts";
 import { openDevice } from "../../device/open_device.ts";
-import { probeRoom } from "../../files/disk_room.ts";
+import { probeRoom } from "../../files/journal_error.ts";
 import type { HubBlobs } from "../../roles/blob_access.ts";
 import { SignatureThread } from "../../roles/signatures/signature_thread.ts";
 import { ownAddress, probeUpload } from "../../roles/upload_probe.ts";

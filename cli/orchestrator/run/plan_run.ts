@@ -1,8 +1,6 @@
 /**
- * Plans a run before anything is written: begin it or resume it, and with which settings.
- *
- * Owns: this choice, the settings of a resumed run, and the message for a finished one. Settings given now override the
- * run's; all others stay. A change to a setting that must stay is refused by name (core/settings/change.ts).
+ * Plans a run before anything is written: begin it or resume it, and with which settings. Settings given now override
+ * the run's. A change to a setting that must stay is refused by name (core/settings/change.ts).
  */
 
 import { resolve } from "node:path";
@@ -39,7 +37,7 @@ export interface RunPlan {
   readonly advice: PlanAdvice;
 }
 
-/** What can be changed for another outcome, with its line in the file. */
+/** With its line in the file. */
 export interface PlanAdvice {
   readonly folder: string; // how to give another run another folder
   readonly steps: string | null; // the line of the file that sets the steps
@@ -128,7 +126,7 @@ async function settingsToGoOn(
   return config;
 }
 
-/** A run that is under way cannot end before the step it is at; at its last step it is given no fewer. */
+/** At its last step a run is given no fewer. */
 async function mustHaveStepsLeft(
   { before, config, done }: { before: RunConfig; config: RunConfig; done: number },
   { given, file }: { given: GivenSettings; file: ConfigFile | null },
@@ -175,7 +173,7 @@ interface FoundRun {
   readonly runId: string;
 }
 
-/** What the folder says about the run; throws if neither its file nor a whole checkpoint identifies it. */
+/** Throws if neither the run's file nor a whole checkpoint identifies it. */
 async function findRun({ output: { log } }: CommandContext, folder: string): Promise<FoundRun> {
   const read = await readSavedRun(folder);
   const saved = read === "damaged" ? null : read;
@@ -191,7 +189,7 @@ async function findRun({ output: { log } }: CommandContext, folder: string): Pro
   return { saved: null, found, config: found.manifest.config, runId: found.manifest.runId };
 }
 
-/** The message for a finished run: resuming it is not a failure, but there is nothing to do. Programs read its summary again. */
+/** Resuming a finished run is no failure; programs read its summary again. */
 export async function sayOver(
   { output }: CommandContext,
   { plan, command }: { plan: RunPlan; command: string },
@@ -213,7 +211,6 @@ export async function sayOver(
   output.answer({ ...await savedSummary(path), ...now }, text);
 }
 
-/** Reports each changed setting, for people and programs. */
 export function sayChanges({ output }: CommandContext, changes: readonly SettingChange[]): void {
   for (const change of changes) {
     output.event({ type: "settingChanged", ...change });

@@ -1,9 +1,8 @@
 /**
  * Prepares what a planned run needs once its port is open: folder, files, text, the orchestrator's hotkey.
  *
- * Owns: the order of the first writes. The text is read and checked before any of them, and all of them are made behind the
- * folder's lock, by a process that has seen the folder as it is. A folder with run.toml counts as a run, so that file is written
- * last; if it is lost later, a start writes it again.
+ * The text is read and checked before the first write, and all writes are made behind the folder's lock. A folder
+ * with run.toml counts as a run, so that file is written last; if it is lost later, a start writes it again.
  */
 
 import { openProgress } from "../../terminal/output/progress.ts";
@@ -32,7 +31,7 @@ export interface PreparedRun extends RunPlan {
 
 type TextPlan = Pick<RunPlan, "folder" | "config"> & Partial<Pick<RunPlan, "saved" | "found">>;
 
-/** Refuses a text that the run could not use; only reads. */
+/** Only reads. */
 export async function mustHaveText(plan: TextPlan & Pick<RunPlan, "origins">): Promise<void> {
   if (!plan.folder.isResumed && suitsBySize(plan)) return;
   await planText(plan);
@@ -45,7 +44,7 @@ const suitsBySize = ({ config, origins }: Pick<RunPlan, "config" | "origins">): 
 
 const textSettings = ["model.vocabSize", "model.contextLength", "data.heldOutFraction", "data.maxBytes"] as const;
 
-/** Makes the plan's folder and holds it from here on; a run that is there is put aside if planned. */
+/** Holds the folder from here on; a run that is there is put aside if planned. */
 export async function takeRunFolder(
   { output, environment }: CommandContext,
   { folder: { path }, mark, putsAside }: RunPlan,
@@ -121,7 +120,6 @@ function textFacts({ manifest }: Dataset, read: Pick<TextFacts, "corpus" | "doub
   return { ...read, tokens: train.tokens, bytesPerToken, unigramEntropy, use };
 }
 
-/** Only reads. */
 async function planText({ folder: { path, isResumed }, config, saved, found }: TextPlan): Promise<DatasetPlan> {
   const { data: { corpus, heldOutFraction, maxBytes }, model: { vocabSize, contextLength }, seed } = config;
   const folder = `${path}/dataset`;
@@ -133,7 +131,7 @@ async function planText({ folder: { path, isResumed }, config, saved, found }: T
   return plan;
 }
 
-/** Saves a resumed run's new settings once its state is open, so that the next restart knows them. */
+/** Once its state is open, so that the next restart knows them. */
 export async function saveResumedRun(
   context: CommandContext,
   { folder: { path, isResumed }, config, runId, changes, key, dataset }: PreparedRun,

@@ -1,10 +1,10 @@
 /**
  * Opens a run's journal: returns the state to resume from, or starts a new journal if none fits.
  *
- * It compares the journal, the progress in its mark, and the newest whole checkpoint; the newest verifiable state wins.
- * A journal is put aside if it is of another program version or configuration, damaged beyond its tail, overtaken by a
- * checkpoint, or empty although the run had begun. The run then resumes from its last checkpoint, or from step 0 if it
- * had none. Any loss is reported. If no state is left to resume from, nothing is touched.
+ * It compares the journal, the progress in its mark, and the newest whole checkpoint; the newest verifiable state
+ * wins. A journal is put aside if it is of another program version or configuration, damaged beyond its tail,
+ * overtaken by a checkpoint, or empty although the run had begun. The run then resumes from its last checkpoint, or
+ * from step 0. Any loss is reported. If no state is left to resume from, nothing is touched.
  */
 
 import { createHash } from "node:crypto";
@@ -28,7 +28,6 @@ const fileNames = [fileName, `${fileName}-wal`, `${fileName}-shm`, markPath(file
 
 const journalBytes = 2 ** 30; // a snapshot and the events behind it take a small part of it
 
-/** A run's progress. */
 export interface Progress {
   readonly round: number;
   readonly step: number;
@@ -42,7 +41,7 @@ export interface RecoverOptions {
   readonly checkpoint: Progress | null; // the newest whole one of this run
   readonly onReplayed: NonNullable<OpenHubJournal["onReplayed"]>;
   readonly warn: (text: string) => void;
-  /** Default: a journal that this thread writes itself. */
+  /** @default written by this thread */
   readonly open?: OpenJournal;
 }
 
@@ -71,7 +70,7 @@ export async function openRunJournal(options: RecoverOptions): Promise<OpenedJou
   }
 }
 
-/** The journal itself is sound, or another process's: it stays where it is. */
+/** Sound, or another process's: it stays where it is. */
 function isNoDamage({ code }: JournalError): boolean {
   return code === "locked" || code === "fenced" || code === "noSpace" || code === "storage";
 }
@@ -86,7 +85,6 @@ async function openNew(open: OpenJournal, request: OpenHubJournal, folder: strin
 
 type MarkFound = Mark | "damaged" | null;
 
-/** Throws a `JournalError` if the run cannot resume from the journal. */
 async function openOld(
   request: OpenHubJournal,
   options: RecoverOptions & { open: OpenJournal; mark: MarkFound },
@@ -123,7 +121,7 @@ async function openOld(
   return opened;
 }
 
-/** Entries that the journal lost without any sign of it. */
+/** Lost without any sign of it. */
 function missingText(mark: MarkFound, { sequence, at }: { sequence: number; at: string }): string | null {
   if (mark === null || mark === "damaged") {
     const what = mark === null ? "gone" : "damaged";
@@ -135,7 +133,7 @@ function missingText(mark: MarkFound, { sequence, at }: { sequence: number; at: 
     "the work they recorded will be done again";
 }
 
-/** In words, where the run resumes without its journal; if it cannot, throws and leaves the folder untouched. */
+/** In words, where the run resumes; if it cannot, throws and leaves the folder untouched. */
 async function startWithout(error: JournalError, options: RecoverOptions & { mark: MarkFound }): Promise<string> {
   const { folder, checkpoint, mark } = options;
   if (checkpoint !== null) return `the checkpoint of ${describe(checkpoint)}`;
@@ -167,13 +165,12 @@ function emptyJournal(path: string): JournalError {
   return new JournalError("damaged", `Cannot read the journal '${path}' as it must have a state: it is empty`);
 }
 
-/** Kept for inspection. The epoch stays, so that the next journal's is higher. Returns where its files are now. */
+/** The epoch stays, so that the next journal's is higher. Returns where the files are now. */
 async function putJournalAside(folder: string): Promise<string[]> {
   const there = await Promise.all(fileNames.map((name) => exists(`${folder}/${name}`)));
   return await putAside({ folder, names: fileNames.filter((_, i) => there[i]) });
 }
 
-/** A finished run needs no journal. */
 export async function removeJournal(folder: string): Promise<void> {
   for (const name of [...fileNames, epochPath(fileName)]) {
     if (await exists(`${folder}/${name}`)) await Deno.remove(`${folder}/${name}`);
@@ -184,13 +181,13 @@ export function hasJournal(folder: string): Promise<boolean> {
   return exists(`${folder}/${fileName}`);
 }
 
-/** How far the journal in the folder has come, as its mark says; 0 if that is not known. */
+/** As its mark says; 0 if that is not known. */
 export function markedStep(folder: string): number {
   const mark = readMark(markPath(`${folder}/${fileName}`));
   return mark === null || mark === "damaged" ? 0 : mark.step;
 }
 
-/** Called before a run is put aside, because an orchestrator of a version without the folder's lock would keep writing to it. */
+/** An orchestrator of a version without the folder's lock would keep writing to it. */
 export function refuseWhileHeld(folder: string): void {
   try {
     refuseHeld(`${folder}/${fileName}`);
@@ -199,7 +196,6 @@ export function refuseWhileHeld(folder: string): void {
   }
 }
 
-/** For a journal that cannot be opened or written. */
 export function userError(error: JournalError, folder: string): UserError {
   const next = error.code === "locked"
     ? "Stop the other orchestrator first, or choose another folder with --data DIR"
@@ -209,7 +205,7 @@ export function userError(error: JournalError, folder: string): UserError {
   return new UserError(error.message, { next, cause: error });
 }
 
-/** Covers all settings that must not change. */
+/** Of all settings that must not change. */
 function hashOf(config: RunConfig): string {
   return createHash("sha256").update(JSON.stringify(lastingSettings(config))).digest("hex");
 }

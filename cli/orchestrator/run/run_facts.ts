@@ -22,7 +22,7 @@ export function runFacts(
   };
 }
 
-/** `recovered`: the state that the journal gave; null: the run begins, or goes on from a checkpoint, with nobody in it. */
+/** `recovered` null: the run begins, or goes on from a checkpoint, with nobody in it. */
 export function takenUp(
   { step, round }: { readonly step: number; readonly round: number },
   recovered: OrchestratorState | null,
@@ -36,8 +36,8 @@ export function takenUp(
 }
 
 /**
- * For a run without a journal that had come further than where it begins now, as its records, its signed log, its summary or
- * its journal's mark say; null if nothing is lost. Where all of them are gone too, nothing tells whether it had trained.
+ * For a run without a journal that had come further than where it begins now, as its records, log, summary or mark
+ * say; null if nothing is lost.
  */
 export function lostText(
   { hadJournal, recordedStep, toldStep, begun: { step }, folder: { path, isResumed } }: {

@@ -1,7 +1,4 @@
-/**
- * What follows a run's records besides its projection and its log: samples of the model's text, measurements, traces, and the
- * places of its members.
- */
+/** What follows a run's records: samples of the model's text, measurements, traces, and places. */
 
 import type { RunRecord } from "../../../core/protocol/record.ts";
 import { systemTimers } from "../../../net/timers.ts";

@@ -1,7 +1,4 @@
-/**
- * `iota orchestrate`, from the command line to the summary: configuration, port, folder and data, then the run from its start
- * to its end.
- */
+/** `iota orchestrate`, from the command line to the summary. */
 
 import { netLimits } from "../../../net/limits.ts";
 import { systemTimers } from "../../../net/timers.ts";

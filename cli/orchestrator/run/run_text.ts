@@ -1,8 +1,6 @@
 /**
- * `run.toml` in a run's folder: its settings for people to read, with their origins and changes.
- *
- * Owns: the text. The authoritative file is `run.json` beside it (saved_run.ts). Invariant: read as a file, it gives
- * the run's configuration.
+ * `run.toml` in a run's folder: its settings for people to read, with their origins and changes. The authoritative
+ * file is `run.json` (saved_run.ts). Read as a file, the text gives the run's configuration.
  */
 
 import { describeChange, type SettingChange } from "../../../core/settings/change.ts";
@@ -21,7 +19,7 @@ export function runText(config: RunConfig, origins: Readonly<Record<KnobPath, st
   return `${[...header, ...describeConfig(config, origins)].join("\n")}\n`;
 }
 
-/** For a run whose file was taken away: its values, without their origins. */
+/** A file that was taken away: values without their origins. */
 export function restoredRunText(config: RunConfig): string {
   return runText(config, Object.fromEntries(knobPaths.map((path) => [path, "restored"])) as Record<KnobPath, string>);
 }
@@ -31,7 +29,7 @@ export function isRunText(text: string): boolean {
   return text.trim() === "" || text.startsWith(header[0]!.slice(0, header[0]!.indexOf(".")));
 }
 
-/** The same file with the new values in place and the changes listed at its end. */
+/** The new values in place, and the changes listed at the end. */
 export function changedRunText(
   text: string,
   { config, changes, step }: { config: RunConfig; changes: readonly SettingChange[]; step: number },

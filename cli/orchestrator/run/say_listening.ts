@@ -22,7 +22,6 @@ export interface OpenPort {
   readonly miners: number; // for which the run waits
 }
 
-/** Where nodes find the run, also for people. */
 export function sayWhere(
   output: Output,
   { prepared: { config, saved, runId: run, key }, place, at, miners }: {
@@ -88,10 +87,10 @@ export function sayListening(output: Output, port: OpenPort): void {
   }
 }
 
-/** The page about the run, at the address that nodes dial: `ws://host:port` gives `http://host:port/`. */
+/** `ws://host:port` gives `http://host:port/`. */
 export const dashboardAt = (socket: string): string => `${socket.replace(/^ws/, "http").replace(/\/$/, "")}/`;
 
-/** A chain that only this machine reaches is of no use to a run that others may join. */
+/** It is of no use to a run that others may join. */
 function sayUnreachableChain(output: Output, { chain: { network }, invite }: OpenPort): void {
   const isOfThisMachine = (url: string) => isLoopbackHost(new URL(url).hostname.replace(/^\[|\]$/g, ""));
   if (network === "none" || isOfThisMachine(invite.socket)) return;
@@ -103,7 +102,6 @@ function sayUnreachableChain(output: Output, { chain: { network }, invite }: Ope
   );
 }
 
-/** Where nodes look for a resumed run, if it is not there any more. */
 function sayMoved(output: Output, { place, at, saved, invite: { socket: url }, chain }: OpenPort): void {
   const former = place.formerUrl(at.port);
   if (former === null || saved === null) return;

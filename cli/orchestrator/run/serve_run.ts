@@ -1,4 +1,4 @@
-/** What a running orchestrator serves at its port: the nodes' links, their blobs, the run's pages, and the owner's requests. */
+/** What a running orchestrator serves at its port: links, blobs, pages, and the owner's requests. */
 
 import { verifySignature } from "../../../chain/wallet/hotkey.ts";
 import { fault } from "../../../core/fault.ts";
@@ -29,7 +29,7 @@ export interface ServedParts {
   readonly pages: Projection["pages"];
 }
 
-/** From here on nodes are admitted; only this run's nodes may use its blobs. */
+/** Only this run's nodes may use its blobs. */
 export function serveRun({ output }: CommandContext, parts: ServedParts): void {
   const { runId: run, owner, role, members, limits, port, self, tickets, pages } = parts;
   const gate = new RequestGate({

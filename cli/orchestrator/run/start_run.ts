@@ -1,4 +1,4 @@
-/** A prepared run from its folder to a role that serves nodes: storage, what is kept and shown, the owner, the chain, the port. */
+/** From a prepared run's folder to a role that serves nodes. */
 
 import { splitLayers } from "../../../core/model/stages.ts";
 import { stageSpecs } from "../../../core/model/spec.ts";

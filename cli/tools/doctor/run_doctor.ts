@@ -9,22 +9,72 @@ import { sizeNames } from "../../../core/config/size.ts";
 import { openProgress } from "../../terminal/output/progress.ts";
 import { withDeadline } from "../../../chain/subtensor/connection/timers.ts";
 import { systemTimers } from "../../../net/timers.ts";
-import { closest } from "../../terminal/options/args.ts";
-import type { CommandContext, OptionSpec } from "../../terminal/command.ts";
-import { UsageError } from "../../program/errors.ts";
+import { closest, parseOptions } from "../../terminal/options/args.ts";
+import type { CommandContext, OptionSpec, OptionValues } from "../../terminal/command.ts";
+import { UsageError, UserError } from "../../program/errors.ts";
 import { hubTrust } from "../../node/find/hub_trust.ts";
 import { bareWord } from "../../roles/addresses.ts";
-import { noChain, probeChain } from "./chain_check.ts";
+import { noChain, probeChain, probeWallet } from "./chain_check.ts";
 import { type ClockSample, judgeClock } from "./clock_check.ts";
 import { DeviceChecks } from "./device_checks.ts";
 import { deviceChoice } from "../../device/open_device.ts";
 import { checkDisk } from "./disk_check.ts";
 import { probeHub, usualHub } from "./hub_check.ts";
 import { checkMemory, checkOpenFiles, checkProgram } from "./machine_checks.ts";
-import { closingLine, findingLines } from "./show_findings.ts";
-import { type Subjects, subjectsOf } from "./subjects.ts";
-import { type Check, type Finding, runChecks, worstOf } from "./verdict.ts";
-import { probeWallet } from "./wallet_check.ts";
+import { type Check, type Finding, good, type Level, runChecks, type Verdict, worstOf, wrong } from "./verdict.ts";
+import type { Paint } from "../../terminal/text/paint.ts";
+import { padEnd, plural, printable, wrapped } from "../../terminal/text/format.ts";
+import { readConfigFile } from "../../terminal/options/config_file.ts";
+import { isRunFile } from "../../terminal/options/file_kind.ts";
+import { givenChain, type NamedChain } from "../../terminal/options/named_chain.ts";
+import { wordsOfEntry } from "../../terminal/options/option_file.ts";
+import { resolveRunFile } from "../../terminal/options/run_file.ts";
+import { shellWord } from "../../program/shell_words.ts";
+
+/** What to check: what the command line names, and below it the --config file, which is a run's or a node's. */
+interface Subjects {
+  readonly context: CommandContext; // typed options, then those of the file
+  readonly chain: NamedChain | null;
+  readonly file: Verdict | null; // null: none was named
+}
+
+async function subjectsOf(context: CommandContext, options: readonly OptionSpec[]): Promise<Subjects> {
+  const path = context.options.text("config");
+  if (path === undefined) return { context, chain: givenChain(context), file: null };
+  const fix = `See every problem with its line: iota config check ${shellWord(path)}`;
+  try {
+    const { table } = await readConfigFile(path);
+    if (isRunFile(table)) {
+      const resolved = resolveRunFile({ table });
+      if (!resolved.ok) return subjectsWith(context, wrong(resolved.problems[0]!.text, fix));
+      const { network, netuid } = resolved.config.chain;
+      const file = good(`${path}, run ${resolved.config.name} of size ${resolved.config.size}`, { path });
+      return { context, chain: givenChain(context) ?? { network, netuid }, file };
+    }
+    const known = options.filter(({ name }) => Object.hasOwn(table, name));
+    const words = known.flatMap((spec) => wordsOfEntry(spec, table[spec.name]) ?? []);
+    const below = parseOptions({ words, options, maxPositionals: 0, helpCommand: "iota help doctor" }).options;
+    const both = { ...context, options: overlaid(context.options, below) };
+    return subjectsWith(both, good(`${path}, options of a node`, { path }));
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return subjectsWith(context, wrong(error.message, error.next ?? fix));
+  }
+}
+
+const subjectsWith = (context: CommandContext, file: Verdict): Subjects => (
+  { context, chain: givenChain(context), file }
+);
+
+function overlaid(top: OptionValues, below: OptionValues): OptionValues {
+  const of = (name: string) => !top.given(name) && below.given(name) ? below : top;
+  return {
+    text: (name) => of(name).text(name),
+    number: (name) => of(name).number(name),
+    flag: (name) => of(name).flag(name),
+    given: (name) => of(name).given(name),
+  };
+}
 
 export async function runDoctor(given: CommandContext, options: readonly OptionSpec[]): Promise<number> {
   const startMs = performance.now();
@@ -138,4 +188,54 @@ function chosen(checks: readonly Check[], skip: string | undefined): Check[] {
   const rest = checks.filter(({ name }) => !left.includes(name));
   if (rest.length > 0) return rest;
   throw new UsageError("Cannot skip every check as nothing would be left to check", { next: "Leave --skip out" });
+}
+
+/** Findings as text: a mark, a name, the message, and below it the next step. Pure. */
+interface FindingPage {
+  readonly paint: Paint;
+  readonly columns: number;
+  readonly nameWidth: number;
+}
+
+const widest = 100; // columns; longer lines are hard to read
+
+export function findingLines(
+  { name, level, text, fix }: Finding,
+  { paint, columns, nameWidth }: FindingPage,
+): string[] {
+  const marks: Record<Level, string> = {
+    good: paint.green("●"),
+    warning: paint.yellow("!"),
+    wrong: paint.red("×"),
+    skipped: paint.dim("·"),
+  };
+  const indent = " ".repeat(nameWidth + 4);
+  const width = Math.max(30, Math.min(columns, widest) - indent.length);
+  const shade = (line: string) => level === "skipped" ? paint.dim(line) : line;
+  const [first = "", ...more] = linesOf(text, width).map(shade);
+  const steps = fix === undefined ? [] : linesOf(fix, width - 6);
+  return [
+    `${marks[level]} ${paint.dim(padEnd(name, nameWidth))}  ${first}`,
+    ...more.map((line) => indent + line),
+    ...steps.map((line, i) => `${indent}${i === 0 ? paint.dim("next  ") : "      "}${line}`),
+  ];
+}
+
+const glue = "\ue000"; // from the private use area: no text contains it
+
+/** Keeps a number and its unit on one line. */
+function linesOf(text: string, width: number): string[] {
+  const glued = printable(text).replaceAll(/(\d) (?=([KMGT]i)?B\b|m?s\b)/g, `$1${glue}`);
+  return wrapped(glued, width).map((line) => line.replaceAll(glue, " "));
+}
+
+/** `Ready, with 2 warnings.` */
+export function closingLine(findings: readonly Finding[], paint: Paint): string {
+  const count = (level: Level) => findings.filter((finding) => finding.level === level).length;
+  const warnings = count("warning") === 0 ? "" : plural(count("warning"), "warning");
+  if (worstOf(findings) === "wrong") {
+    const also = warnings === "" ? "" : `, and ${warnings}`;
+    return `${paint.red("Not ready")}: ${plural(count("wrong"), "problem")} to fix${also}.`;
+  }
+  return warnings === "" ? `${paint.green("Ready")}.` : `${paint.green("Ready")}, with ${warnings}.`;
 }

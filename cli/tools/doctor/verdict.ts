@@ -3,7 +3,7 @@
  *
  * Owns: the shapes, and running checks in parallel, each within its deadline. Invariants: a check that hangs or throws
  * is a finding like any other; findings are in the order of the checks, whichever finishes first. Out of scope:
- * printing (show_findings.ts).
+ * printing (run_doctor.ts).
  */
 
 import { withDeadline } from "../../../chain/subtensor/connection/timers.ts";

@@ -1,10 +1,9 @@
 /**
- * Causal attention with grouped queries on the processor, forward and backward: strips of four rows, whose products are the
- * matrix product's and whose softmax is kernels/attention_kernels.ts. No T x T matrix is kept: the backward computes the
- * probabilities again from ln(sum(e^score)) (FlashAttention, arXiv 2205.14135).
+ * Causal attention with grouped queries on the processor, forward and backward, on strips of four rows. No T x T
+ * matrix is kept: the backward computes the probabilities again from ln(sum(e^score)) (FlashAttention, arXiv
+ * 2205.14135).
  *
- * Sums run over ascending positions, and over the heads of a group in order, so any thread may compute a group. Scratch holds the
- * packed matrices of one head.
+ * Sums run over ascending positions, and over the heads of a group in order, so any thread may compute a group.
  */
 
 import type { AttentionSizes } from "../../attention_sizes.ts";
@@ -14,7 +13,6 @@ import type { Operand } from "../layout/gemm.ts";
 import type { Hand } from "./job.ts";
 import { tileColumns, tileRows } from "../kernels/gemm_kernels.ts";
 
-/** Of each tensor; 0 where the pass has none. */
 export type AttentionAddresses = Readonly<Record<keyof AttentionGradientTensors, number>>;
 
 /** Units: a sequence's heads of one group, group after group, sequence after sequence. */
@@ -23,7 +21,7 @@ export interface Units {
   readonly to: number;
 }
 
-/** Floats of a strip, of a packed strip, and of one of the four packed matrices. */
+/** Floats of a strip, of a packed strip, and of a packed matrix. */
 function roomOf({ length, headWidth }: AttentionSizes) {
   const columns = Math.ceil(length / tileColumns) * tileColumns;
   return {
@@ -34,13 +32,11 @@ function roomOf({ length, headWidth }: AttentionSizes) {
   };
 }
 
-/** What a thread's strips and packed matrices take. */
 export function attentionFloats(sizes: AttentionSizes): number {
   const { strip, panel, matrix } = roomOf(sizes);
   return Math.ceil((2 * strip + panel + 4 * matrix) / 16) * 16; // whole cache lines
 }
 
-/** The strips and packed matrices of one head. */
 interface Scratch {
   readonly scores: number; // (4, columns)
   readonly products: number; // (4, columns)

@@ -1,8 +1,9 @@
 /**
- * One operation of a stage as data: which one, its numbers, and how many units it has, so that any thread can compute a part.
+ * One operation of a stage as data: which one, its numbers, and how many units it has, so that any thread can compute
+ * a part.
  *
- * Invariant: a unit's results do not depend on the range in which it is computed, and no two units write the same value. So the
- * number of threads, and who computes what, change no bit. Out of scope: who computes what (../threads/).
+ * Invariant: a unit's results do not depend on the range in which it is computed, and no two units write the same
+ * value. So the number of threads changes no bit.
  */
 
 import type { Gemm } from "../layout/gemm.ts";
@@ -33,7 +34,7 @@ export interface Hand {
   readonly gemm: Gemm;
 }
 
-/** Prepared once for all ranges that a thread computes of a job. */
+/** Prepared once for all ranges of a job that a thread computes. */
 export type Operation = (hand: Hand, numbers: readonly number[]) => Work;
 
 /** Units [from, to). */

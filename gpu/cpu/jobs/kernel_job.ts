@@ -1,5 +1,5 @@
 /**
- * Calls of a kernel on a range of its rows or bytes: its first arguments move from unit to unit, the one behind them counts.
+ * Calls of a kernel on a range of its rows or bytes: its first arguments move from unit to unit, the next one counts.
  */
 
 import { type CpuKernels, kernelNames } from "../kernels/cpu_kernels.ts";

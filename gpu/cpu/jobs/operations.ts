@@ -1,10 +1,9 @@
-/** The operations by name, and what a thread computes them with. */
+/** The operations by name. */
 
 import { Gemm, gemmFloats } from "../layout/gemm.ts";
 import { type CpuKernels } from "../kernels/cpu_kernels.ts";
 import { runAttention } from "./attention_jobs.ts";
-import { runBfloat16Decode, runBfloat16Encode } from "./bfloat16_jobs.ts";
-import { runCodesDecode, runCodesEncode } from "./codes_jobs.ts";
+import { runBfloat16Decode, runBfloat16Encode, runCodesDecode, runCodesEncode } from "./codes_jobs.ts";
 import type { Hand, Operation, OperationName } from "./job.ts";
 import { runKernel } from "./kernel_job.ts";
 import { runLowerProduct, runProduct } from "./product_jobs.ts";

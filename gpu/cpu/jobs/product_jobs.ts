@@ -1,6 +1,6 @@
 /**
- * Matrix products in units: panels of rows or of columns, whichever there are more of, so that the operand which every thread
- * packs for itself is the smaller one; of a product's lower half, strips of rows.
+ * Matrix products in units: panels of rows or of columns, whichever there are more of, so that each thread packs the
+ * smaller operand for itself; of a product's lower half, strips of rows.
  */
 
 import type { Operand, Product } from "../layout/gemm.ts";

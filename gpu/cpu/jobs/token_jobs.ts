@@ -1,4 +1,4 @@
-/** Rows of the embedding to tokens' rows in units of one row, and gradients back in units of one token id. */
+/** Rows of the embedding to tokens' rows, and gradients back in units of one token id. */
 
 import type { EmbedSizes } from "../../stage_ops.ts";
 import type { Hand, Job, Operation } from "./job.ts";
@@ -15,13 +15,12 @@ const numbersOf = ({ sizes: { rows, width, firstId, ids }, addresses }: EmbedCal
   ...[rows, width, firstId, ids],
 ];
 
-/** Addresses of token ids, the table and the output. */
 export function embedJob(call: EmbedCall): Job {
   const { rows, width } = call.sizes;
   return { operation: "embed", numbers: numbersOf(call), units: rows, unitNs: 50 + 4 * width / bytesPerNs };
 }
 
-/** Addresses of the index (../../token_index.ts), the output's gradient and the table's. A task has at most `rows` ids. */
+/** The index is that of ../../token_index.ts. A task has at most `rows` ids. */
 export function embedBackwardJob(call: EmbedCall): Job {
   const { rows, width } = call.sizes;
   return { operation: "embedBackward", numbers: numbersOf(call), units: rows, unitNs: 50 + 8 * width / bytesPerNs };

@@ -1,8 +1,8 @@
 /**
- * The softmax parts of causal attention, on strips of four rows: their products are the matrix product's (gemm_kernels.ts).
+ * The softmax parts of causal attention, on strips of four rows.
  *
- * A strip is (4, columns), rows `rowBytes` apart; columns are multiples of 8, those that causality or the sequence's end forbids
- * become 0. Out of scope: which strips there are (../attention.ts).
+ * A strip is (4, columns), rows `rowBytes` apart; columns are multiples of 8, those that causality or the sequence's
+ * end forbids become 0.
  */
 
 import { type Expression, f32, f32x4, i32, v128 } from "../wasm/expressions.ts";

@@ -7,7 +7,6 @@ import { addGemm } from "./gemm_kernels.ts";
 import { addMuon } from "./muon_kernels.ts";
 import { addRowKernels } from "./rows.ts";
 
-/** Arguments are addresses, sizes and numbers in the order of each kernel's signature. */
 export type Kernel = (...values: readonly number[]) => void;
 
 export const kernelNames = [
@@ -32,7 +31,7 @@ export function kernelModule({ isShared }: { isShared: boolean }): Uint8Array<Ar
   return module.build({ isShared });
 }
 
-/** For threads too: a module that is sent to one is not compiled again. */
+/** A module that is sent to a thread is not compiled again. */
 export function compiledKernels(memory: WebAssembly.Memory): WebAssembly.Module {
   const isShared = !(memory.buffer instanceof ArrayBuffer);
   const known = compiled.get(isShared);

@@ -1,8 +1,4 @@
-/**
- * Element-wise kernels: activations with their gradients, sums, copies of leading columns, rotary positions, AdamW.
- *
- * All sizes are in bytes and multiples of 16. Same formulas as tests/lab/reference, which is their oracle.
- */
+/** Element-wise kernels. All sizes are in bytes and multiples of 16. Their oracle is tests/lab/reference. */
 
 import { type Expression, f32x4, i32, v128 } from "../wasm/expressions.ts";
 import { floats, type FunctionBuilder, integers, type Local } from "../wasm/function_builder.ts";

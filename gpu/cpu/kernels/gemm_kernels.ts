@@ -1,10 +1,10 @@
 /**
- * A matrix product's parts in WebAssembly SIMD: packing of both operands into panels, the tile that multiplies a pair of panels,
- * and the block that walks over them.
+ * A matrix product's parts: packing of both operands into panels, the tile that multiplies a pair of panels, and the
+ * block that walks over them.
  *
- * A panel of A holds 4 rows, a panel of B 8 columns, both one step of k after the other, so that the tile reads memory in order.
- * Each output is one chain of multiplications and additions in ascending k, so neither tile nor blocking changes a bit.
- * Depths are even: packing adds a step of zeros to an odd one. Out of scope: blocking (../gemm.ts).
+ * A panel of A holds 4 rows, a panel of B 8 columns, both one step of k after the other, so that the tile reads
+ * memory in order. Each output is one chain of multiplications and additions in ascending k, so neither tile nor
+ * blocking changes a bit. Packing adds a step of zeros to an odd depth.
  */
 
 import { type Expression, f32, f32x4, i32, type Statement, v128 } from "../wasm/expressions.ts";

@@ -1,6 +1,6 @@
 /**
- * Kernels of Muon's step: momentum, the step itself, and what is done to square matrices between their products. Formulas as in
- * gpu/optimizers/orthogonal_ops.ts. Sizes in bytes are multiples of 16, sides of 4.
+ * Kernels of Muon's step (formulas: gpu/optimizers/orthogonal_ops.ts). Sizes in bytes are multiples of 16, sides of
+ * 4.
  */
 
 import { type Expression, f32, f32x4, i32, v128 } from "../wasm/expressions.ts";

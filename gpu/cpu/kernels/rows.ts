@@ -1,7 +1,6 @@
 /**
- * Kernels that reduce rows: RMSNorm with its gradients, cross-entropy, products of row pairs.
- *
- * Sums have a fixed order: four lanes over the row, then the lanes. Same formulas as tests/lab/reference, which is their oracle.
+ * Kernels that reduce rows: RMSNorm with its gradients, cross-entropy, products of row pairs. Sums have a fixed
+ * order: four lanes over the row, then the lanes. Their oracle is tests/lab/reference.
  */
 
 import { f32, f32x4, i32, v128 } from "../wasm/expressions.ts";

@@ -1,10 +1,7 @@
 /**
- * Matrix products of the processor's backend: C (rows, columns) = A B or += A B, packed and blocked so that panels stay in the
- * caches.
- *
- * Either operand may be stored transposed: packing reads both ways. Each output is summed in ascending depth from 0, or from
- * what C held, so block sizes change no bit. After Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication"
- * (2008).
+ * Matrix products of the processor's backend: C (rows, columns) = A B or += A B, packed and blocked so that panels
+ * stay in the caches. Each output is summed in ascending depth from 0, or from what C held, so block sizes change no
+ * bit. After Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008).
  */
 
 import type { CpuKernels } from "../kernels/cpu_kernels.ts";
@@ -33,7 +30,6 @@ const blockDepth = 256;
 const lowerColumns = 16; // whole panels of both operands
 export const lowerRows = lowerColumns; // a part of a lower half begins and ends at multiples of it
 
-/** What a thread's packed panels take. */
 export const gemmFloats = blockRows * blockDepth + blockColumns * blockDepth + tileRows * tileColumns;
 
 /** Whether B is packed as a whole. */
@@ -78,8 +74,8 @@ export class Gemm {
   }
 
   /**
-   * Rows [from, to) of the lower half of a product (side, side), in steps of `lowerColumns`; what lies beyond the diagonal is
-   * written in part. Each value has the bits that `multiply` gives.
+   * Rows [from, to) of the lower half of a product (side, side), in steps of `lowerColumns`; what lies beyond the
+   * diagonal is written in part.
    */
   multiplyLower({ a, b, c, side, depth, from, to }: LowerRows): void {
     const rowBytes = 4 * side;

@@ -1,9 +1,8 @@
 /**
- * One stage's memory on the processor: a WebAssembly memory, handed out from its start, never given back in parts. On paper it
- * only counts, to find out beforehand what a stage takes.
+ * One stage's memory on the processor: a WebAssembly memory, handed out from its start, never given back in parts. On
+ * paper it only counts.
  *
- * A range's offset is its address. Every allocation begins at a multiple of 64 bytes, a cache line, and is zero. Out of scope:
- * what is computed (ops.ts).
+ * A range's offset is its address. Every allocation begins at a multiple of 64 bytes, a cache line, and is zero.
  */
 
 import { assert } from "../../../core/assert.ts";
@@ -52,10 +51,7 @@ export class CpuMemory implements DeviceBuffers {
   #end = alignment; // nothing lies at address 0
   #storageBytes = 0;
 
-  /**
-   * `partBytes`: the most that one part of a vector may have; memory is one, so by default there is no limit. `isShared`: for
-   * several threads; such a memory reserves addresses for `mostBytes`, all that it will ever have.
-   */
+  /** A shared memory reserves addresses for `mostBytes`, all that it will ever have. */
   constructor({ isPaper = false, isShared = false, ...limits }: MemoryOptions = {}) {
     this.isPaper = isPaper;
     this.largestBytes = limits.partBytes ?? Infinity;
@@ -102,7 +98,6 @@ export class CpuMemory implements DeviceBuffers {
     return this.#storageBytes;
   }
 
-  /** Of all allocations. */
   get usedBytes(): number {
     return this.#end;
   }

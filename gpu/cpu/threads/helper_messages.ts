@@ -1,6 +1,6 @@
-/** What a team asks for when it needs helpers, and what passes between a helper and whoever started it. */
+/** What a team asks for when it needs helpers. */
 
-/** Everything here is shared with the helpers, not copied. */
+/** Shared with the helpers, not copied. */
 export interface HelperOrder {
   readonly helpers: number;
   readonly memory: WebAssembly.Memory; // the stage's

@@ -1,9 +1,8 @@
 /**
  * Starts helper threads and outlives them.
  *
- * The thread that starts them must be allowed to read the program's code, which a compute worker is not: there its owner does
- * (../../worker_client.ts). Helpers themselves get no rights. A thread that sleeps is not ended by `terminate`, so boards are
- * closed first.
+ * The thread that starts them must be allowed to read the program's code, which a compute worker is not: there its
+ * owner does (../../worker_client.ts). A thread that sleeps is not ended by `terminate`, so boards are closed first.
  */
 
 import type { FromHelper, HelperOrder, ToHelper } from "./helper_messages.ts";
@@ -28,7 +27,6 @@ export class HelperThreads {
     );
   }
 
-  /** Ends all, in the middle of their work if need be. */
   close(): void {
     for (const [worker, board] of this.#running) {
       board.close();

@@ -1,8 +1,4 @@
-/**
- * A helper thread: computes ranges of one stage's jobs in its memory, and sleeps between them.
- *
- * It takes one message and then never returns to its event loop until its board is closed.
- */
+/** A helper thread: takes one message, then computes ranges of one stage's jobs until its board is closed. */
 
 import { handOf } from "../jobs/operations.ts";
 import { cpuKernels } from "../kernels/cpu_kernels.ts";

@@ -1,16 +1,16 @@
 /**
- * Where the threads of a team find work: one open job in memory that all of them share, handed out in ranges of units.
+ * Where the threads of a team find work: one open job in memory that all of them share, handed out in ranges of
+ * units.
  *
- * Each thread has the same share of every job, so that it finds in its caches what it wrote before; when its own is done, it takes
- * from others' shares. A range is taken by a ticket, counted over all jobs, so a late thread takes nothing of a job that is over,
- * and nobody waits for a thread that has taken nothing. Threads without work sleep. A failed board stays failed. Only the opener
- * calls `open` and `finish`. Out of scope: how large a range is (team.ts), what is computed (../jobs/).
+ * Each thread has the same share of every job, so that it finds in its caches what it wrote before; when its own is
+ * done, it takes from others' shares. A range is taken by a ticket, counted over all jobs, so a late thread takes
+ * nothing of a job that is over, and nobody waits for a thread that has taken nothing. A failed board stays failed.
+ * Only the opener calls `open` and `finish`.
  */
 
 import { type Hand, type Job, mostNumbers, operationNames, type Work } from "../jobs/job.ts";
 import { operations } from "../jobs/operations.ts";
 
-/** A thread of the processor's backend failed, and with it the stage. */
 export class ThreadError extends Error {
   override name = "ThreadError";
 }
@@ -30,7 +30,7 @@ const lookMs = 0.05; // before a sleep: waking takes 10 to 100 us, and within a 
 const looksPerClock = 64;
 const states = { open: 0, closed: 1, failing: 2, failed: 3 } as const;
 
-/** `ranges` of `grain` units each, the last one may have fewer. Each thread has a share of them. */
+/** `ranges` of `grain` units each; the last one may have fewer. */
 interface OpenJob {
   readonly serial: number;
   readonly ranges: number;
@@ -72,7 +72,7 @@ export class JobBoard {
     this.#ring(ranges - 1);
   }
 
-  /** Computes ranges of the open job until none is left: first those of its own share, then others'. */
+  /** First ranges of its own share, then others'. */
   work(hand: Hand): void {
     for (let i = 0; i < this.#threads; i++) this.#workOn((hand.index + i) % this.#threads, hand);
   }
@@ -109,7 +109,6 @@ export class JobBoard {
     }
   }
 
-  /** A helper's life: works whenever the bell rings, until the board is closed or failed. */
   help(hand: Hand): void {
     for (;;) {
       const bell = Atomics.load(this.#words, words.bell);
@@ -119,7 +118,7 @@ export class JobBoard {
     }
   }
 
-  /** From any thread. The first one counts. */
+  /** From any thread; the first one counts. */
   fail(reason: string): void {
     if (Atomics.compareExchange(this.#words, words.state, states.open, states.failing) !== states.open) return;
     const text = new TextEncoder().encode(reason).subarray(0, mostTextBytes);
@@ -129,13 +128,12 @@ export class JobBoard {
     this.#wakeAll();
   }
 
-  /** From any thread: helpers return, and whoever waits for them gets an error. */
+  /** From any thread: helpers return; waiting ones get an error. */
   close(): void {
     Atomics.compareExchange(this.#words, words.state, states.open, states.closed);
     this.#wakeAll();
   }
 
-  /** Throws if the board is not open. */
   check(): void {
     const state = Atomics.load(this.#words, words.state);
     if (state === states.open || state === states.failing) return;

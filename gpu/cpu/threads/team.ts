@@ -1,8 +1,6 @@
 /**
- * The threads that compute one stage: the one that it lives on, and helpers beside it. Splits jobs into ranges.
- *
- * With one thread nothing is shared, and a job is one call. Owns: how large a range is, the helpers' life. Out of scope: how ranges
- * are handed out (job_board.ts), where helpers run (helper_threads.ts).
+ * The threads that compute one stage: the one that it lives on, and helpers. Splits jobs into ranges. With one thread
+ * nothing is shared, and a job is one call.
  */
 
 import { assert } from "../../../core/assert.ts";
@@ -65,7 +63,6 @@ export class Team {
     });
   }
 
-  /** Returns when all of it is computed. */
   run(job: Job): void {
     const grain = this.#grainOf(job);
     const board = this.#board;
@@ -83,7 +80,6 @@ export class Team {
     board.finish();
   }
 
-  /** Throws if a helper has failed. */
   check(): void {
     this.#board?.check();
   }

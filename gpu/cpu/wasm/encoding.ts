@@ -1,7 +1,6 @@
 /**
- * The binary format of WebAssembly modules: variable-length integers, names, vectors and sections (WebAssembly Core 2.0, §5).
- *
- * Out of scope: what the instructions mean (expressions.ts) and how functions are put together (function_builder.ts).
+ * The binary format of WebAssembly modules: variable-length integers, names, vectors and sections (WebAssembly Core
+ * 2.0, §5).
  */
 
 /** An unsigned integer below 2^32 in LEB128. */

@@ -1,8 +1,8 @@
 /**
- * Typed expressions of WebAssembly: what computes a value, as the bytes that leave it on the stack.
+ * Typed expressions of WebAssembly, as the bytes that leave a value on the stack.
  *
- * TypeScript checks the types of operands, so a kernel that compiles here is a valid module. Only operations that give the same
- * bits on every machine exist here: no relaxed SIMD. Out of scope: statements and control flow (function_builder.ts).
+ * TypeScript checks the types of operands, so a kernel that compiles here is a valid module. Only operations that
+ * give the same bits on every machine exist here: no relaxed SIMD.
  */
 
 import { float32, signed, unsigned } from "./encoding.ts";
@@ -92,7 +92,6 @@ export const v128 = {
   zero: (): V128 => ({ type: "v128", bytes: [...simd(0x0c), ...new Array<number>(16).fill(0)] }),
 };
 
-/** Four f32 lanes. */
 export const f32x4 = {
   splat: one<"f32", "v128">("v128", ...simd(0x13)),
   loadSplat: load("v128", simd(0x09), 2),
@@ -114,7 +113,6 @@ export const f32x4 = {
     made("v128", [a, b], [...simd(0x0d), ...lanes.flatMap((lane) => [0, 1, 2, 3].map((byte) => 4 * lane + byte))]),
 };
 
-/** Four i32 lanes. */
 export const i32x4 = {
   of: (value: number): V128 => made("v128", [i32.of(value)], simd(0x11)),
   add: two<"v128", "v128">("v128", ...simd(0xae)),

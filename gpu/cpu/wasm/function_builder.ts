@@ -1,8 +1,7 @@
 /**
  * One function of a WebAssembly module: parameters, locals, statements in order, structured control flow.
  *
- * A local is an expression that reads it. Loops count with unsigned 32-bit integers. Out of scope: what values compute
- * (expressions.ts) and the module around it (module_builder.ts).
+ * A local is an expression that reads it. Loops count with unsigned 32-bit integers.
  */
 
 import { unsigned } from "./encoding.ts";
@@ -55,7 +54,6 @@ export class FunctionBuilder {
     return localAt(type, index);
   }
 
-  /** A local that holds the value from here on. */
   let<Type extends ValueType>(value: Expression<Type>): Local<Type> {
     const local = this.local(value.type);
     this.set(local, value);
@@ -80,7 +78,6 @@ export class FunctionBuilder {
     this.#emit([branch, 0, end, end]);
   }
 
-  /** Runs `body` as long as the condition holds before it. */
   while(condition: Expression<"i32">, body: () => void): void {
     this.#emit([loop, noResult]);
     this.if(condition, () => {
@@ -108,7 +105,6 @@ export class FunctionBuilder {
     this.#emit([end]);
   }
 
-  /** Declarations and code, as a module holds them. */
   body(): number[] {
     const declarations = this.#locals.map((type) => [1, typeCodes[type]]);
     const content = [...unsigned(declarations.length), ...declarations.flat(), ...this.#code, end];

@@ -1,7 +1,5 @@
 /**
  * A WebAssembly module of kernels on one imported memory: functions by name, called by JavaScript and by each other.
- *
- * Out of scope: the instructions (expressions.ts), the memory's layout (../memory.ts).
  */
 
 import { magic, name, section, unsigned, vector } from "./encoding.ts";
@@ -17,7 +15,6 @@ interface BuiltFunction {
   readonly body: readonly number[];
 }
 
-/** A function of the module, as others of the module call it. */
 export interface Callable<Types extends Signature> {
   readonly call: (args: { readonly [Name in keyof Types]: Expression<Types[Name]> }) => Statement;
 }
@@ -45,7 +42,6 @@ export class ModuleBuilder {
     };
   }
 
-  /** `isShared`: its memory is one that several threads have. */
   build({ isShared = false } = {}): Uint8Array<ArrayBuffer> {
     const types = this.#functions.map(({ parameters }) => [
       0x60,

@@ -3,7 +3,7 @@
  */
 
 import { nextTurn } from "../../../net/turns.ts";
-import { givenLinks } from "../../../cli/swarm/chaos/given_links.ts";
+import { givenLinks } from "../../../cli/swarm/run_swarm.ts";
 import { openProgress } from "../../../cli/terminal/output/progress.ts";
 import type { CommandContext } from "../../../cli/terminal/command.ts";
 import { UsageError } from "../../../cli/program/errors.ts";

@@ -6,7 +6,7 @@ import type { ChainCall } from "../../../chain/call.ts";
 import type { DutyEffect, DutyState } from "../../../chain/duty/duty.ts";
 import { dutyHealth } from "../../../chain/duty/health.ts";
 import { isSettled, weightDuty } from "../../../chain/duty/machine.ts";
-import { dutyLine } from "../../../cli/chain/duty/duty_lines.ts";
+import { dutyLine } from "../../../cli/chain/duty/validator_chain.ts";
 import { landedIn, lookAt, sendsOf, situation, validator } from "../../support/chain/duty_situation.ts";
 import type { ModelChain } from "../../support/chain/model_chain.ts";
 

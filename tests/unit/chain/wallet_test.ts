@@ -12,7 +12,7 @@ import {
 import { hotkeyOfCanonicalSecretKey, hotkeyOfMiniSecret, verifySignature } from "../../../chain/wallet/hotkey.ts";
 import { createHotkey, hotkeyExists, loadHotkey, othersMayRead } from "../../../chain/wallet/hotkey_files.ts";
 import { keyOfKeyfile, publicKeyfileText, publicKeyOfKeyfile } from "../../../chain/wallet/keyfile.ts";
-import { miniSecretOfMnemonic, newMnemonic } from "../../../chain/wallet/mnemonic.ts";
+import { miniSecretOfMnemonic, newMnemonic } from "../../../chain/wallet/key_material.ts";
 import { decodeAddress, encodeAddress } from "../../../chain/wallet/ss58.ts";
 import { WalletError, type WalletErrorCode } from "../../../chain/wallet/wallet_error.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";

@@ -3,15 +3,21 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import type { EpochState, Neuron, PendingCommit, SubnetParameters } from "../../../chain/chain.ts";
 import type { ChainView } from "../../../chain/duty/duty.ts";
-import { revealBlockOf } from "../../../chain/epochs/epoch_start.ts";
+import { revealBlockOf } from "../../../chain/epochs/epochs.ts";
 import { parseEndpoints } from "../../../chain/subtensor/connection/endpoints.ts";
 import { commitLine } from "../../../cli/chain/text/commit_text.ts";
-import { alignedTable, inBlocks, parseTokens } from "../../../cli/chain/text/chain_words.ts";
+import {
+  alignedTable,
+  inBlocks,
+  nextCommand,
+  nodeCommand,
+  parseTokens,
+  withWholeCommands,
+} from "../../../cli/chain/text/chain_words.ts";
 import { findingsOf, levelOf, type StatusFacts } from "../../../cli/chain/hotkey_status.ts";
 import { neuronFields, neuronTable, sortedNeurons } from "../../../cli/chain/text/neuron_table.ts";
 import { parameterFields, parameterText } from "../../../cli/chain/text/parameter_text.ts";
 import { parseWeightFile, parseWeightList, placeWeights } from "../../../cli/chain/weight_scores.ts";
-import { nextCommand, nodeCommand, withWholeCommands } from "../../../cli/chain/text/next_command.ts";
 import type { OptionValues } from "../../../cli/terminal/command.ts";
 import { hindranceOf } from "../../../cli/chain/weights_preflight.ts";
 import { main } from "../../../cli/main.ts";

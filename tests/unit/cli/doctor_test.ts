@@ -6,7 +6,7 @@ import { type ClockSample, judgeClock, sampleOfBlock, sampleOfDate } from "../..
 import { flops, judgeAdapter, judgeSizes, type SizeFit } from "../../../cli/tools/doctor/device_checks.ts";
 import { checkDisk, judgeDisk } from "../../../cli/tools/doctor/disk_check.ts";
 import { judgeMemory, judgeOpenFiles } from "../../../cli/tools/doctor/machine_checks.ts";
-import { closingLine, findingLines } from "../../../cli/tools/doctor/show_findings.ts";
+import { closingLine, findingLines } from "../../../cli/tools/doctor/run_doctor.ts";
 import {
   type Check,
   type Finding,

@@ -1,7 +1,7 @@
 /** HOME, which is hidden from Deno at a start and put back before the program asks for it. */
 
 import { assertEquals } from "@std/assert";
-import { hiddenHome, restoreHome } from "../../../cli/program/own_home.ts";
+import { hiddenHome, restoreHome } from "../../../cli/program/self.ts";
 
 function restored(variables: Record<string, string>): Record<string, string> {
   const env = new Map(Object.entries(variables));

@@ -8,8 +8,7 @@ import { serveRpc } from "../../../chain/local/rpc/server/rpc_server.ts";
 import { runtimeOf } from "../../../chain/local/surface/runtime.ts";
 import { runtimeSurface } from "../../../chain/local/surface/surface.ts";
 import { finalityText, sendCall, type Sent } from "../../../cli/chain/send_call.ts";
-import { exitTooSoon } from "../../../cli/program/exit_codes.ts";
-import { TooSoonError } from "../../../cli/program/errors.ts";
+import { exitTooSoon, TooSoonError } from "../../../cli/program/errors.ts";
 import { faultTest, type FaultWorld, netuid, payer, transferCall } from "../../support/chain/chain_fault_world.ts";
 
 /** Sends the transfer, which lands in block 1. */

@@ -1,7 +1,7 @@
 /** Leaving for a new version: when it is noticed, and when the node leaves. */
 
 import { assertEquals } from "@std/assert";
-import { identityOf, UpgradeWatch } from "../../../cli/files/upgrade_watch.ts";
+import { identityOf, UpgradeWatch } from "../../../cli/files/long_run.ts";
 import { idle } from "../../support/idle.ts";
 import { ManualTimers } from "../../support/net/manual_timers.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";

@@ -8,7 +8,7 @@ import { openLedger } from "../../../core/ledger/ledger_state.ts";
 import { effectsOfMiner, type MinerHistory, openHistory, takeIntoHistory } from "../../../core/ledger/miner_history.ts";
 import type { Forfeit } from "../../../core/score/work_score.ts";
 import { workHash } from "../../../core/statements/statement.ts";
-import { answerText, earnedBy } from "../../../cli/observe/ledger/explain_answer.ts";
+import { answerText, earnedBy } from "../../../cli/observe/ledger/run_explain.ts";
 import { adviceFor, historyText as sentences } from "../../../cli/observe/ledger/explain_text.ts";
 
 const [quick, slow, idle] = [nodeId("5Quick"), nodeId("5Slow"), nodeId("5Idle")];

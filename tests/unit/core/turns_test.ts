@@ -13,7 +13,7 @@ import { bytesOfFloats } from "../../../core/model/vector_bytes.ts";
 import { leafBytes, nameOf, refOf } from "../../../net/blob_hash.ts";
 import { MemoryBlobs } from "../../../net/blobs/blob_memory.ts";
 import { inTurns } from "../../../net/turns.ts";
-import { sha256Hex, sha256InTurns } from "../../../cli/files/sha256.ts";
+import { sha256Hex, sha256InTurns } from "../../../cli/files/file_entry.ts";
 import { prngOf } from "../../support/small_prng.ts";
 import { tinyConfig } from "../../support/tiny_model.ts";
 import { varied } from "../../support/net/varied_bytes.ts";

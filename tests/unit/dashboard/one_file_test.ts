@@ -2,8 +2,7 @@
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { recordedPast } from "../../../cli/observe/dashboard/page/past.ts";
-import { bundled, oneFile } from "../../../cli/observe/dashboard/one_file.ts";
-import { recordMoments } from "../../../cli/observe/dashboard/record_moments.ts";
+import { bundled, oneFile, recordMoments } from "../../../cli/observe/dashboard/one_file.ts";
 import { publicMoment } from "../../../cli/observe/history/past.ts";
 import { RunHistory } from "../../../cli/observe/history/run_history.ts";
 import { recordRun } from "../../support/record_folder.ts";

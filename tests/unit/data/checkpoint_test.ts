@@ -13,7 +13,7 @@ import {
 } from "../../../cli/model/checkpoint/checkpoint.ts";
 import { CheckpointError, readManifest } from "../../../cli/model/checkpoint/manifest.ts";
 import { type Disk, realDisk } from "../../../cli/files/disk.ts";
-import { sha256Hex } from "../../../cli/files/sha256.ts";
+import { sha256Hex } from "../../../cli/files/file_entry.ts";
 import { UserError } from "../../../cli/program/errors.ts";
 import { initialParameters } from "../../../core/model/initial.ts";
 import { parameterTable } from "../../../core/model/spec.ts";

@@ -4,7 +4,7 @@ import { assert, assertEquals, assertNotEquals, assertRejects, assertStringInclu
 import { openDataset } from "../../../cli/model/data/dataset.ts";
 import type { Dataset } from "../../../cli/model/data/dataset.ts";
 import { planDataset, prepareDataset, type PrepareOptions } from "../../../cli/model/data/prepare_dataset.ts";
-import { sha256Hex } from "../../../cli/files/sha256.ts";
+import { sha256Hex } from "../../../cli/files/file_entry.ts";
 import { TokenReader, tokensAsBytes } from "../../../cli/model/data/token_file.ts";
 import { UserError } from "../../../cli/program/errors.ts";
 import { unigramEntropy } from "../../../core/data/unigram.ts";

@@ -1,8 +1,7 @@
 /** Sampling and text generation: the distribution, the seed, the window that slides, padding that changes nothing. */
 
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
-import { generateText } from "../../../cli/model/generate/generate_text.ts";
-import { sampleToken } from "../../../cli/model/generate/sample.ts";
+import { generateText, sampleToken } from "../../../cli/model/generate/generate_text.ts";
 import { Tokenizer } from "../../../core/tokenizer/bpe.ts";
 import type { StageCompute } from "../../../gpu/compute.ts";
 import { createReferenceStage } from "../../lab/reference/stage.ts";

@@ -2,10 +2,9 @@
 
 import { assertEquals } from "@std/assert";
 import type { Neuron } from "../../../chain/chain.ts";
-import type { Announcement } from "../../../cli/address/announcements.ts";
+import { type Announcement, vouchersMax, vouchersOf } from "../../../cli/address/announcements.ts";
 import type { Meeting } from "../../../cli/node/find/meet_hub.ts";
 import { fittingRuns, RunPicker } from "../../../cli/node/find/pick_run.ts";
-import { vouchersMax, vouchersOf } from "../../../cli/address/vouching.ts";
 import { nodeId } from "../../../core/ids.ts";
 
 function neuron(uid: number, of: { hotkey: string; coldkey: string; stake?: number; permit?: boolean }): Neuron {

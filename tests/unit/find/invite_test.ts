@@ -1,7 +1,7 @@
 /** Invites: one canonical spelling, read strictly, whatever a stranger writes. */
 
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
-import { isPublicHost } from "../../../cli/address/host_scope.ts";
+import { isPublicHost } from "../../../cli/address/announcements.ts";
 import { hostOfSocket, inviteText, quotedInvite, readInvite } from "../../../cli/address/invite.ts";
 import { joinCommand } from "../../../cli/address/join_command.ts";
 import { UsageError } from "../../../cli/program/errors.ts";

@@ -8,8 +8,7 @@ import { adamw } from "../../../core/train/adamw.ts";
 import { stateLength, type VectorRange } from "../../../core/train/optimizer.ts";
 import { StageBuffers } from "../../../gpu/webgpu/buffers.ts";
 import { Ops, softwareKernels } from "../../../gpu/webgpu/ops.ts";
-import { buildAdamw } from "../../../gpu/webgpu/optimizers/adamw.ts";
-import { buildGradientNorm } from "../../../gpu/webgpu/optimizers/gradient_norm.ts";
+import { buildAdamw, buildGradientNorm } from "../../../gpu/webgpu/optimizers/updates.ts";
 import { type DeviceVector, storeVectors } from "../../../gpu/device_vector.ts";
 import { type GpuSupport, gpuTest } from "../../support/gpu_adapter.ts";
 

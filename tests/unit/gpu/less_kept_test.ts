@@ -3,9 +3,8 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { StageSpec } from "../../../core/model/spec.ts";
 import type { StageOptions } from "../../../gpu/compute.ts";
-import { withLessKept } from "../../../gpu/fit/less_kept.ts";
 import { fitStage } from "../../../gpu/stage_fit.ts";
-import { TooLittleMemoryError } from "../../../gpu/fit/too_large.ts";
+import { TooLittleMemoryError, withLessKept } from "../../../gpu/fit/too_large.ts";
 import type { DeviceLimits } from "../../../gpu/webgpu/device.ts";
 import { specAt, specsOf, tinyConfig } from "../../support/tiny_model.ts";
 

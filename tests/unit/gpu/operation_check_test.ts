@@ -9,10 +9,9 @@ import { parameterTable, type StageSpec, stageSpecs } from "../../../core/model/
 import { CpuStageDevice } from "../../../gpu/cpu/cpu_stage.ts";
 import { CpuMemory } from "../../../gpu/cpu/layout/memory.ts";
 import type { Dispatch, StageOps } from "../../../gpu/stage_ops.ts";
-import { checkOperations, valueTolerance } from "../../../gpu/trace/operation_check.ts";
+import { checkOperations, tracedTask, valueTolerance } from "../../../gpu/trace/operation_check.ts";
 import { checkedStage } from "../../../gpu/trace/checked_stage.ts";
-import { outputs } from "../../../gpu/trace/outputs.ts";
-import { tracedTask } from "../../../gpu/trace/traced_task.ts";
+import { outputs } from "../../../gpu/trace/traced_device.ts";
 import { openComputeWorker } from "../../../gpu/worker_client.ts";
 import { gpuTest } from "../../support/gpu_adapter.ts";
 

@@ -1,7 +1,7 @@
 /** The owner's page: who may act, what is passed on to the orchestrator, and what a stranger's page in the same browser gets. */
 
 import { assertEquals, assertMatch } from "@std/assert";
-import { openOwnerPage } from "../../../cli/orchestrator/owner/owner_page.ts";
+import { openOwnerPage } from "../../../cli/orchestrator/owner/run_owner_page.ts";
 import type { OwnerRequest } from "../../../cli/orchestrator/owner/owner_request.ts";
 import { parsed } from "../../../core/fault.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";

@@ -1,7 +1,7 @@
 /** The order in which nodes get the places of a full run. */
 
 import { assertEquals, assertMatch } from "@std/assert";
-import { PlaceQueue } from "../../../cli/orchestrator/hub/members/place_queue.ts";
+import { PlaceQueue } from "../../../cli/orchestrator/hub/members/places.ts";
 import { nodeId } from "../../../core/ids.ts";
 import { ManualTimers } from "../../support/net/manual_timers.ts";
 

@@ -4,7 +4,7 @@
  */
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { sha256Hex } from "../../../cli/files/sha256.ts";
+import { sha256Hex } from "../../../cli/files/file_entry.ts";
 import { UserError } from "../../../cli/program/errors.ts";
 import { exists } from "../../../cli/files/run_folder.ts";
 import { keyOf, nextBelow, openStream, type Stream } from "../../../core/prng.ts";

@@ -2,8 +2,7 @@
 
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import type { RunRecord } from "../../../core/protocol/record.ts";
-import { JournalError } from "../../../cli/files/journal_error.ts";
-import { isDiskFull, probeRoom } from "../../../cli/files/disk_room.ts";
+import { isDiskFull, JournalError, probeRoom } from "../../../cli/files/journal_error.ts";
 import { RunPause } from "../../../cli/orchestrator/hub/run_pause.ts";
 import { BlobError } from "../../../net/blobs/blobs.ts";
 import { ManualTimers } from "../../support/net/manual_timers.ts";

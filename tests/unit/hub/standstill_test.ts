@@ -1,7 +1,7 @@
 /** What members are told of a run that stands still. */
 
 import { assertEquals, assertMatch } from "@std/assert";
-import { StandstillNews } from "../../../cli/orchestrator/hub/members/standstill.ts";
+import { StandstillNews } from "../../../cli/orchestrator/hub/members/member_news.ts";
 import { foldNode, openNodeView } from "../../../cli/node/screen/node_view.ts";
 import { nodeFrame } from "../../../cli/node/screen/node_panel.ts";
 import { noticeText } from "../../../cli/node/screen/notice_text.ts";

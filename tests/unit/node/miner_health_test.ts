@@ -3,8 +3,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import type { Chain, Head, Metagraph, Neuron, SubnetParameters } from "../../../chain/chain.ts";
 import { ChainError } from "../../../chain/chain.ts";
-import { minerHealth } from "../../../chain/duty/miner_health.ts";
-import { validatorSupport } from "../../../chain/duty/validator_support.ts";
+import { minerHealth, validatorSupport } from "../../../chain/duty/miner_health.ts";
 import { Admission } from "../../../cli/chain/duty/admission.ts";
 import { idle } from "../../support/idle.ts";
 

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { otherLoad } from "../../../cli/node/idle/machine_load.ts";
-import { PauseWatch, type PauseWatchOptions } from "../../../cli/node/idle/pause_watch.ts";
+import { PauseWatch, type PauseWatchOptions, readSensorText } from "../../../cli/node/idle/pause_watch.ts";
 import {
   decide,
   type PauseRules,
@@ -12,7 +12,6 @@ import {
   type Verdict,
 } from "../../../cli/node/idle/rules.ts";
 import { isWithin, parseSchedule, type Schedule } from "../../../cli/node/idle/schedule.ts";
-import { readSensorText } from "../../../cli/node/idle/sensor_text.ts";
 import { idle } from "../../support/idle.ts";
 import { ManualTimers } from "../../support/net/manual_timers.ts";
 

@@ -3,8 +3,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { isForeground } from "../../../cli/program/keyboard.ts";
 import { TerminalOutput } from "../../../cli/terminal/output/output.ts";
-import { Keys } from "../../../cli/terminal/screen/keys.ts";
-import { type KeyAction, LiveScreen } from "../../../cli/terminal/screen/live_screen.ts";
+import { type KeyAction, Keys, LiveScreen } from "../../../cli/terminal/screen/live_screen.ts";
 import { createPaint } from "../../../cli/terminal/text/paint.ts";
 import { visibleWidth } from "../../../cli/terminal/text/format.ts";
 import { frame } from "../../../cli/observe/screen/panels.ts";

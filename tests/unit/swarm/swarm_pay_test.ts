@@ -11,7 +11,7 @@ import {
   enrolOnDevelopmentChain,
   validatorStakeRao,
 } from "../../../cli/chain/duty/development_chain.ts";
-import { SwarmPay } from "../../../cli/swarm/swarm_pay.ts";
+import { SwarmPay } from "../../../cli/swarm/payees.ts";
 import { keyOf, netuid, tokens, weightsCall } from "../../conformance/chain_world.ts";
 import { FindingWorld } from "../../support/chain/finding_world.ts";
 

@@ -2,8 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { grafanaDashboard } from "../../../cli/observe/telemetry/grafana.ts";
-import { runMetrics } from "../../../cli/observe/telemetry/metric_table.ts";
-import { RunCounts } from "../../../cli/observe/telemetry/run_counts.ts";
+import { RunCounts, runMetrics } from "../../../cli/observe/telemetry/metric_table.ts";
 import { foldAt, openedView, sampleRun } from "../../support/sample_run.ts";
 
 const { panels } = JSON.parse(grafanaDashboard()) as {

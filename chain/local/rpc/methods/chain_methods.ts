@@ -4,7 +4,9 @@ import type { LocalHeader } from "../../block/ledger.ts";
 import type { LoggedBlock } from "../block_log.ts";
 import { hexOf, hexOfNumber } from "../hex.ts";
 import type { Caller, Method, Methods, NodeParts } from "./method.ts";
-import { countParam, hashParam, listParam, optional } from "./params.ts";
+import { bytesParam, countParam, hashParam, listParam, optional, textParam } from "./params.ts";
+import { decodeAddress } from "../../../wallet/ss58.ts";
+import { invalidParams } from "../rpc_error.ts";
 
 const blockHash: Method = ([wanted], { ledger, limits }) => {
   const hashOf = (block: unknown) => {
@@ -74,4 +76,72 @@ export const chainMethods: Methods = {
   chain_unsubscribeAllHeads: unsubscribe,
   chain_unsubscribeFinalizedHeads: unsubscribe,
   chain_unsubscribeFinalisedHeads: unsubscribe,
+};
+
+/** `system_*`: facts about the node, and an account's next nonce. */
+const nextIndex: Method = ([account], { ledger }) => {
+  const key = decodeAddress(textParam(account, "account"));
+  if (key === null) throw invalidParams("account must be an ss58 address with prefix 42");
+  return ledger.nonceOf(key);
+};
+
+const syncState: Method = (_, { ledger }) => {
+  const block = ledger.head().number;
+  return { startingBlock: 0, currentBlock: block, highestBlock: block };
+};
+
+export const systemMethods: Methods = {
+  system_chain: (_, { chainName }) => chainName,
+  system_chainType: () => "Local",
+  system_name: () => "iota local chain",
+  system_version: (_, { runtime }) => String(runtime.surface.specVersion),
+  system_properties: () => ({ isEthereum: false, ss58Format: 42, tokenDecimals: 9, tokenSymbol: "TAO" }),
+  system_health: () => ({ peers: 0, isSyncing: false, shouldHavePeers: false }),
+  system_peers: () => [],
+  system_syncState: syncState,
+  system_nodeRoles: () => ["Authority"],
+  system_localPeerId: (_, { ledger }) => hexOf(ledger.genesisHash),
+  system_accountNextIndex: nextIndex,
+  account_nextIndex: nextIndex,
+  chainSpec_v1_chainName: (_, { chainName }) => chainName,
+  chainSpec_v1_genesisHash: (_, { ledger }) => hexOf(ledger.genesisHash),
+};
+
+/** `author_*`: submitting and watching extrinsics; also fee queries. */
+const submit: Method = ([extrinsic], { pool }) => pool.submit(bytesParam(extrinsic, "extrinsic"));
+
+const submitAndWatch: Method = ([extrinsic], { pool }, caller) => {
+  const bytes = bytesParam(extrinsic, "extrinsic");
+  // Both happen at once: if the caller cannot be notified, its extrinsic must not have been submitted.
+  let watched: ((push: (status: unknown) => void) => () => void) | null = null;
+  const id = caller.subscribe({
+    notification: "author_extrinsicUpdate",
+    start: (push) => watched?.(push) ?? (() => {}),
+  });
+  try {
+    const hash = pool.submit(bytes);
+    watched = (push) => pool.watch(hash, push);
+    return id;
+  } catch (error) {
+    caller.unsubscribe(id);
+    throw error;
+  }
+};
+
+const unwatch: Method = ([id], _, caller) => caller.unsubscribe(id);
+
+const pending: Method = (_, { pool }) => pool.waiting().map(({ bytes }) => hexOf(bytes));
+
+/** A node's answer for a hotkey's call; the ledger decides the coldkey's fees. */
+const paymentInfo: Method = ([extrinsic], _) => {
+  bytesParam(extrinsic, "extrinsic");
+  return { weight: { ref_time: 0, proof_size: 0 }, class: "normal", partialFee: "0" };
+};
+
+export const authorMethods: Methods = {
+  author_submitExtrinsic: submit,
+  author_submitAndWatchExtrinsic: submitAndWatch,
+  author_unwatchExtrinsic: unwatch,
+  author_pendingExtrinsics: pending,
+  payment_queryInfo: paymentInfo,
 };

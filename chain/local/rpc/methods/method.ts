@@ -1,13 +1,10 @@
 /**
- * The shape of a JSON-RPC method and its context.
- *
  * A method answers at once or throws `RpcError`. One that subscribes gets a `Caller` that can receive notifications.
  */
 
 import type { Ledger } from "../../block/ledger.ts";
 import type { Runtime } from "../../surface/runtime.ts";
-import type { BlockLog } from "../block_log.ts";
-import type { Heads } from "../heads.ts";
+import type { BlockLog, Heads } from "../block_log.ts";
 import type { RpcLimits } from "../limits.ts";
 import type { Params } from "./params.ts";
 import type { Pool } from "../pool.ts";

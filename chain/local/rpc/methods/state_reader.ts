@@ -1,8 +1,6 @@
 /**
- * Storage and runtime functions at a block, as bytes.
- *
- * Owns: what the node itself knows (the block, its events, the runtime's version); the ledger answers the rest.
- * Rejects: blocks whose state is no longer kept, with a pruning node's message.
+ * Storage and runtime functions at a block, as bytes: the node knows the block, its events and the runtime's version,
+ * the ledger the rest. Blocks whose state is no longer kept are refused with a pruning node's message.
  */
 
 import type { AccountId, Ledger, LedgerState } from "../../block/ledger.ts";
@@ -15,7 +13,6 @@ import { shieldKey } from "../shield.ts";
 import { clientError, discardedState, invalidParams, unknownBlock, unknownFunction } from "../rpc_error.ts";
 
 export interface StateReader {
-  /** The block whose state is requested; null: the head. */
   blockAt(hash: Uint8Array | null): LoggedBlock;
   /** Null if nothing is stored. */
   storage(key: Uint8Array, block: LoggedBlock): Uint8Array | null;
@@ -80,7 +77,6 @@ function ledgerState({ ledger }: Sources, block: LoggedBlock): LedgerState {
   return past;
 }
 
-/** Values that come from the block itself. */
 const ownValues: Readonly<Record<string, (from: Sources & Omit<Wanted, "name">) => unknown>> = {
   "System.Number": ({ block }) => block.number,
   "System.ParentHash": ({ block }) => block.header.parentHash,
@@ -211,7 +207,6 @@ function readArguments({ scale }: Runtime, from: { types: readonly string[]; byt
   }
 }
 
-/** Functions that the node answers without the ledger. */
 const ownFunctions: Readonly<Record<string, (from: Sources & { args: readonly unknown[] }) => unknown>> = {
   Core_version: ({ runtime }) => runtime.version,
   Metadata_metadata: ({ runtime }) => runtime.metadata.get(14) ?? [...runtime.metadata.values()][0],

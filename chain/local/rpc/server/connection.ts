@@ -1,9 +1,7 @@
 /**
- * One caller's messages in, answers and notifications out.
+ * One caller's messages in, answers and notifications out. The only place where an `RpcError` is caught.
  *
- * Owns: a connection's subscriptions and the only place where an `RpcError` is caught. Out of scope: sockets
- * (rpc_server.ts). Invariants: a subscription's first notification follows the answer that carries its id, even in a
- * batch; a closed connection has no subscriptions.
+ * A subscription's first notification follows the answer that carries its id, even in a batch.
  */
 
 import { ScaleError } from "../../surface/scale_bytes.ts";

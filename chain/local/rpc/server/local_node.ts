@@ -1,23 +1,18 @@
 /**
- * The embedded chain's node: combines ledger, surface and methods. Answers messages; knows nothing of sockets.
- *
- * Owns: the order in which a new block is recorded (pool, log) and announced (watchers, heads). Everything is
- * synchronous, so no answer is incomplete between two messages.
+ * The embedded chain's node: combines ledger, surface and methods. A new block is recorded (pool, log), then
+ * announced (watchers, heads). Everything is synchronous, so no answer is incomplete between two messages.
  */
 
 import type { Ledger } from "../../block/ledger.ts";
 import type { Runtime } from "../../surface/runtime.ts";
-import { authorMethods } from "../methods/author_methods.ts";
-import { BlockLog } from "../block_log.ts";
-import { chainMethods } from "../methods/chain_methods.ts";
+import { BlockLog, Heads } from "../block_log.ts";
+import { authorMethods, chainMethods, systemMethods } from "../methods/chain_methods.ts";
 import { Connection } from "./connection.ts";
-import { Heads } from "../heads.ts";
 import { defaultRpcLimits, type RpcLimits } from "../limits.ts";
 import type { Methods, NodeParts } from "../methods/method.ts";
 import { Pool } from "../pool.ts";
 import { stateMethods } from "../methods/state_methods.ts";
 import { stateReader } from "../methods/state_reader.ts";
-import { systemMethods } from "../methods/system_methods.ts";
 
 export interface NodeOptions {
   readonly ledger: Ledger;
@@ -28,7 +23,6 @@ export interface NodeOptions {
 
 export interface LocalNode {
   readonly limits: RpcLimits;
-  /** A caller. `push` null: it cannot receive notifications. */
   connect(push: ((text: string) => void) | null): Connection;
   close(): void;
 }

@@ -1,8 +1,6 @@
 /**
- * The node's port: JSON-RPC over WebSocket, and over HTTP POST for single requests.
- *
- * Owns: sockets and their limits. Out of scope: the meaning of messages (local_node.ts). Invariants: no message is read
- * beyond `messageBytes`; a connection that does not read its answers is cut, not waited for.
+ * The node's port: JSON-RPC over WebSocket, and over HTTP POST for single requests. No message is read beyond
+ * `messageBytes`; a connection that does not read its answers is cut.
  */
 
 import type { Buffer } from "node:buffer";

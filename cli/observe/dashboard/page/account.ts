@@ -1,10 +1,7 @@
 /// <reference lib="dom" />
 /**
- * What the signed log says of the shown member: why it earned what it did, what would raise its pay, its weights on the chain; of a
- * validator, its scores and weights.
- *
- * Owns: asking for it, when a member is opened and whenever a round has ended. It is as of now, also beside a past moment, and says
- * so. Out of scope: what the run's records tell (member_page.ts).
+ * What the signed log says of the shown member: why it earned what it did, what would raise its pay, its weights on
+ * the chain; of a validator, its scores and weights. It is as of now, also beside a past moment, and says so.
  */
 
 import type { PublicAccount } from "../../public/public_past.ts";
@@ -14,7 +11,6 @@ import { addressPart, fragmentWith } from "./parts/address.ts";
 import { drawEffects } from "./curves/effect_chart.ts";
 import { byId, childAt, keepChildren, setClass, setText, showLines } from "./parts/elements.ts";
 
-/** The answer of `/api/v1/member`, or why there is none. */
 export type AskAccount = (node: string) => Promise<PublicAccount | string>;
 
 export class AccountPanel {
@@ -99,7 +95,7 @@ interface Share {
   readonly text: string;
 }
 
-/** Beside each other: a validator's scores, the weights it set; the weights that a miner has. */
+/** A validator's scores, and the weights it set or that a miner has. */
 function showShares(account: PublicAccount | null): void {
   const { scores = null, weights = null } = account ?? {};
   const own = scores === null || scores.own === 0 ? "none differs from the common ones" : `${scores.own} of its own`;
@@ -138,7 +134,6 @@ function showList(id: string, { title, shares }: { title: string; shares: readon
 const againMs = 1_500;
 const mostTries = 5; // while others ask
 
-/** From the port that serves the page. */
 export async function servedAccount(node: string): Promise<PublicAccount | string> {
   for (let tries = 1;; tries++) {
     const response = await fetch(`/api/v1/member?node=${encodeURIComponent(node)}`).catch(() => null);

@@ -1,9 +1,7 @@
 /// <reference lib="dom" />
 /**
- * A second run beside the shown one, as it was at the same step: its curves in the chart, its numbers and its text in a table.
- *
- * Owns: asking for it, one question at a time, whenever the shown step changes, and while it has not come as far and goes on.
- * Out of scope: the chart (loss_chart.ts).
+ * A second run beside the shown one, as it was at the same step: its curves in the chart, its numbers and its text in
+ * a table.
  */
 
 import { short } from "../../../terminal/text/format.ts";
@@ -27,7 +25,6 @@ export class BesidePanel {
     }, againMs);
   }
 
-  /** As far as it has come. */
   get other(): PublicRun | null {
     return this.#other;
   }

@@ -1,8 +1,7 @@
 /// <reference lib="dom" />
 /**
- * Who earned what: the miners of the run with the units that the signed log credits them, as of now.
- *
- * Owns: asking for it when rounds have ended, at most every `everyMs`, and at once when the run is over.
+ * The miners of the run with the units that the signed log credits them, as of now; asked for when rounds have ended,
+ * at most every `everyMs`.
  */
 
 import { decimal, plural, shortAddress } from "../../../terminal/text/format.ts";
@@ -11,7 +10,6 @@ import type { RunSnapshot } from "../../public/public_run.ts";
 import { fragmentWith } from "./parts/address.ts";
 import { byId, childAt, keepChildren, setClass, setText } from "./parts/elements.ts";
 
-/** The answer of `/api/v1/earnings`; null: there is none. */
 export type AskEarnings = () => Promise<PublicEarnings | null>;
 
 const everyMs = 10_000; // rounds may take less than a second, and each answer is read from the log
@@ -79,7 +77,6 @@ function number(item: Element, { column, text }: { column: number; text: string 
   setText(cell, text);
 }
 
-/** From the port that serves the page. */
 export async function servedEarnings(): Promise<PublicEarnings | null> {
   const response = await fetch("/api/v1/earnings").catch(() => null);
   return response?.ok === true ? await response.json().catch(() => null) : null;

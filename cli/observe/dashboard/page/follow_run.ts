@@ -2,8 +2,8 @@
 /**
  * The run's state in the page, kept current by `/events`.
  *
- * Owns: the connection. The orchestrator ends each stream after some seconds and the browser comes back by itself with the
- * last event it has. While all places for viewers are taken, the page asks `/api/v1/run` every few seconds instead.
+ * The orchestrator ends each stream after some seconds and the browser comes back by itself with the last event it
+ * has. While all places for viewers are taken, the page asks `/api/v1/run` every few seconds instead.
  */
 
 import type { RunSnapshot } from "../../public/public_run.ts";
@@ -11,7 +11,6 @@ import { type RunChanges, withChanges } from "./run_state.ts";
 
 export interface Following {
   readonly onState: (state: RunSnapshot) => void;
-  /** What the page knows of its connection, for people. */
   readonly onLink: (text: string) => void;
 }
 

@@ -1,9 +1,7 @@
 /// <reference lib="dom" />
 /**
- * One member by itself: its work beside that of its stage, its audits, and what counts for or against it.
- *
- * Owns: the choice of the member, as `node=ADDRESS` in the page's address. Out of scope: scores, which only validators compute; the
- * reasons shown are those that the run's records give.
+ * One member by itself: its work beside that of its stage, its audits, and what counts for or against it. The choice
+ * is `node=ADDRESS` in the page's address.
  */
 
 import { decimal, duration, plural } from "../../../terminal/text/format.ts";
@@ -53,7 +51,6 @@ export function memberFacts(state: RunSnapshot, member: PublicMember, conduct: P
   ];
 }
 
-/** What its machine and its link give, as the orchestrator measured its last tasks. */
 function paceFacts(pace: PublicPace | undefined): Fact[] {
   if (pace === undefined) return [];
   const { tookMs, computeMs, leastAwayMs } = pace;
@@ -67,7 +64,7 @@ function paceFacts(pace: PublicPace | undefined): Fact[] {
 
 const numberText = (value: number | null): string => value === null ? "none" : decimal(value);
 
-/** Of the tasks that the stage's present replicas finished. */
+/** Of the tasks that the stage's replicas finished. */
 function shareText({ members }: RunSnapshot, { role, stage, tasks }: PublicMember): string {
   const ofStage = Object.values(members).filter((other) => other.role === role && other.stage === stage);
   const all = ofStage.reduce((sum, other) => sum + other.tasks, 0);

@@ -20,7 +20,7 @@ export function showMembers(body: Element, more: HTMLElement, { members }: RunSn
   setText(more, `${decimal(found.length)} of ${plural(Object.keys(members).length, "member")}${which}.`);
 }
 
-/** By a part of the address, role or state, or as `stage 3`. */
+/** By a part of address, role or state, or as `stage 3`. */
 const isFound = ([node, { role, state, stage }]: Entry, wanted: string): boolean =>
   wanted === "" || `${node} ${role} ${state}`.toLowerCase().includes(wanted) || `stage ${stage}` === wanted;
 

@@ -1,9 +1,10 @@
 /// <reference lib="dom" />
 /**
- * What the run's owner may ask of the orchestrator, where `iota admin page` serves this page: it signs, the page only asks.
+ * What the run's owner may ask of the orchestrator, where `iota admin page` serves this page: it signs, the page only
+ * asks.
  *
- * The key of this page, `owner=KEY` in the address that `iota admin page` prints, is taken out of the address at once. Whatever
- * cannot be undone is asked about first. Invariant: without the key nothing is shown.
+ * The page's key, `owner=KEY` in the printed address, is taken out of the address at once. What cannot be undone is
+ * asked about first. Invariant: without the key nothing is shown.
  */
 
 import type { PublicRun } from "../../public/public_run.ts";
@@ -66,7 +67,6 @@ export class OwnerPanel {
     }
   }
 
-  /** The member that the page shows is the one that is usually meant. */
   #fillIn(node: string | null): void {
     if (node === this.#shown) return;
     this.#shown = node;

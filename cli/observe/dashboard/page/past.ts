@@ -1,8 +1,7 @@
 /// <reference lib="dom" />
 /**
- * The run's past as the page asks for it: positions of the slider, each a moment, and the state at a moment.
- *
- * Owns: the two sources, the port's API and the recording in an exported file. Invariant: positions ascend with the moments.
+ * The run's past as the page asks for it, from the port's API or the recording in an exported file: positions of the
+ * slider, and the state at each. Positions ascend with the moments.
  */
 
 import type { PublicEarnings, PublicSpan } from "../../public/public_past.ts";
@@ -12,10 +11,8 @@ import { type RunChanges, withChanges } from "./run_state.ts";
 export interface Past {
   readonly span: PublicSpan;
   readonly positions: number; // 0 to this
-  /** By its position; the last one is the newest. */
   sequenceAt(position: number): number;
   positionOf(sequence: number): number;
-  /** Null if it cannot be had now. */
   at(sequence: number): Promise<RunSnapshot | null>;
 }
 
@@ -47,7 +44,7 @@ async function servedMoment(sequence: number): Promise<RunSnapshot | null> {
   return response?.ok === true ? await response.json() : null;
 }
 
-/** What an exported file holds: the first of its moments, and what each later one changed. */
+/** In an exported file: the first moment, and what each later one changed. */
 export interface Recording {
   readonly span: PublicSpan;
   readonly first: RunSnapshot;
@@ -80,7 +77,7 @@ export function recordedPast({ span, first, changes }: Recording): Past {
   };
 }
 
-/** The recording in this document: gzip in base64. Null if it has none. */
+/** Null if this document has none. */
 export async function recordingHere(): Promise<Recording | null> {
   const element = document.getElementById("recording");
   if (element === null) return null;

@@ -9,7 +9,6 @@ import type {
   RunSnapshot,
 } from "../../public/public_run.ts";
 
-/** The data of the event `changes`. */
 export interface RunChanges {
   readonly sequence: number;
   readonly atMs: number;

@@ -105,7 +105,6 @@ function agreeText(lastMerge: PublicRun["lastMerge"]): string {
   return lastMerge.agree === null ? "nothing to compare" : lastMerge.agree ? "yes" : "no";
 }
 
-/** The newest first. */
 function showNews(list: Element, { news, startedAtMs }: PublicRun): void {
   [...news].reverse().forEach(({ atMs, level, text }, i) => {
     const item = childAt(list, i, "li");

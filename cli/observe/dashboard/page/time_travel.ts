@@ -1,9 +1,7 @@
 /// <reference lib="dom" />
 /**
- * The slider over the whole run: which moment the page shows, and the controls for it.
- *
- * Owns: the choice between the newest state and a past one, also as `at=SEQUENCE` in the address. Only one past moment is asked for
- * at a time; of those chosen meanwhile, the last counts.
+ * The slider over the whole run: the newest state or a past one, also as `at=SEQUENCE` in the address. Only one past
+ * moment is asked for at a time; of those chosen meanwhile, the last counts.
  */
 
 import { clock, decimal, plural } from "../../../terminal/text/format.ts";
@@ -13,7 +11,6 @@ import { byId, setText } from "./parts/elements.ts";
 import type { Past } from "./past.ts";
 
 export interface TimeTravelOptions {
-  /** Null while none can be had. */
   readonly openPast: (newest: number) => Promise<Past | null>;
   readonly show: (state: RunSnapshot) => void;
 }
@@ -47,7 +44,7 @@ export class TimeTravel {
     });
   }
 
-  /** The newest state; it is shown unless a past one was chosen. */
+  /** Shown unless a past moment was chosen. */
   async take(newest: RunSnapshot): Promise<void> {
     const isFirst = this.#newest === null;
     this.#newest = newest;
@@ -57,7 +54,7 @@ export class TimeTravel {
     if (this.#chosen !== null) await this.#ask();
   }
 
-  /** The slider's ends, as of now; while somebody looks at the past they stay. */
+  /** They stay while somebody looks at the past. */
   async #openPast(): Promise<void> {
     this.#past = await this.#options.openPast(this.#newest?.sequence ?? 0);
     byId("time").hidden = this.#past === null;
@@ -167,7 +164,6 @@ function momentText({ run, atMs }: RunSnapshot): string {
   } after the start · ${at}`;
 }
 
-/** What the log lacks; empty if nothing. */
 function gapText({ span: { first, gaps, missing, damaged } }: Past): string {
   const parts: string[] = [];
   if (first > 1) parts.push(`The first ${plural(first - 1, "record")} are no longer kept.`);

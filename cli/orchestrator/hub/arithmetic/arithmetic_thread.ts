@@ -1,10 +1,9 @@
 /**
- * The near end of the threads that compute on vectors for the orchestrator, so that merges neither delay its links nor wait
- * for them.
+ * The near end of the threads that compute on vectors for the orchestrator, so that merges neither delay its links
+ * nor wait for them.
  *
- * Owns the threads, which start with the first call, and the calls under way: each goes to the thread with the fewest, the slices
- * of one payload to the same. Vectors are copied on the way there, so the caller keeps its own. When a thread fails, its calls end
- * with `ThreadLost`, as does a call that no message can carry, and the caller does the whole work again on its own thread.
+ * Each call goes to the thread with the fewest, the slices of one payload to the same. Vectors are copied on the way.
+ * When a thread fails, its calls end with `ThreadLost`, and the caller does the whole work again on its own thread.
  */
 
 import type { RunConfig } from "../../../../core/config/config.ts";
@@ -115,7 +114,7 @@ export class ArithmeticThreads implements VectorArithmetic {
   }
 }
 
-/** Without what lies around its vectors: a copy of a view takes the whole memory behind it along. */
+/** A copy of a view takes the whole memory behind it along. */
 function compact<Value>(value: Value): Value {
   if (value instanceof Uint8Array || value instanceof Float32Array) {
     return value.byteLength === value.buffer.byteLength ? value : value.slice() as Value;
@@ -125,7 +124,7 @@ function compact<Value>(value: Value): Value {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, compact(inner)])) as Value;
 }
 
-/** A bundle is JavaScript and has its worker beside it, as a checkout has the TypeScript. */
+/** A bundle is JavaScript. */
 function workerUrl(): URL {
   return import.meta.url.endsWith(".js")
     ? new URL("./arithmetic_worker.js", import.meta.url)

@@ -1,10 +1,9 @@
 /**
- * What the orchestrator computes on whole vectors, as calls of plain data: checks of payloads and of parameters shown, the
- * mean of payloads, the outer step.
+ * What the orchestrator computes on whole vectors, as calls of plain data: checks of payloads and of opened
+ * parameters, the mean of payloads, the outer step.
  *
- * Owns the calls and how each is computed, in units, so that a thread of its own can do it (arithmetic_thread.ts) or the orchestrator's
- * in turns (`plainArithmetic`), with the same results. A payload is inspected slice by slice, in order, by one `VectorCalls`. Out
- * of scope: blobs, and what an answer means (hub_work.ts).
+ * Each is computed in units, on a thread of its own (arithmetic_thread.ts) or on the orchestrator's in turns
+ * (`plainArithmetic`), with the same results. A payload is inspected slice by slice, in order, by one `VectorCalls`.
  */
 
 import { present } from "../../../../core/assert.ts";
@@ -29,9 +28,8 @@ import type { Slice } from "../../../../core/protocol/merge_messages.ts";
 import { workInTurns } from "../../../../net/turns.ts";
 import { type OuterPart, type OuterResult, outerSlice } from "../../../node/stages/merge_work.ts";
 
-/** Each kind of call, and its answer. */
 export interface VectorWork {
-  /** One slice of a payload. `inspection`: a number of the payload's own. */
+  /** `inspection`: a number of the payload's own. */
   readonly inspect: {
     readonly call: {
       readonly inspection: number;
@@ -47,7 +45,7 @@ export interface VectorWork {
     readonly call: { readonly inspection: number };
     readonly answer: { readonly stats: PayloadStats; readonly shape: PayloadShape | null }; // null: not finite
   };
-  /** Parameters that a miner shows, as their change since the round's start. */
+  /** Opened parameters, as their change since the round's start. */
   readonly inspectChange: {
     readonly call: { readonly stage: StageIndex; readonly sketchKey: number; readonly change: Uint8Array };
     readonly answer: { readonly way: PayloadStats; readonly sketch: readonly number[] | null };
@@ -68,7 +66,6 @@ export type VectorCallType = keyof VectorWork;
 export type VectorCall<Type extends VectorCallType> = VectorWork[Type]["call"];
 export type VectorAnswer<Type extends VectorCallType> = VectorWork[Type]["answer"];
 
-/** Where they are computed: a thread, or the caller's own. */
 export interface VectorArithmetic {
   compute<Type extends VectorCallType>(type: Type, call: VectorCall<Type>): Promise<VectorAnswer<Type>>;
   close(): void;
@@ -153,7 +150,7 @@ export function computing<Type extends VectorCallType>(
   return calls[type](call);
 }
 
-/** On the caller's own thread, between its other work. */
+/** Between the caller's other work. */
 export function plainArithmetic(run: { config: RunConfig; stages: readonly StageSpec[] }): VectorArithmetic {
   const calls = new VectorCalls(run);
   return {

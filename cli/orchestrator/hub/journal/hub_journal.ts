@@ -1,9 +1,8 @@
 /**
- * The orchestrator machine's history on disk: its events before their effects, its state at intervals. Wires are not included:
- * those of a killed process are recomputed (core/orchestrator/step/taking_back.ts), a stopped one saves them (saved_wires.ts).
+ * The orchestrator machine's history on disk: its events before their effects, its state at intervals. Wires are not
+ * included: those of a killed process are recomputed, a stopped one saves them (saved_wires.ts).
  *
- * Owns the way back: snapshot, then every event after it through the same machine. An orchestrator that is stopped and one that
- * is killed leave the same journal. Their bytes: state_bytes.ts.
+ * The way back is the snapshot, then every event after it through the same machine.
  */
 
 import type { OrchestratorEffect, OrchestratorEvent } from "../../../../core/orchestrator/event.ts";
@@ -16,7 +15,6 @@ import type { JournalIdentity } from "../../journal/journal_file.ts";
 import type { TimedEvent } from "../../../roles/driver.ts";
 import { eventBytes, readEvent, readSnapshot, type Snapshot, snapshotBytes } from "./state_bytes.ts";
 
-/** A run as it was when its last process ended. */
 export interface RecoveredRun {
   readonly state: OrchestratorState;
   readonly nowMs: number; // of the machine's clock at the last event
@@ -29,18 +27,17 @@ export interface OpenHubJournal {
   readonly path: string;
   readonly identity: JournalIdentity;
   readonly maxBytes: number;
-  /** Receives the effects of replayed events again; none is performed. */
+  /** None of them is performed. */
   readonly onReplayed?: ((effects: readonly OrchestratorEffect[]) => void) | undefined;
 }
 
 type Whole = Pick<Recovered, "entries"> & { readonly snapshot: Uint8Array };
 
-/** The state after every entry. Throws when an event no longer fits, or a rule is broken at the end. */
+/** Throws when an event no longer fits, or a rule is broken at the end. */
 export function replay({ snapshot, entries }: Whole, onReplayed?: OpenHubJournal["onReplayed"]): Snapshot {
   return replayEvents(readSnapshot(snapshot), eventsOf(entries), onReplayed);
 }
 
-/** The same for events that are objects rather than bytes. */
 export function replayEvents(
   { state, nowMs }: Snapshot,
   events: Iterable<TimedEvent<OrchestratorEvent>>,
@@ -60,26 +57,24 @@ function* eventsOf(entries: Whole["entries"]): Generator<TimedEvent<Orchestrator
   for (const { nowMs, event } of entries) yield { nowMs, event: readEvent(event) };
 }
 
-/** What the orchestrator's role needs of a journal. */
 export interface StateJournal {
   /** Called before a process's first event, with the state it begins with. */
   begin(state: OrchestratorState, nowMs: number): void;
   /**
-   * After stepping a batch, before performing its effects: durable now, or when the promise resolves. Batches may follow while
-   * earlier ones are under way. May be called again with the first batch that it failed for.
+   * After stepping a batch, before performing its effects: durable now, or when the promise resolves. Batches may
+   * follow while earlier ones are under way. May be called again with the first batch that it failed for.
    */
   commit(batch: readonly TimedEvent<OrchestratorEvent>[], state: OrchestratorState): void | Promise<void>;
   /** So much is under way that no more should come. */
   readonly isBehind?: boolean;
 }
 
-/** One that a process has opened. */
 export interface OpenedJournal {
   readonly journal: StateJournal & { close(): void | Promise<void> };
   readonly recovered: RecoveredRun | null;
 }
 
-/** The run in an opened journal; null in a new one. Throws a `JournalError` if its events no longer fit. */
+/** Null in a new journal. Throws a `JournalError` if its events no longer fit. */
 export function replayRecovered(
   { snapshot, entries, cut, sequence }: Recovered & { readonly sequence: number },
   { path, onReplayed }: Pick<OpenHubJournal, "path" | "onReplayed">,
@@ -126,7 +121,7 @@ export class HubJournal implements StateJournal {
 
   commit(batch: readonly TimedEvent<OrchestratorEvent>[], state: OrchestratorState): void {
     if (this.#appended !== batch) this.#append(batch);
-    this.#appended = batch; // later writes may fail on a full disk, then the same batch comes again
+    this.#appended = batch; // later writes may fail on a full disk, then it comes again
     this.#promise(state);
     if (this.#journal.needsSnapshot) this.begin(state, this.#lastMs);
   }
@@ -136,7 +131,7 @@ export class HubJournal implements StateJournal {
     this.#lastMs = batch.at(-1)?.nowMs ?? this.#lastMs;
   }
 
-  /** The batch is now durable, so its effects may be performed. */
+  /** Its effects may be performed. */
   #promise({ round, step }: OrchestratorState): void {
     this.#mark.write({ sequence: this.#journal.sequence, round, step });
   }

@@ -1,4 +1,4 @@
-/** The thread that replays an orchestrator's history once, so that the orchestrator's loop need not write a snapshot of a large state. */
+/** The thread that replays an orchestrator's history once, for a snapshot. */
 
 import { type ReplayAnswer, type ReplayRequest, unpackEntries } from "../../journal/journal_messages.ts";
 import { replay } from "./hub_journal.ts";

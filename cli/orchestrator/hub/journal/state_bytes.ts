@@ -1,9 +1,9 @@
 /**
  * The orchestrator's events and states as canonical bytes, and back.
  *
- * Owns which objects of a state have an identity: members and work items, which the state names from several places and changes
- * through any of them. They are known by one key each. Every other object that occurs twice is never changed or compared by
- * identity, so it is written twice and comes back as two; tests/unit/hub/state_bytes_test.ts shows that no machine can tell.
+ * Members and work items have an identity, because the state names and changes them from several places: each is
+ * known by one key. Every other object that occurs twice is never changed or compared by identity, so it is written
+ * twice; tests/unit/hub/state_bytes_test.ts shows that no machine can tell.
  */
 
 import type { OrchestratorEvent } from "../../../../core/orchestrator/event.ts";
@@ -27,7 +27,7 @@ export function eventBytes(event: OrchestratorEvent): Uint8Array<ArrayBuffer> {
   return events.write(event);
 }
 
-/** Throws a `CanonicalError` for other bytes; what they mean is vouched for by whoever kept them. */
+/** Throws a `CanonicalError` for other bytes. */
 export function readEvent(bytes: Uint8Array): OrchestratorEvent {
   return readCanonical(bytes) as OrchestratorEvent;
 }

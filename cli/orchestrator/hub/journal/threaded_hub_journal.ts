@@ -1,8 +1,6 @@
 /**
- * The orchestrator's journal as the command uses it: a thread of its own writes it, and the orchestrator's loop goes on meanwhile.
- *
- * Same file, same way back and same contract as HubJournal, except that a batch is durable when its promise resolves. Batches
- * may be offered while earlier ones are under way. After a failure the same batch is offered again; those behind it wait.
+ * The orchestrator's journal, written by a thread of its own. Same file and same contract as HubJournal, except that
+ * a batch is durable when its promise resolves.
  */
 
 import type { OrchestratorEvent } from "../../../../core/orchestrator/event.ts";
@@ -16,7 +14,6 @@ type Batch = readonly TimedEvent<OrchestratorEvent>[];
 
 export interface OpenThreadedJournal extends OpenHubJournal {
   readonly warn: (text: string) => void;
-  /** The history up to this entry was replaced by the state after it. */
   readonly onCompacted?: (sequence: number) => void;
 }
 
@@ -75,7 +72,7 @@ export class ThreadedHubJournal implements StateJournal {
     await this.#thread.close();
   }
 
-  /** Behind every batch so far, so that it is the state after them. */
+  /** Sent behind every batch so far. */
   #takeSnapshot(): void {
     if (this.#snapshot !== null || this.#last === null) return;
     const { state, nowMs } = this.#last;

@@ -1,19 +1,18 @@
 /**
- * What an orchestrator tells its members and its owner beside the run's own messages: clocks that differ, two processes with one
- * hotkey, a run that stands still.
+ * What an orchestrator tells its members and its owner beside the run's own messages: clocks that differ, two
+ * processes with one hotkey, a run that stands still.
  *
- * Owns: who is connected, for those messages. They go over the links directly, not through the run's machine. Invariant: the owner
- * reads nothing of a node before it is a member: strangers cost no line but those of the counted refusals (net/auth/refusals.ts).
+ * These go over the links directly, not through the run's machine. Invariant: the owner reads nothing of a node
+ * before it is a member: strangers cost no line but those of the counted refusals (net/auth/refusals.ts).
  */
 
 import type { NodeId } from "../../../../core/ids.ts";
 import type { NodeMessage } from "../../../../core/protocol/message.ts";
-import type { Notice } from "../../../../core/protocol/notice.ts";
+import { type Notice, type Standstill, standstills } from "../../../../core/protocol/notice.ts";
 import type { RunRecord } from "../../../../core/protocol/record.ts";
 import type { ClockDifference } from "../../../../net/auth/clocks.ts";
 import type { HubEvent } from "../../../../net/links/transport.ts";
 import { ClockWatch } from "../../../roles/clock_watch.ts";
-import { StandstillNews } from "./standstill.ts";
 
 export interface MemberNewsOptions {
   readonly nowMs: () => number; // wall clock
@@ -51,7 +50,6 @@ export class MemberNews {
     if (record.type === "nodeLost") this.#clocks.left(record.node);
   }
 
-  /** Its session has ended. */
   closed(node: NodeId): void {
     this.#connected.delete(node);
   }
@@ -71,5 +69,56 @@ export class MemberNews {
     const clock = this.#connected.get(member) ?? null;
     const text = clock === null ? null : this.#clocks.note(member, clock, this.#options.nowMs());
     if (text !== null) this.#options.warn(text);
+  }
+}
+
+/** Members' screens would otherwise show a run that trains. */
+type StandstillNotice = Extract<Notice, { about: "standstill" }>;
+
+export class StandstillNews {
+  readonly #since = new Map<Standstill, number>();
+  readonly #nowMs: () => number;
+  readonly #tellAll: (notice: Notice) => void;
+  #stages: readonly number[] = [];
+
+  constructor({ nowMs, tellAll }: { nowMs: () => number; tellAll: (notice: Notice) => void }) {
+    this.#nowMs = nowMs;
+    this.#tellAll = tellAll;
+  }
+
+  /** For a member that comes in; null: the run goes on. */
+  get current(): StandstillNotice | null {
+    const why = standstills.find((reason) => this.#since.has(reason));
+    if (why === undefined) return null;
+    const stages = why === "stages" ? this.#stages : [];
+    return { type: "notice", about: "standstill", why, stages, sinceMs: this.#since.get(why) ?? 0 };
+  }
+
+  set(reason: Standstill, holds: boolean): void {
+    if (holds === this.#since.has(reason)) return;
+    const before = this.current?.why;
+    if (holds) this.#since.set(reason, Math.floor(this.#nowMs()));
+    else this.#since.delete(reason);
+    if (this.current?.why !== before) this.#tell();
+  }
+
+  onRecord(record: RunRecord): void {
+    if (record.type === "runPaused" || record.type === "runContinued") {
+      return this.set("disk", record.type === "runPaused");
+    }
+    if (record.type === "trainingHalted" || record.type === "trainingRetried") {
+      return this.set("halt", record.type === "trainingHalted");
+    }
+    if (record.type !== "stagesUnserved") return;
+    const isOther = this.#stages.join() !== record.stages.join();
+    this.#stages = record.stages;
+    const holds = record.stages.length > 0;
+    if (holds && this.current?.why === "stages" && isOther) this.#tell();
+    this.set("stages", holds);
+  }
+
+  #tell(): void {
+    const sinceMs = Math.floor(this.#nowMs());
+    this.#tellAll(this.current ?? { type: "notice", about: "standstill", why: null, stages: [], sinceMs });
   }
 }

@@ -10,7 +10,7 @@ import { parameterTable, type StageSpec } from "../../../../core/model/spec.ts";
 import { bytesOfFloats } from "../../../../core/model/vector_bytes.ts";
 import type { StageCompute } from "../../../../gpu/compute.ts";
 import type { ComputeWorker } from "../../../../gpu/worker_client.ts";
-import { sha256Hex } from "../../../../cli/files/sha256.ts";
+import { sha256Hex } from "../../../../cli/files/file_entry.ts";
 import type { Contender } from "./contest.ts";
 import type { BenchTask, Missing, Speed, StepTask } from "./task.ts";
 

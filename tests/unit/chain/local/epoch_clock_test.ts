@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { assertEquals } from "@std/assert";
 import { nextEpochBlock } from "../../../../chain/epochs/epochs.ts";
 import type { LocalLedger } from "../../../../chain/local/local_ledger.ts";
-import { epochStateOf } from "../../../../chain/local/reads/epoch_state.ts";
+import { epochStateOf } from "../../../../chain/local/reads/readable_chain.ts";
 import { netuid, tokens } from "../../../conformance/chain_world.ts";
 import { withScratchFolder } from "../../../support/scratch_folder.ts";
 import {

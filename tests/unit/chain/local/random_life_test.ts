@@ -5,8 +5,7 @@ import { assert, assertEquals, assertGreaterOrEqual, assertLessOrEqual } from "@
 import { heldRao } from "../../../../chain/local/epoch/emission.ts";
 import { LocalLedger } from "../../../../chain/local/local_ledger.ts";
 import { neuronsOf } from "../../../../chain/local/state/neurons.ts";
-import { textOfRecord } from "../../../../chain/local/state/record_text.ts";
-import { keyOf, type TableName, theChain } from "../../../../chain/local/state/records.ts";
+import { keyOf, type TableName, textOfRecord, theChain } from "../../../../chain/local/state/records.ts";
 import { State } from "../../../../chain/local/state/state.ts";
 import { netuid } from "../../../conformance/chain_world.ts";
 import { liveBlock, randomLifeGenesis } from "../../../support/chain/random_subnet_life.ts";

@@ -2,7 +2,7 @@
 
 import { assertEquals, assertNotEquals, assertThrows } from "@std/assert";
 import { ipOfText, textOfIp } from "../../../../chain/ip_address.ts";
-import { recordOfText, textOfRecord } from "../../../../chain/local/state/record_text.ts";
+import { recordOfText, textOfRecord } from "../../../../chain/local/state/records.ts";
 import { State } from "../../../../chain/local/state/state.ts";
 
 function commit(state: State, ...stakes: readonly (readonly [key: string, rao: bigint])[]): void {

@@ -1,8 +1,7 @@
 /// <reference lib="dom" />
 /**
- * Small charts by step: a line, or columns of parts stacked on each other. Both begin at zero.
- *
- * Owns: the drawing, and the columns as means of neighbouring values (`columnsOf`, pure). A gap in a curve stays a gap.
+ * Small charts by step: a line, or columns of parts stacked on each other. Both begin at zero. A gap in a curve stays
+ * a gap.
  */
 
 import { decimal } from "../../../../terminal/text/format.ts";
@@ -49,7 +48,7 @@ export function drawLine(
   return frame.axis;
 }
 
-/** The means of neighbouring values of each curve; null where nothing was measured. All curves have the same length. */
+/** Null where nothing was measured. All curves have the same length. */
 export function columnsOf(curves: readonly Values[], most: number): { width: number; columns: Values[] } {
   const count = Math.max(0, ...curves.map(({ length }) => length));
   const width = Math.max(1, Math.ceil(count / most));
@@ -102,7 +101,6 @@ export function drawColumns(
 const endOf = ({ newest, stride }: StepPlaces, { index, count }: { index: number; count: number }): number =>
   newest - (count - 1 - index) * stride;
 
-/** An empty chart with axes from zero to `high`. */
 function drawFrame(chart: Element, { places, high }: { places: StepPlaces; high: number }): Frame {
   chart.replaceChildren();
   const width = Math.max(160, chart.clientWidth); // so that a pixel of the drawing is one of the page

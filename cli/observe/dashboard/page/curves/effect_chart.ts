@@ -1,8 +1,7 @@
 /// <reference lib="dom" />
 /**
- * What a miner's pathways say about its effect on the loss: a dot with its error bar for each stage it served (CLASP, plain form).
- *
- * Owns: the scale, which is the same to both sides of zero. The bars are two standard errors long to each side.
+ * What a miner's pathways say about its effect on the loss (CLASP, plain form): a dot for each stage, with bars two
+ * standard errors long to each side. The scale is the same to both sides of zero.
  */
 
 import { decimal } from "../../../../terminal/text/format.ts";

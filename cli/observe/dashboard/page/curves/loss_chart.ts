@@ -1,9 +1,7 @@
 /// <reference lib="dom" />
 /**
- * The chart of losses by step: training as a line, held-out text as dashed line with dots.
- *
- * Owns: from the run's curves to points (`trainPoints`, `smoothed`, pure) and the drawing. A gap in a curve stays a gap. Out of
- * scope: the choice of the steps and of the smoothing (loss_tools.ts).
+ * The chart of losses by step: training as a line, held-out text as dashed line with dots. A gap in a curve stays a
+ * gap.
  */
 
 import { decimal, plural } from "../../../../terminal/text/format.ts";
@@ -42,7 +40,6 @@ export interface StepRange {
   readonly high: number;
 }
 
-/** Null before the first loss. */
 export function drawLoss(chart: Element, run: Curves, { other, last, zoom, smoothing }: LossView): StepAxis | null {
   const steps = zoom ?? { low: 0, high: Math.max(1, run.step, last) };
   const losses = rangeOf(lossesIn(steps, other === null ? [run] : [run, other]));
@@ -75,7 +72,6 @@ export function drawLoss(chart: Element, run: Curves, { other, last, zoom, smoot
   return { left, right, first: steps.low, last: steps.high };
 }
 
-/** Those that a chart of these steps shows. */
 function lossesIn({ low, high }: StepRange, runs: readonly Curves[]): number[] {
   const points = runs.flatMap((run): Point[] => [...trainPoints(run), ...run.heldOut]);
   return points.flatMap(({ step, loss }) => loss === null || step < low || step > high ? [] : [loss]);
@@ -96,7 +92,7 @@ export function smoothed(points: readonly Point[], smoothing: number): Point[] {
   });
 }
 
-/** The losses at a step: that of training, and the last on held-out text by then. */
+/** Training, and the last on held-out text by then. */
 export function lossWords({ losses: { values, stride, pending }, heldOut, step: last }: Curves, step: number): string {
   const train = valueAt(values, { step, stride, newest: last - pending });
   const held = heldOut.findLast((point) => point.step <= step);
@@ -130,7 +126,7 @@ interface Places {
   readonly y: (loss: number) => number;
 }
 
-/** The data of an SVG path; a null begins a new piece. */
+/** A null begins a new piece. */
 export function pathOf(points: readonly Point[], { x, y }: Places): string {
   let isDrawing = false;
   return points.map(({ step, loss }) => {

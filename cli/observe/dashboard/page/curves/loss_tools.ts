@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** What a person sets at the chart of losses: steps chosen by dragging over them, and how smooth the curve is drawn. */
+/** What a person sets at the chart of losses: steps, by dragging over them, and smoothing. */
 
 import { byId } from "../parts/elements.ts";
 import { draw } from "../parts/svg.ts";
@@ -36,7 +36,6 @@ export class LossTools {
     return Number((byId("smoothing") as HTMLInputElement).value);
   }
 
-  /** The chart was drawn again. */
   drawn(axis: StepAxis | null): void {
     this.#axis = axis;
     if (this.#band !== null) this.#chart.append(this.#band);

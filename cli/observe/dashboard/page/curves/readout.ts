@@ -1,15 +1,14 @@
 /// <reference lib="dom" />
 /**
- * The values of a chart at the step under the pointer, as text below it, and a line through that step.
- *
- * Owns: from the pointer's place to a step. Without a pointer, the label of the chart has its newest values.
+ * The values of a chart at the step under the pointer, as text below it, and a line through that step. Without a
+ * pointer, the newest values.
  */
 
 import { byId, setText } from "../parts/elements.ts";
 import { placeOn } from "../parts/axis.ts";
 import { draw } from "../parts/svg.ts";
 
-/** Where the steps lie in a chart, in pixels of its drawing. */
+/** In pixels of the drawing. */
 export interface StepAxis {
   readonly left: number;
   readonly right: number;
@@ -32,7 +31,6 @@ export class Readout {
     this.#chart.addEventListener("pointerleave", () => this.#point(null));
   }
 
-  /** Of the drawing as it is now. */
   show(axis: StepAxis | null, words: (step: number) => string): void {
     this.#axis = axis;
     this.#words = words;

@@ -1,9 +1,5 @@
 /// <reference lib="dom" />
-/**
- * The curves of a run: its losses, tokens per second, ready miners, and bytes for each trained token by kind.
- *
- * Owns: which curves there are, their colours' classes and their words. Out of scope: the drawing (loss_chart.ts, curve_chart.ts).
- */
+/** The curves of a run: its losses, tokens per second, ready miners, and bytes for each trained token by kind. */
 
 import { decimal } from "../../../../terminal/text/format.ts";
 import type { PublicRun } from "../../../public/public_run.ts";

@@ -1,9 +1,7 @@
 /// <reference lib="dom" />
 /**
- * One microbatch's way through the pipeline: which miner did each task, and how long it waited, was away and computed.
- *
- * Owns: the choice of the microbatch, as `microbatch=NUMBER` in the page's address; without one, the slowest of those that the
- * shown moment has. Any other is asked for, once for each closed step. Out of scope: the drawing (pathway_chart.ts).
+ * One microbatch's way through the pipeline: which miner did each task, and how long it waited, was away and
+ * computed. The choice is `microbatch=NUMBER` in the page's address; without one, the slowest of the shown moment.
  */
 
 import { decimal, duration, plural, shortAddress } from "../../../../terminal/text/format.ts";
@@ -13,7 +11,6 @@ import { byId, childAt, keepChildren, setClass, setText } from "../parts/element
 import { drawPathway } from "./pathway_chart.ts";
 import { endMs, slowestOf, type WayHop, wayOf } from "./way.ts";
 
-/** The answer of `/api/v1/pathway`, or why there is none. */
 export type AskPathway = (microbatch: number) => Promise<PublicPathway | string>;
 
 export class PathwayPanel {
@@ -133,7 +130,6 @@ function showTasks(body: Element, way: readonly WayHop[]): void {
   keepChildren(body, way.length);
 }
 
-/** From the port that serves the page. */
 export async function servedPathway(microbatch: number): Promise<PublicPathway | string> {
   const response = await fetch(`/api/v1/pathway?microbatch=${microbatch}`).catch(() => null);
   if (response === null) return "The orchestrator does not answer.";

@@ -10,7 +10,6 @@ export interface WayHop extends PathwayHop {
 
 const places = { forward: 0, turnaround: 1, backward: 2 } as const;
 
-/** In the order of the pipeline, whatever the order in which they finished. */
 export function wayOf({ hops }: PublicPathway): WayHop[] {
   const ordered = [...hops].sort((a, b) =>
     places[a.direction] - places[b.direction] || (a.direction === "backward" ? b.stage - a.stage : a.stage - b.stage)

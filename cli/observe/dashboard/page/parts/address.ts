@@ -5,7 +5,7 @@ export function addressPart(name: string): string | null {
   return new URLSearchParams(location.hash.slice(1)).get(name);
 }
 
-/** The fragment with one part changed; null takes it out. */
+/** Null takes the part out. */
 export function fragmentWith(name: string, value: string | null): string {
   const parts = new URLSearchParams(location.hash.slice(1));
   if (value === null) parts.delete(name);
@@ -13,7 +13,6 @@ export function fragmentWith(name: string, value: string | null): string {
   return `#${parts}`;
 }
 
-/** Without an entry in the browser's history. */
 export function setAddressPart(name: string, value: string | null): void {
   if (addressPart(name) !== value) history.replaceState(null, "", fragmentWith(name, value));
 }

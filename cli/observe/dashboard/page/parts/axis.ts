@@ -5,7 +5,7 @@ export interface Range {
   readonly high: number;
 }
 
-/** At most about `count` multiples of 1, 2 or 5 times a power of ten that lie in the range, ascending. */
+/** At most about `count` multiples of 1, 2 or 5 times a power of ten, ascending. */
 export function ticksOf({ low, high }: Range, count: number): number[] {
   const span = high - low;
   if (!(span > 0) || !Number.isFinite(span)) return Number.isFinite(low) ? [low] : [];
@@ -19,7 +19,7 @@ export function ticksOf({ low, high }: Range, count: number): number[] {
   return ticks;
 }
 
-/** The range of the numbers, never empty; null without a number. */
+/** Never empty; null without a number. */
 export function rangeOf(values: readonly number[]): Range | null {
   let low = Infinity;
   let high = -Infinity;
@@ -32,7 +32,6 @@ export function rangeOf(values: readonly number[]): Range | null {
   return { low: low - margin, high: high + margin };
 }
 
-/** From a value in `range` to a place between `from` and `to`. */
 export function placeOn({ low, high }: Range, { from, to }: { readonly from: number; readonly to: number }): (
   value: number,
 ) => number {

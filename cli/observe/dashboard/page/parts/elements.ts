@@ -2,8 +2,8 @@
 /**
  * The few operations on the document that the page needs.
  *
- * Invariant: foreign text reaches the document only through `textContent`, and only when it has changed, so that a screen reader
- * is not told the same thing twice.
+ * Invariant: foreign text reaches the document only through `textContent`, and only when it has changed, so that a
+ * screen reader does not repeat itself.
  */
 
 export function byId(id: string): HTMLElement {
@@ -27,17 +27,15 @@ export function add(parent: Element, name: string, text = ""): HTMLElement {
   return element;
 }
 
-/** The child at a place; made where it is missing. */
+/** Made where it is missing. */
 export function childAt(parent: Element, index: number, name: string): HTMLElement {
   return (parent.children[index] as HTMLElement | undefined) ?? add(parent, name);
 }
 
-/** Removes the children from `count` on. */
 export function keepChildren(parent: Element, count: number): void {
   while (parent.children.length > count) parent.lastElementChild!.remove();
 }
 
-/** The items of a list. */
 export function showLines(list: Element, lines: readonly string[]): void {
   lines.forEach((line, i) => setText(childAt(list, i, "li"), line));
   keepChildren(list, lines.length);
@@ -48,7 +46,6 @@ export interface Fact {
   readonly value: string;
 }
 
-/** The terms and values of a `dl`. */
 export function showFacts(list: Element, facts: readonly Fact[]): void {
   facts.forEach(({ label, value }, i) => {
     const pair = childAt(list, i, "div");

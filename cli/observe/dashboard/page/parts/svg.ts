@@ -1,5 +1,4 @@
 /// <reference lib="dom" />
-/** Shapes of the page's drawings. */
 
 const svgNames = "http://www.w3.org/2000/svg";
 

@@ -1,9 +1,7 @@
 /// <reference lib="dom" />
 /**
- * Microbatches on their way: a dot for each that is followed, which moves from stage to stage, forward in the upper lane and back in
- * the lower one.
- *
- * Owns: the places of the dots. It is a picture of the counts that each stage's card tells in words, so it is hidden from screen readers.
+ * Microbatches on their way: a dot for each that is followed, forward in the upper lane and back in the lower one.
+ * Each stage's card tells its counts in words, so the picture is hidden from screen readers.
  */
 
 import type { PublicHop, PublicRun } from "../../../public/public_run.ts";
@@ -46,7 +44,7 @@ export function showFlight({ flight, stages }: PublicRun): void {
   }
 }
 
-/** Side by side in their lane of their stage; those that do not fit lie on the last place. */
+/** Those that do not fit lie on the last place. */
 export function dotPlaces(
   flight: readonly PublicHop[],
   { stages, width }: { stages: number; width: number },

@@ -1,8 +1,5 @@
 /// <reference lib="dom" />
-/**
- * The pipeline as it is: a card for each stage with its layers, the microbatches whose next task is there, its merge and its
- * replicas.
- */
+/** A card for each stage with its layers, the microbatches whose next task is there, its merge and its replicas. */
 
 import { decimal, plural, shortAddress } from "../../../../terminal/text/format.ts";
 import type { PublicMember, RunSnapshot } from "../../../public/public_run.ts";
@@ -10,7 +7,7 @@ import { childAt, keepChildren, setClass, setText } from "../parts/elements.ts";
 
 const mostReplicas = 6; // shown in a card by name
 
-/** A sign for each state, for those who do not see its colour. */
+/** For those who do not see the colour. */
 export const stateSigns: Readonly<Record<PublicMember["state"], string>> = { ready: "●", loading: "◌", lost: "✕" };
 
 export function showPipeline(list: Element, { run, members }: RunSnapshot): void {
@@ -46,7 +43,7 @@ function replicasByStage(members: RunSnapshot["members"]): Map<number, Replica[]
   return byStage;
 }
 
-/** `no miner`; nothing where every replica is named; else `100 miners: 97 ready, 3 lost`. */
+/** Nothing where every replica is named; else `100 miners: 97 ready, 3 lost`. */
 function countsText(replicas: readonly Replica[]): string {
   if (replicas.length === 0) return "no miner";
   if (replicas.length <= mostReplicas) return "";
