@@ -1,8 +1,6 @@
 /**
- * The thread in which a command runs with only its own rights. See confinement.ts.
- *
- * Owns: running the same command line again in this thread. It receives the values of a few variables, so the
- * environment need not be readable. The main thread gets the exit code and ends the process.
+ * The thread in which a command runs with only its own rights (confinement.ts). It receives the values of a few
+ * variables, so the environment need not be readable. The main thread gets the exit code and ends the process.
  */
 
 import { denoHost, type Host } from "./rights/host.ts";

@@ -1,9 +1,7 @@
 /**
- * The runs that a subnet's chain announces: invites that vouched hotkeys have published.
- *
- * Only vouched hotkeys' publications are read (announcements.ts), so no one else can make this longer or slower.
- * Publications for other purposes are skipped. On a public chain, an address that is valid only on one machine or
- * network is rejected: it would make nodes dial hosts in their own network.
+ * The runs that a subnet's chain announces: invites that vouched hotkeys have published, so no one else can make this
+ * longer. Publications for other purposes are skipped. On a public chain, an address that is valid only on one
+ * machine or network is rejected: nodes would dial hosts in their own network.
  */
 
 import type { Address, CommitmentField } from "../../chain/call.ts";
@@ -11,7 +9,7 @@ import type { Chain, Neuron } from "../../chain/chain.ts";
 import { hostOfSocket, type Invite, isInvite, readInvite } from "./invite.ts";
 import { type IpAddress, ipOfText } from "../../chain/ip_address.ts";
 
-/** Whose announcements are trusted in a subnet, best first. */
+/** Best first. */
 interface Voucher {
   readonly hotkey: Address;
   readonly by: "owner" | "stake";
@@ -80,7 +78,6 @@ export async function readAnnouncements(
   return { block, runs: withoutRepeats(runs), unusable };
 }
 
-/** The text of the first field that looks like an invite; null: none. */
 export function publishedInvite(fields: readonly CommitmentField[]): string | null {
   for (const { kind, bytes } of fields) {
     if (kind !== "raw" && kind !== "bigRaw") continue;
@@ -90,7 +87,6 @@ export function publishedInvite(fields: readonly CommitmentField[]): string | nu
   return null;
 }
 
-/** If two announce the same, it counts as the better vouched one's. */
 function withoutRepeats(runs: readonly Announcement[]): Announcement[] {
   const seen = new Set<string>();
   return runs.filter(({ invite: { socket, run, hub } }) => {

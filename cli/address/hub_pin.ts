@@ -1,13 +1,12 @@
 /**
- * Which orchestrator and run a node accepts at an address: those typed or announced, or the orchestrator proven at the
- * first contact.
+ * Which orchestrator and run a node accepts at an address: those typed or announced, or the orchestrator proven at
+ * the first contact.
  *
- * Trust on first use, as with SSH host keys: an invite, the chain's announcement, or `--hub` and `--run` name them from
- * the start. Without these the first orchestrator to answer is remembered in the data folder, and no other is accepted at that
- * address until it is named. The key is what is trusted: an orchestrator that proves it may begin another run, which the
- * node joins unless its user named one. At a loopback address, where only this machine listens and runs follow each other, the
- * remembered orchestrator is replaced with a warning and never causes a refusal. Owns: one file per address, and which source
- * takes precedence. Out of scope: checking (net/auth/hello.ts). A torn or foreign file counts as none.
+ * Trust on first use, as with SSH host keys: without an invite, an announcement, `--hub` or `--run` the first
+ * orchestrator to answer is remembered in the data folder, and no other is accepted at that address until it is
+ * named. An orchestrator that proves the key may begin another run, which the node joins unless its user named one.
+ * At a loopback address the remembered orchestrator is replaced with a warning. A torn or foreign file counts as
+ * none.
  */
 
 import { decodeAddress } from "../../chain/wallet/ss58.ts";
@@ -41,21 +40,20 @@ export class HubPin implements Pinned {
     this.run = typed.run;
   }
 
-  /** `socket`: the orchestrator's address. */
   static async open(place: { folder: string; socket: string }, typed: Pinned): Promise<HubPin> {
     const bytes = await readIfPresent(pathOf(place));
     return new HubPin(place, bytes === null ? nobody : parsePin(new TextDecoder().decode(bytes)), typed);
   }
 
-  /** The file whose remembered orchestrator conflicts with this one; null: what was typed does. */
+  /** Null: what was typed conflicts. */
   rememberedIn(found: { hub: NodeId }): string | null {
     const isOther = this.hub !== null && this.hub !== found.hub;
     return isOther && this.#typed.hub === null ? this.#path : null;
   }
 
   /**
-   * These were proven, and from now on no other orchestrator is accepted. Returns a warning if they replace remembered ones
-   * that were not typed, unless this process has met the orchestrator before: then its new run has been announced to the user.
+   * From now on no other orchestrator is accepted. Returns a warning if they replace remembered ones that were not
+   * typed, unless this process has met the orchestrator before.
    */
   async met({ hub, run }: { hub: NodeId; run: string }): Promise<string | null> {
     this.hub = hub;
@@ -74,7 +72,6 @@ export class HubPin implements Pinned {
   }
 }
 
-/** The orchestrator and run of `--hub` and `--run`. */
 export function typedPin(options: OptionValues): Pinned {
   const hub = options.text("hub")?.trim();
   if (hub !== undefined && decodeAddress(hub) === null) {
@@ -88,7 +85,6 @@ export function typedPin(options: OptionValues): Pinned {
   return { hub: hub === undefined ? null : nodeId(hub), run: options.text("run")?.trim() ?? null };
 }
 
-/** The options that make a node accept only this run. */
 export const pinWords = ({ hub, run }: { hub: string; run: string }): string[] => ["--hub", hub, "--run", run];
 
 const isLoopbackSocket = (socket: string) => isLoopbackHost(hostOf(socket));

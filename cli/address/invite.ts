@@ -1,12 +1,12 @@
 /**
  * An invite: the orchestrator's address, the run and the key that it must prove, as one word.
  *
- *     iota://203.0.113.7:9009/small-1a2b3c4d#5F…      iotas://run.example/small-1a2b3c4d#5F… (TLS)      iota://[2001:db8::7]:9009/…
+ * iota://203.0.113.7:9009/small-1a2b3c4d#5F…, iotas://run.example/small-1a2b3c4d#5F… (TLS),
+ * iota://[2001:db8::7]:9009/…
  *
  * People paste it as `--orchestrator`, and an orchestrator publishes it on the chain. A stranger wrote it, so parsing
- * is strict: bounded length, a valid host name or address in canonical spelling, a key with a valid checksum.
- * Invariant: a parsed invite is in canonical spelling, and writing it gives a text that parses to the same invite. Out
- * of scope: whether to trust it (announcements.ts).
+ * is strict: bounded length, a valid host name or address, a key with a valid checksum. A parsed invite is in
+ * canonical spelling.
  */
 
 import { ipOfText, textOfIp } from "../../chain/ip_address.ts";
@@ -28,7 +28,6 @@ const runPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 const socketPattern = /^(wss?):\/\/([^/]+)((?:\/[^/]+)*)$/;
 const pathPattern = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]{1,64}){0,4}$/;
 
-/** Whether a word looks like an invite, valid or not. */
 export const isInvite = (text: string): boolean => /^iotas?:/i.test(text);
 
 /** Null: not an invite. */
@@ -41,7 +40,6 @@ export function readInvite(text: string): Invite | null {
   return { socket, run: run!, hub: nodeId(hub!) };
 }
 
-/** The rule that a text breaks which is not an invite. */
 export function inviteRule(text: string): string {
   if (/\s/.test(text)) return "an invite must be one word, without blanks or line ends in it";
   const key = invitePattern.exec(text)?.[5];
@@ -50,7 +48,7 @@ export function inviteRule(text: string): string {
     : "the key of an invite must be a whole address that matches its checksum, and a letter of this one is wrong or missing";
 }
 
-/** Null: an invite cannot hold this address or name. */
+/** Null: it cannot hold this address or name. */
 export function inviteText({ socket, run, hub }: Invite): string | null {
   const parts = socketPattern.exec(socket);
   if (parts === null) return null;
@@ -62,7 +60,7 @@ export function inviteText({ socket, run, hub }: Invite): string | null {
 /** An invite as one word for any POSIX shell, and for zsh, where # may have a special meaning. */
 export const quotedInvite = (text: string): string => `'${text}'`; // an invite contains no quote
 
-/** The host of a socket in canonical spelling, IPv6 without brackets. */
+/** IPv6 without brackets. */
 export function hostOfSocket(socket: string): string {
   const place = socketPattern.exec(socket)?.[2] ?? "";
   return place.startsWith("[") ? place.slice(1, place.indexOf("]")) : place.replace(/:\d+$/, "");

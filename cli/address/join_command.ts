@@ -13,8 +13,8 @@ export interface JoinOptions {
 }
 
 /**
- * An address that does not fit an invite is given with the options that pin its orchestrator and run. A private chain is
- * named, so that a node can be registered there before it dials; on a public one its owner registers it.
+ * An address that does not fit an invite is given with the options that pin its orchestrator and run. A private chain
+ * is named, so that a node can be registered there before it dials.
  */
 export function joinCommand(
   invite: Invite,

@@ -1,14 +1,10 @@
 /**
- * The address at which other machines reach this orchestrator, for its join line.
- *
- * Owns: choosing it from the settings, where the port listens, and this machine's interfaces. Pure; the caller queries
- * the system. IPv6 addresses are in brackets. Out of scope: whether the address is reachable, which only another
- * machine can tell.
+ * The address at which other machines reach this orchestrator, from the settings, where the port listens, and this
+ * machine's interfaces. IPv6 addresses are in brackets. Whether it is reachable only another machine can tell.
  */
 
 import { UsageError } from "../program/errors.ts";
 
-/** Where the run is served from. */
 export interface ServedAt {
   readonly host: string;
   readonly port: number;
@@ -24,15 +20,12 @@ export interface BoundPort {
   readonly host: string; // as given: 127.0.0.1, 0.0.0.0, ::, a name
   readonly port: number;
   readonly isTls: boolean;
-  /** The value of --public-address: `host`, `host:port`, or a whole URL; null: not given. */
+  /** `host`, `host:port`, or a whole URL; null: not given. */
   readonly publicAddress: string | null;
   readonly interfaces: readonly NetworkAddress[];
 }
 
-/**
- * `name`: the option or setting that gave the address. `ws://192.168.1.5:9009`, `wss://run.example`,
- * `ws://[2001:db8::5]:9009`.
- */
+/** `name`: the option or setting that gave the address. */
 export function publicUrl(bound: BoundPort, name = "--public-address"): string {
   const { host, port, isTls, publicAddress, interfaces } = bound;
   if (publicAddress !== null) return givenUrl(publicAddress, { port, isTls, name });
@@ -42,7 +35,7 @@ export function publicUrl(bound: BoundPort, name = "--public-address"): string {
 
 const mostOthers = 8; // per machine; more would bury the join line
 
-/** Other URLs for a port that listens on all addresses: another interface, or the other IP family. */
+/** Of a port that listens on all addresses: another interface, or the other IP family. */
 export function otherUrls(bound: BoundPort): string[] {
   const { host, port, isTls, publicAddress, interfaces } = bound;
   if (publicAddress !== null || !isAnyAddress(host)) return [];
@@ -53,7 +46,7 @@ export function otherUrls(bound: BoundPort): string[] {
     .slice(0, mostOthers);
 }
 
-/** Rejects text that cannot name an address to listen at. `name`: the option or setting that gave it. */
+/** `name`: the option or setting that gave it. */
 export function mustBeHost(host: string, name = "--host"): void {
   const bare = host.replace(/^\[(.*)\]$/, "$1").replace(/%.*$/, "");
   if (bare.includes(":") ? URL.canParse(`ws://[${bare}]`) : /^(?!\d+$)[\w.-]+$/.test(bare)) return;
@@ -65,12 +58,10 @@ export function mustBeHost(host: string, name = "--host"): void {
   );
 }
 
-/** Whether other machines can reach a port at this host. */
 export function isLoopbackHost(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
-/** Whether a port at this host listens on all addresses of the machine. */
 export function isAnyAddress(host: string): boolean {
   return host === "0.0.0.0" || host === "::" || host === "";
 }
@@ -111,7 +102,7 @@ function bestAddress(host: string, interfaces: readonly NetworkAddress[]): strin
   return ranked(host, interfaces)[0]?.address ?? (host === "::" ? "::1" : "127.0.0.1");
 }
 
-/** Addresses that other machines may reach, the likeliest first. */
+/** The likeliest first. */
 function ranked(host: string, interfaces: readonly NetworkAddress[]): NetworkAddress[] {
   const wanted = host === "::" ? ["IPv6", "IPv4"] : ["IPv4"];
   return interfaces

@@ -1,8 +1,4 @@
-/**
- * Why an orchestrator could not be asked over HTTP: the useful part of the system's error, and what to do about it.
- *
- * Out of scope: answers, and deadlines (AbortSignal.timeout).
- */
+/** Why an orchestrator could not be asked over HTTP: the useful part of the system's error, and what to do about it. */
 
 import { ProxyError } from "../../net/proxy/tunnel.ts";
 

@@ -1,8 +1,6 @@
 /**
- * Opens the chain that a command's options name, and turns chain errors into messages.
- *
- * Owns: connecting within --timeout, closing, the deadline on reads, waiting for a block, and the messages for an unreachable
- * chain. Out of scope: what is queried, and calls (send_call.ts). polkadot-js is loaded here, only by actions that query a chain.
+ * Opens the chain that a command's options name, and turns chain errors into messages. polkadot-js is loaded here,
+ * only by actions that query a chain.
  */
 
 import type { Address } from "../../chain/call.ts";
@@ -30,7 +28,7 @@ export interface ChainAccess {
   reading<T>(work: Promise<T>): Promise<T>;
 }
 
-/** Opens the chain that the options name while `body` runs; its errors become UserErrors. */
+/** Errors of the chain become UserErrors. */
 export async function withChain<T>(context: CommandContext, body: (access: ChainAccess) => Promise<T>): Promise<T> {
   const endpoints = endpointsOf(context);
   const netuid = context.options.number("netuid") ?? defaultNetuid;
@@ -80,7 +78,6 @@ function nextStep({ code }: ChainError): string {
   return "Check --endpoint and the network, or start your own chain: iota chain local";
 }
 
-/** Resolves when the chain has made this block. */
 export async function waitForBlock(chain: SubtensorChain, wanted: { block: number; blockMs: number }): Promise<void> {
   const { block, blockMs } = wanted;
   const missing = block - (await chain.head()).block;
@@ -98,7 +95,6 @@ export async function waitForBlock(chain: SubtensorChain, wanted: { block: numbe
   }
 }
 
-/** The neuron of a hotkey, or a UserError. */
 export function registeredNeuron(
   neurons: readonly Neuron[],
   of: { action: string; hotkey: Address } & Pick<ChainAccess, "netuid" | "commandTo">,

@@ -1,8 +1,6 @@
 /**
- * A device must compute what the processor does, at the shapes of the stage that it is given, before it computes for a run: audits
- * would ban the owner of a device that is wrong, who never learned of it.
- *
- * Owns the sentence. Out of scope: the comparison (gpu/trace/operation_check.ts).
+ * Before a device computes for a run it must compute what the processor does, at the shapes of its stage: audits
+ * would ban the owner of a wrong device. Comparison: gpu/trace/operation_check.ts.
  */
 
 import type { StageSpec } from "../../core/model/spec.ts";
@@ -12,7 +10,6 @@ import { type ComputeWorker, isTooLarge } from "../../gpu/worker_client.ts";
 import { UserError } from "../program/errors.ts";
 import { decimal } from "../terminal/text/format.ts";
 
-/** The node cannot work with its device. Ends the node. */
 export class UnusableDeviceError extends UserError {
   override name = "UnusableDeviceError";
 }
@@ -24,7 +21,6 @@ export const useProcessor =
 export class DeviceCheck {
   readonly #checked = new Set<string>();
 
-  /** Throws an UnusableDeviceError if the device computes anything else than the processor. */
   async pass(worker: ComputeWorker, spec: StageSpec): Promise<void> {
     if (worker.adapter.device !== "webgpu") return; // the processor is what others are compared with
     const stage = checkedStage(spec);
@@ -47,7 +43,6 @@ function wrongDevice({ adapter: { name } }: ComputeWorker, worst: Departure): Un
   );
 }
 
-/** What a device computes differently, and by how much. */
 export function departureText({ stage, operation, memory, difference, firstRow, lastRow }: Departure): string {
   const off = Number.isFinite(difference) ? `is off by ${decimal(difference)}` : "is not a number";
   return `${operation} of stage ${stage} (${memory}) ${off}, most in rows ${firstRow} to ${lastRow}`;

@@ -1,10 +1,9 @@
 /**
  * A device that is opened again when it is lost, so that its stages go on (lasting_stage.ts).
  *
- * Owns the compute worker, the pause before the next one, and giving up: a device that is lost three times without finishing a
- * task in between will not carry this run, nor will one that stops answering twice. A driver that was just reset may offer no
- * adapter for a moment, so a failed opening counts as a loss. A device that computes wrongly at a stage's shapes gets no stage
- * (device_check.ts). Out of scope: which device (open_device.ts), what is on it.
+ * A device that is lost three times without finishing a task in between is given up, as is one that stops answering
+ * twice. A driver that was just reset may offer no adapter for a moment, so a failed opening counts as a loss. A
+ * device that computes wrongly at a stage's shapes gets no stage (device_check.ts).
  */
 
 import type { StageSpec } from "../../core/model/spec.ts";
@@ -22,7 +21,7 @@ import { DeviceCheck, UnusableDeviceError } from "./device_check.ts";
 import { type DeviceSupply, type KeptLimits, LastingStage, usualLimits } from "./lasting_stage.ts";
 import { duration } from "../terminal/text/format.ts";
 
-/** Deadlines for calls to a device: a driver that hangs answers nothing, and its owner would wait for ever. */
+/** A driver that hangs answers nothing. */
 const firstMs = 600_000; // kernels compiled by a slow driver on a busy machine take minutes
 const leastMs = 60_000; // whatever was measured: another program may have the device for a while
 const patience = 20; // times the slowest call so far
@@ -39,7 +38,7 @@ class CallWatch {
     return this.watched(await this.#within("openDevice", open));
   }
 
-  /** The same worker, each of whose calls has a deadline. */
+  /** Each call has a deadline. */
   watched(worker: ComputeWorker): ComputeWorker {
     return {
       ...worker,
@@ -75,7 +74,6 @@ class CallWatch {
   }
 }
 
-/** A device was lost too often. */
 export class LostDeviceError extends UnusableDeviceError {
   override name = "LostDeviceError";
 }
@@ -86,11 +84,10 @@ export interface DeviceLoss {
 }
 
 export interface LastingDeviceOptions {
-  /** Opens the same device again. */
   readonly reopen: () => Promise<ComputeWorker>;
   readonly timers: Pick<Timers, "after" | "steadyMs">;
   readonly onLoss: (loss: DeviceLoss) => void;
-  /** A stage is back in the state it had; `calls`: tasks, steps and loads that were repeated. */
+  /** `calls`: tasks, steps and loads that were repeated. */
   readonly onRebuilt: (stage: { spec: StageSpec; calls: number }) => void;
   readonly kept?: KeptLimits;
 }
@@ -120,7 +117,6 @@ export class LastingDevice implements ComputeHost, DeviceSupply {
     return this.#worker.adapter;
   }
 
-  /** All there ever were. */
   get losses(): number {
     return this.#total;
   }

@@ -1,10 +1,10 @@
 /**
- * A stage that survives its device: when the device is lost, it is opened on the next one, its state is loaded again, what
- * changed it since is repeated, and the call that met the loss is made once more. Its caller only waits longer.
+ * A stage that survives its device: it is opened on the next one, its state is loaded again, what changed it since is
+ * repeated, and the call that met the loss is made once more.
  *
- * Its owner calls `begin` before it loads a state, saying how to load it again. A round's log in memory is bounded: beyond
- * `logBytes` a copy of a small stage takes its place; a large one is then lost with its device until the owner begins again.
- * Out of scope: opening devices and how often (lasting_device.ts).
+ * Its owner calls `begin` before it loads a state, saying how to load it again. A round's log in memory is bounded:
+ * beyond `logBytes` a copy of a small stage takes its place; a large one is then lost with its device until the owner
+ * begins again.
  */
 
 import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
@@ -25,16 +25,14 @@ import { type ComputeWorker, isDeviceLoss } from "../../gpu/worker_client.ts";
 import type { HostedStage } from "./compute_host.ts";
 import { type Restore, StageLog } from "./stage_log.ts";
 
-/** Its device was lost, and its state cannot be had again: whatever it trained since its last merge is gone. */
+/** Whatever it trained since its last merge is gone. */
 export class StageLostError extends Error {
   override name = "StageLostError";
 }
 
-/** What a stage needs of the devices that come and go. */
 export interface DeviceSupply {
-  /** The device after this one was lost; it may be there already. Throws when it is given up. */
+  /** After this one was lost. Throws when the device is given up. */
   next(lost: ComputeWorker, loss: Error): Promise<ComputeWorker>;
-  /** A stage finished a task. */
   worked(): void;
   rebuilt(stage: { spec: StageSpec; calls: number }): void;
   readonly kept: KeptLimits;

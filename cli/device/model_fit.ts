@@ -1,8 +1,6 @@
 /**
- * Whether an adapter can hold the stages of a model, and what to change where it cannot.
- *
- * Owns: planning every kind of stage (gpu/stage_plan.ts), the words for what does not fit, and the search for a change
- * that fits when tried. Out of scope: the memory of a GPU, which WebGPU does not reveal. A software adapter has the machine's.
+ * Whether an adapter can hold the stages of a model, and a change that fits when tried. WebGPU does not reveal a
+ * GPU's memory; a software adapter has the machine's.
  */
 
 import { present } from "../../core/assert.ts";
@@ -17,7 +15,6 @@ import type { ComputeWorker } from "../../gpu/worker_client.ts";
 import { UserError } from "../program/errors.ts";
 import { byteSize, plural } from "../terminal/text/format.ts";
 
-/** What a stage may take. */
 export interface Memory {
   readonly memoryBytes: number; // Infinity: what the device can allocate
 }
@@ -29,7 +26,7 @@ interface OnDevice {
   readonly memory: Memory;
 }
 
-/** Every stage of the model, planned as a miner would build it. */
+/** As a miner would build it. */
 export async function planModel(
   config: RunConfig,
   { adapter, memory }: OnDevice,
@@ -82,7 +79,7 @@ export async function fitAdapterOf(worker: ComputeWorker): Promise<FitAdapter> {
   return { limits: facts.limits, isSoftware };
 }
 
-/** Before a swarm starts: throws if its nodes could not hold the model. `memoryBytes`: this machine's free memory. */
+/** `memoryBytes`: this machine's free memory. */
 export async function mustFit(
   config: RunConfig,
   { worker, memoryBytes, memory = anyMemory }: {
@@ -117,7 +114,7 @@ export async function mustFit(
   );
 }
 
-/** Changes, each as typed, that fit when tried and leave the model as it is: smaller tasks, more stages. */
+/** Each as typed; they leave the model as it is: smaller tasks, more stages. */
 export async function remediesFor(config: RunConfig, { adapter, memory }: OnDevice): Promise<string[]> {
   const isRight = async (changed: RunConfig) => (await fitModel(changed, adapter, memory)).problem === null;
   const remedies: string[] = [];

@@ -9,7 +9,6 @@ import { UserError } from "../program/errors.ts";
 
 const mostThreads = 16; // unless more are asked for: small models have no work for them
 
-/** The processor's threads of each of so many nodes on this machine. */
 export function threadsOf(nodes: number, cores: number = navigator.hardwareConcurrency): number {
   return Math.max(1, Math.min(mostThreads, Math.floor(cores / nodes)));
 }
@@ -38,11 +37,9 @@ export async function openDevice(
   }
 }
 
-/** What `--device` says. */
 export const deviceChoice = (text: string | undefined): DeviceChoice =>
   deviceChoices.find((name) => name === text) ?? "auto";
 
-/** What a person can do who asked for an adapter that this machine has not. */
 export function withoutAdapter(device: DeviceChoice): string {
   const driver = "install its Vulkan driver";
   const software = "on Debian or Ubuntu: apt-get install mesa-vulkan-drivers libvulkan1";

@@ -1,13 +1,12 @@
 /**
- * What has changed a stage since a state that can be had again: the tasks in its gradient and the steps it took, in order.
- *
- * Repeating them on a new device gives the same bits as before. Arguments are kept by reference, so only wires and tokens that
- * the run has released already cost memory: `closedBytes`. Out of scope: when to repeat them (lasting_stage.ts).
+ * What has changed a stage since a state that can be loaded again: the tasks in its gradient and the steps it took,
+ * in order. Repeating them on a new device gives the same bits. Arguments are kept by reference, so only released
+ * wires and tokens cost memory: `closedBytes`.
  */
 
 import type { StageCompute } from "../../gpu/compute.ts";
 
-/** Puts a new stage into the state that the log begins with; throws if that is no longer known. */
+/** Throws if the state is no longer known. */
 export type Restore = (stage: StageCompute) => Promise<void>;
 
 export interface Change {
@@ -21,17 +20,15 @@ export class StageLog {
   #closedBytes = 0;
   #open: Change[] = []; // tasks in the gradient
 
-  /** Of all steps taken. */
   get closedBytes(): number {
     return this.#closedBytes;
   }
 
-  /** Tasks in the gradient, and whatever came before it. */
   get length(): number {
     return this.#closed.length + this.#open.length;
   }
 
-  /** From here on; null: what comes now cannot be repeated. */
+  /** Null: what comes now cannot be repeated. */
   begin(restore: Restore | null): void {
     this.#restore = restore;
     this.#closed = [];
@@ -57,7 +54,7 @@ export class StageLog {
     this.#close([change]);
   }
 
-  /** Repeats everything; throws if the beginning is not known. */
+  /** Throws if the beginning is not known. */
   async repeat(stage: StageCompute): Promise<void> {
     if (this.#restore === null) throw new Error("its state is not kept anywhere");
     await this.#restore(stage);

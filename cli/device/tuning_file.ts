@@ -1,9 +1,8 @@
 /**
- * What `iota bench --tune` found about this machine's adapters, kept in `tuning.json` of the data folder.
+ * What `iota bench --tune` found about this machine's adapters: `tuning.json` of the data folder.
  *
- * It holds for one version of the runtime and of the kernels' texts; of others, and damaged, it counts as missing: defaults work
- * everywhere. What it says is bounded here, and checked against the adapter's limits where it is used
- * (gpu/webgpu/tuning/tuned.ts). A driver's update is not seen, so tune again after one.
+ * It holds for one version of the runtime and of the kernels' texts; otherwise, and damaged, it counts as missing. A
+ * driver's update is not seen, so tune again after one.
  */
 
 import * as v from "valibot";
@@ -36,7 +35,7 @@ const shape = v.object({
 
 const current = () => ({ runtime: Deno.version.deno, generation: gemmGeneration });
 
-/** By adapter; none if nothing was tuned, or by another version. */
+/** None if nothing was tuned, or by another version. */
 export async function readTuning(folder: string): Promise<TunedGemms> {
   const bytes = await readIfPresent(`${folder}/${tuningName}`);
   if (bytes === null) return {};
@@ -47,7 +46,7 @@ export async function readTuning(folder: string): Promise<TunedGemms> {
   return runtime === ours && generation === ourGeneration ? gemms : {};
 }
 
-/** Keeps it beside those of other adapters. Returns the file. */
+/** Beside those of other adapters. Returns the file. */
 export async function keepTuning(
   folder: string,
   { adapter, gemm }: { adapter: string; gemm: GemmChoice },
@@ -55,7 +54,7 @@ export async function keepTuning(
   return await write(folder, { ...await readTuning(folder), [adapter]: gemm });
 }
 
-/** Nodes that have data folders of their own find it there too. */
+/** For nodes that have data folders of their own. */
 export async function shareTuning(from: string, to: string): Promise<void> {
   const gemms = await readTuning(from);
   if (from !== to && Object.keys(gemms).length > 0) await write(to, gemms);

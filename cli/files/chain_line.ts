@@ -58,12 +58,11 @@ export function hashOf(previous: string, body: string): string {
   return createHash("sha256").update(previous).update(body).digest("hex");
 }
 
-/** What a signature of the lines up to `head` is over. */
 export function signedText(run: string, { line, hash }: ChainHead): Uint8Array {
   return new TextEncoder().encode(`iota-log-1 ${run} ${line} ${hash}`);
 }
 
-/** Beside the log: the newest signed head, so that lines cut off the log's end are missed. */
+/** So that lines cut off the log's end are missed. */
 export interface SignedHead extends ChainHead {
   readonly run: string;
   readonly signer: NodeId;

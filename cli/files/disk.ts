@@ -1,14 +1,13 @@
 /**
  * Disk operations for data that must survive a kill: every file appears whole or not at all.
  *
- * Owns: the operations as an interface, so that tests can stop a process between any two of them, and the order
- * temporary file (disk.ts) → fsync → rename → fsync of the folder. If two processes write the same file, one of
- * the two contents stays. System errors become messages (cli/program/errors.ts).
+ * The order is temporary file → fsync → rename → fsync of the folder. If two processes write the same file, one of
+ * the two contents stays. The operations are an interface, so that tests can stop a process between any two of them.
  */
 
 import { attempting } from "../program/errors.ts";
 
-/** The temporary name of a file that is being written, until it is renamed into place. */
+/** Until it is renamed into place. */
 const pattern = /\.[0-9a-f]{12}\.partial$/;
 const staleMs = 3_600_000; // an active writer writes more often
 
@@ -16,7 +15,6 @@ export function partialName(path: string): string {
   return `${path}.${crypto.randomUUID().slice(-12)}.partial`;
 }
 
-/** The final name, for messages. */
 function finalName(path: string): string {
   return path.replace(pattern, "");
 }
@@ -35,7 +33,6 @@ export function removeStalePartials(folder: string, nowMs: number = Date.now()):
   });
 }
 
-/** A write failed: its partial file is useless. */
 export function dropPartial(path: string): void {
   quietly(() => Deno.removeSync(path));
 }
@@ -51,14 +48,13 @@ function quietly(body: () => void): void {
 
 export interface OpenFile {
   write(bytes: Uint8Array): Promise<void>;
-  /** Returns when the bytes are on disk (fsync). */
+  /** When the bytes are on disk (fsync). */
   sync(): Promise<void>;
   close(): void;
 }
 
 export interface Disk {
   createFolder(path: string): Promise<void>;
-  /** Truncates an existing file. */
   create(path: string): Promise<OpenFile>;
   rename(from: string, to: string): Promise<void>;
   /** Removes a file, or a folder with its content; a missing one is not an error. */
@@ -76,7 +72,7 @@ export const realDisk: Disk = {
   syncFolder: (path) => attempting({ action: "write to the folder", value: path }, () => syncRealFolder(path)),
 };
 
-/** Writes the chunks to `path`, which afterwards holds either its old content or exactly these bytes. */
+/** Holds afterwards either its old content or exactly these bytes. */
 export async function writeAtomically(
   path: string,
   options: { disk: Disk; chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array> },
@@ -101,7 +97,6 @@ export async function writeAtomically(
   removeStalePartials(folder);
 }
 
-/** Null if there is no file. */
 export async function readIfPresent(path: string): Promise<Uint8Array<ArrayBuffer> | null> {
   return await isFile(path) ? await attempting({ action: "read", value: path }, () => Deno.readFile(path)) : null;
 }

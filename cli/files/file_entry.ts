@@ -1,7 +1,6 @@
 /**
- * A file entry of a manifest: name in the folder, size and hash. Datasets and checkpoints share it.
- *
- * Names are plain: a manifest from elsewhere cannot reach outside its folder.
+ * A file entry of a manifest: name in the folder, size and hash. Names are plain: a manifest from elsewhere cannot
+ * reach outside its folder.
  */
 
 import * as v from "valibot";
@@ -21,7 +20,6 @@ export const fileEntryShape = v.object({
 
 export type FileEntry = Readonly<v.InferOutput<typeof fileEntryShape>>;
 
-/** Writes the file atomically and returns its manifest entry. */
 export async function writeEntry(
   path: { folder: string; name: string },
   options: { disk: Disk; chunks: readonly Uint8Array[] },
@@ -31,7 +29,7 @@ export async function writeEntry(
   return { name: path.name, sha256: await sha256InTurns(options.chunks), bytes };
 }
 
-/** Why the file in the folder does not match the entry; null if it does. */
+/** Null: the file matches. */
 export async function entryProblem(folder: string, entry: FileEntry): Promise<string | null> {
   const path = `${folder}/${entry.name}`;
   if (!(await isFile(path))) return `${entry.name} is missing`;
@@ -41,7 +39,6 @@ export async function entryProblem(folder: string, entry: FileEntry): Promise<st
   return null;
 }
 
-/** The first problem of any file, or null. */
 export async function firstProblem(folder: string, entries: readonly FileEntry[]): Promise<string | null> {
   for (const entry of entries) {
     const problem = await entryProblem(folder, entry);
@@ -50,7 +47,6 @@ export async function firstProblem(folder: string, entries: readonly FileEntry[]
   return null;
 }
 
-/** SHA-256 as lower-case hex, of bytes in memory and of files of any size. */
 export function sha256Hex(...parts: readonly (Uint8Array | string)[]): string {
   const hash = createHash("sha256");
   for (const part of parts) hash.update(part);
@@ -59,7 +55,7 @@ export function sha256Hex(...parts: readonly (Uint8Array | string)[]): string {
 
 const bytesOfTurn = 4 * 1024 * 1024; // 10 ms on a slow machine
 
-/** The same for vectors of any size, on a thread that keeps serving links (net/turns.ts). */
+/** On a thread that keeps serving links (net/turns.ts). */
 export async function sha256InTurns(parts: readonly Uint8Array[]): Promise<string> {
   const hash = createHash("sha256");
   for (const part of parts) {
@@ -73,7 +69,6 @@ interface FileDigest {
   readonly bytes: number;
 }
 
-/** Reads the file in pieces, so its size does not matter. */
 function digestFile(path: string): Promise<FileDigest> {
   return attempting({ action: "read", value: path }, async () => {
     const hash = createHash("sha256");

@@ -1,10 +1,9 @@
 /**
- * The lock of a run's folder: one process at a time writes there, from its first file on.
+ * The lock of a run's folder, `run.lock`: one process at a time writes there, from its first file on.
  *
- * Owns: `run.lock`, a file that is locked while its holder lives and says who that is. The system ends the lock with the process,
- * however it ends, so the file itself stays. A swarm holds the lock for its orchestrator too: it hands it the lock's token, which
- * the file has as well. Process ids would not tell the two apart, as every container has a process 1. Where the disk has no
- * locks, as some network disks do not, only the journal's own protect the run (journal_epoch.ts).
+ * The system ends the lock with the process, so the file itself stays. A swarm holds the lock for its orchestrator
+ * too: it hands it the lock's token, which the file has as well. Process ids would not do, as every container has a
+ * process 1. Where the disk has no locks, only the journal's own protect the run (journal_epoch.ts).
  */
 
 import { systemCode, UserError } from "../program/errors.ts";
@@ -28,7 +27,7 @@ export interface AskedLock extends Pick<LockHolder, "command" | "port"> {
   readonly handed: string | null; // the token of the holder that started this process
 }
 
-/** Throws a `UserError` that names the holder if there is one. The folder must exist. */
+/** Throws a `UserError` that names the holder. The folder must exist. */
 export function lockFolder(folder: string, { command, port, handed }: AskedLock): FolderLock {
   const path = `${folder}/${fileName}`;
   if (kindOf(path) === "other") throw notAFile(path);
@@ -46,7 +45,7 @@ export function lockFolder(folder: string, { command, port, handed }: AskedLock)
   throw heldError(folder, holder);
 }
 
-/** The same check without taking the lock: writes nothing. */
+/** Without taking the lock: writes nothing. */
 export function refuseHeldFolder(folder: string, handed: string | null): void {
   const path = `${folder}/${fileName}`;
   const kind = kindOf(path);
@@ -62,7 +61,7 @@ export function refuseHeldFolder(folder: string, handed: string | null): void {
   }
 }
 
-/** Whether a process holds the folder now. Needs no right to write. */
+/** Needs no right to write. */
 export function isRunHeld(folder: string): boolean {
   const path = `${folder}/${fileName}`;
   let file: Deno.FsFile;

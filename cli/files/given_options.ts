@@ -1,8 +1,6 @@
 /**
- * The options of one command as given: the command line, on top of the --config file.
- *
- * Owns: merging the two, and the checks on the merged options that hold for any command. It is the only reader, so `service
- * install` accepts exactly what the role itself will accept. Out of scope: what an option's value means to its command.
+ * The options of one command as given: the command line, on top of the --config file, and the checks that hold for
+ * any command. It is the only reader, so `service install` accepts exactly what the role will accept.
  */
 
 import { resolve } from "node:path";
@@ -29,10 +27,7 @@ export async function readOptions(command: Command, typed: Typed): Promise<Given
   return given;
 }
 
-/**
- * The file holds options of the command, or a run's settings with the options of its orchestrator, which override those
- * that the run keeps.
- */
+/** The file holds options of the command, or a run's settings with the options of its orchestrator. */
 async function mergeFile(command: Command, { words, environment }: Typed): Promise<GivenOptions> {
   const parse = (below: readonly string[] = []) =>
     parseOptions({

@@ -1,6 +1,4 @@
-/**
- * Journal failures, as one error class with a code, and the translation from SQLite's errors.
- */
+/** Journal failures as one error class with a code, translated from SQLite's errors; and room on a disk. */
 
 import { BlobError } from "../../net/blobs/blobs.ts";
 import { isNoRoom } from "../../net/blobs/disk_problem.ts";
@@ -38,7 +36,6 @@ export interface JournalFacts {
   readonly isAtLimit?: boolean; // the write does not fit the file's own limit
 }
 
-/** Any error of a journal operation as a `JournalError` that says what to do. */
 export function journalProblem(error: unknown, from: JournalFacts): JournalError {
   if (error instanceof JournalError) return error;
   const text = error instanceof Error ? error.message : String(error);
@@ -62,7 +59,7 @@ function sentence(code: JournalProblem, { path, maxBytes }: JournalFacts): strin
   }
 }
 
-/** Also recognises one wrapped in a sentence for people. */
+/** Also one wrapped in a sentence for people. */
 export function isDiskFull(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof BlobError && cause.code === "diskFull") return true;
@@ -75,7 +72,7 @@ export function isDiskFull(error: unknown): boolean {
 const mostProbedBytes = 64 * 2 ** 20; // enough to detect room without writing for hours while there is none
 const chunkBytes = 2 ** 20;
 
-/** Writes and removes the number of bytes needed, up to a bound; throws the disk's error. */
+/** Writes and removes the bytes, up to a bound; throws the disk's error. */
 export async function probeRoom(folder: string, neededBytes: number): Promise<void> {
   const path = `${folder}/room.probe`;
   try {

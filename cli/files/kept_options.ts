@@ -1,9 +1,6 @@
 /**
- * The orchestrator options that a run keeps between starts: key, TLS, address and log.
- *
- * Owns: which options are kept, in which words, and finding them before a command's rights are decided. Given options
- * come first, then kept ones, then the defaults. Out of scope: host and port (hub_port.ts), and --loopback, which holds
- * for one start only.
+ * The orchestrator options that a run keeps between starts: key, TLS, address and log. Given options come first, then
+ * kept ones, then the defaults. They are found before a command's rights are decided.
  */
 
 import { resolve } from "node:path";
@@ -24,7 +21,7 @@ const walletNames = ["wallet", "hotkey", "wallet-path"];
 
 const keptSpecs: readonly OptionSpec[] = hubOptions.filter(({ name }) => !ofOneStart.includes(name));
 
-/** The options that a run keeps. `wallet`: where the signing key was found; null: the run's own key. */
+/** `wallet`: where the signing key was found; null: the run's own key. */
 export function optionsToKeep(options: OptionValues, wallet: HotkeyPlace | null): KeptOptions {
   const kept: Record<string, string | number> = {};
   for (const { name, kind } of keptSpecs) {
@@ -36,7 +33,7 @@ export function optionsToKeep(options: OptionValues, wallet: HotkeyPlace | null)
   return { ...kept, wallet: wallet.wallet, hotkey: wallet.hotkey, "wallet-path": resolve(wallet.folder) };
 }
 
-/** Options given now are left out; a wallet named now comes with its own hotkey and folder. */
+/** A wallet named now comes with its own hotkey and folder. */
 export function wordsOfKept(kept: KeptOptions, given: OptionValues): string[] {
   const isOtherWallet = given.given("wallet");
   return keptSpecs.flatMap((spec) => {
@@ -45,7 +42,7 @@ export function wordsOfKept(kept: KeptOptions, given: OptionValues): string[] {
   });
 }
 
-/** As command-line words, for a run to be resumed; none if no run can be read, which planning reports. */
+/** None if no run can be read, which planning reports. */
 export async function keptWords(
   { options, runFile, environment }: { options: OptionValues; runFile: ConfigFile | null; environment: Environment },
 ): Promise<string[]> {

@@ -8,12 +8,10 @@ export const keptLedgerFiles = 15; // full ones, 256 MiB
 
 export const ledgerPath = (folder: string): string => `${folder}/${name}`;
 
-/** Of a log's newest file. */
 export function headPath(path: string): string {
   return `${path}.head`;
 }
 
-/** Null if there is none, or none that a process finished writing. */
 export async function readHead(path: string): Promise<SignedHead | null> {
   try {
     const parsed = JSON.parse(await Deno.readTextFile(path)) as Partial<SignedHead> | null;
@@ -38,7 +36,7 @@ export interface LedgerFile extends WholeLines {
   readonly path: string;
 }
 
-/** The files that exist, oldest first; `newest`: the path of the last. */
+/** That exist, oldest first; `newest`: the path of the last. */
 export async function readLedgerFiles(newest: string): Promise<LedgerFile[]> {
   const files: LedgerFile[] = [];
   for (let i = keptLedgerFiles; i >= 0; i--) {

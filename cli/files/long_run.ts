@@ -9,7 +9,7 @@ import { programFile } from "../program/self.ts";
 import { defaultLogBytes } from "../terminal/options/service_options.ts";
 import { RotatingLog } from "./rotating_log.ts";
 
-/** From now on all output also goes to the file; does nothing without --log-file. */
+/** Does nothing without --log-file. */
 export async function openLogFile({ options, output }: CommandContext): Promise<void> {
   const given = options.text("log-file");
   if (given === undefined) return;
@@ -33,7 +33,7 @@ export async function openLogFile({ options, output }: CommandContext): Promise<
   output.copyTo((line) => log.write(line), { stampOf: () => stamp(new Date(systemTimers.nowMs()), true) });
 }
 
-/** Why a node with --auto-restart stops: its service starts the new version. */
+/** Its service starts the new version. */
 export const newVersion = "a new version is in place";
 
 async function touch(path: string): Promise<void> {
@@ -58,15 +58,13 @@ export async function openUpgradeWatch(
   return await UpgradeWatch.open({ timers: systemTimers, identify: identityOf(path), isIdle, leave, onReplaced });
 }
 
-/** Detects that the program's file was replaced, as an installer does with a rename. */
 interface UpgradeWatchOptions {
   readonly timers: Timers;
   /** What identifies a file; null while there is none. */
   readonly identify: () => Promise<string | null>;
-  /** Whether stopping at once loses nothing. */
   readonly isIdle: () => boolean;
   readonly onReplaced: () => void;
-  /** Called once: between two rounds, at once when idle, or when no round has ended for a long time. */
+  /** Between two rounds, at once when idle, or when no round has ended for a long time. */
   readonly leave: () => void;
 }
 
@@ -80,7 +78,7 @@ export class UpgradeWatch {
   #state: "watching" | "replaced" | "left" = "watching";
   #cancel: Cancel;
 
-  /** The current file is the running one; null if there is none to watch. */
+  /** Null if there is no file to watch. */
   static async open(options: UpgradeWatchOptions): Promise<UpgradeWatch | null> {
     const own = await options.identify();
     return own === null ? null : new UpgradeWatch(options, own);
@@ -120,7 +118,7 @@ export class UpgradeWatch {
   }
 }
 
-/** By file metadata: a replaced file has another inode, size or time. */
+/** A replaced file has another inode, size or time. */
 export function identityOf(path: string): () => Promise<string | null> {
   return async () => {
     try {

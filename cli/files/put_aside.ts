@@ -1,19 +1,17 @@
 /**
- * Puts aside files that are in the way but may be valuable: they are renamed to `put-aside-1-NAME` and never touched again.
- *
- * Invariant: no earlier file is overwritten. Files put aside together share a number. Only a person deletes them.
+ * Files that are in the way but may be valuable are renamed to `put-aside-1-NAME` and never touched again. Files put
+ * aside together share a number.
  */
 
 import { type Disk, isFolder, realDisk } from "./disk.ts";
 
 const pattern = /^put-aside-(\d+)-/;
 
-/** Names of `folder` that were put aside. */
 export function isPutAside(name: string): boolean {
   return name.startsWith("put-aside-");
 }
 
-/** Returns the new paths, in the order of the names; a missing name is an error. */
+/** Returns the new paths; a missing name is an error. */
 export async function putAside(
   { folder, names, disk = realDisk }: { folder: string; names: readonly string[]; disk?: Disk },
 ): Promise<string[]> {
@@ -29,7 +27,6 @@ export async function putAside(
   return paths;
 }
 
-/** Of what is put aside there next. */
 export async function nextNumber(folder: string): Promise<number> {
   if (!(await isFolder(folder))) return 1;
   let last = 0;

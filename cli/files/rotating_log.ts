@@ -1,10 +1,11 @@
 /**
- * A log file with bounded disk use: at its limit it becomes `.1`, the old `.1` becomes `.2`, and the oldest is deleted.
+ * A log file with bounded disk use: at its limit it becomes `.1`, the old `.1` becomes `.2`, and the oldest is
+ * deleted.
  *
- * Owns: the file, its size and rotation. A file that another program moved away or removed, as logrotate does, is left and a new one
- * begun, where a clock says when to look. Never fails the program: on a full disk or a missing folder, lines are lost,
- * and their number is the first line written afterwards. Invariant: all files together hold at most `keep` + 1 times
- * `bytes`, unless what is written at once is longer.
+ * A file that another program moved away or removed, as logrotate does, is left and a new one begun, where a clock
+ * says when to look. Never fails the program: on a full disk or a missing folder, lines are lost, and their number is
+ * the first line written afterwards. All files together hold at most `keep` + 1 times `bytes`, unless what is written
+ * at once is longer.
  */
 
 import { plural } from "../terminal/text/format.ts";
@@ -16,10 +17,10 @@ export interface LogFile {
   close(): void;
 }
 
-/** Blocking, so that a line is written before the event it reports takes place. */
+/** Blocking, so that a line is written before the event it reports. */
 export interface LogDisk {
   append(path: string): LogFile;
-  /** Of the file at this path; null: there is none, or it is unknown. */
+  /** Null: there is none, or it is unknown. */
   identityAt(path: string): string | null;
   rename(from: string, to: string): void;
   /** A missing file is not an error. */
@@ -33,13 +34,11 @@ export interface RotatingLogOptions {
   readonly disk?: LogDisk;
   /** For looking at most once a second whether the file is still at its path. @default it stays there */
   readonly steadyMs?: () => number;
-  /** Without its end: what a file begins with. @default nothing */
+  /** Without its end. @default nothing */
   readonly firstLine?: () => string | null;
-  /** Without its end: what stands where so many lines are missing. @default a sentence */
+  /** Without its end; stands where so many lines are missing. @default a sentence */
   readonly lostLine?: (lines: number) => string;
-  /** The first line of several could not be written. */
   readonly onLost?: (error: Error) => void;
-  /** There is room again. */
   readonly onRegained?: (lostLines: number) => void;
 }
 
@@ -67,7 +66,7 @@ export class RotatingLog {
     };
   }
 
-  /** One line without its end, or several that stay together; false: they are lost. */
+  /** Several lines stay together; false: they are lost. */
   write(text: string, lines = 1): boolean {
     const { lostLine, onLost, onRegained } = this.#options;
     const lost = this.#lost;
@@ -85,7 +84,7 @@ export class RotatingLog {
     return true;
   }
 
-  /** Ends a file that is as long as this or longer. True: what is written next begins a file. */
+  /** True: what is written next begins a file. */
   endFileAt(bytes: number): boolean {
     try {
       this.#open();
@@ -167,7 +166,6 @@ function renameIfThere(disk: LogDisk, { from, to }: { from: string; to: string }
 
 const lineEnd = new Uint8Array([10]);
 
-/** A system error, as opposed to our own bug. */
 const isWorld = (error: unknown): error is Error => error instanceof Error && ("code" in error || isDenoError(error));
 
 const isDenoError = (error: Error): boolean => Object.values(Deno.errors).some((kind) => error instanceof kind);

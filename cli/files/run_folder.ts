@@ -29,7 +29,6 @@ export interface RunFolder {
   readonly isResumed: boolean;
 }
 
-/** A run's folder, and whether it holds a run. */
 export interface RunPlace {
   readonly path: string;
   readonly holdsRun: boolean;
@@ -78,7 +77,6 @@ export async function holdsARun(path: string): Promise<boolean> {
   return await exists(`${path}/journal.db`) || await exists(`${path}/checkpoints`);
 }
 
-/** Creates the folder and checks that it is writable. */
 export async function openRunFolder(path: string): Promise<void> {
   await attempting(writing(path), async () => {
     await Deno.mkdir(path, { recursive: true });
@@ -90,7 +88,7 @@ export async function openRunFolder(path: string): Promise<void> {
 
 const writing = (path: string) => ({ action: "write to the data folder", value: path });
 
-/** An orchestrator's run folder without --data: by the run's name. */
+/** By the run's name. */
 export const namedFolder = (dataFolder: string, name: unknown): string => `${dataFolder}/runs/${name}`;
 
 /** For unnamed runs: a new folder below `runs`, or the newest one there. */
@@ -111,10 +109,7 @@ export async function datedFolder(runs: string, { isResumed }: { isResumed: bool
 
 const dated = /^\d{8}T\d{6}-/;
 
-/**
- * What identifies the run in the folder, and how often it was opened: the same text twice means that nobody has begun or resumed a
- * run in between.
- */
+/** The same text twice means that nobody has begun or resumed a run in between. */
 export async function folderMark(path: string): Promise<string> {
   const names = ["run.json", "journal.db.epoch"];
   const texts = await Promise.all(names.map((name) => Deno.readTextFile(`${path}/${name}`).catch(() => null)));
@@ -122,8 +117,8 @@ export async function folderMark(path: string): Promise<string> {
 }
 
 /**
- * Keeps the folder's run in a folder of its own below, where it can be resumed, and returns that. What names the run goes first, so
- * a kill in between leaves nothing that counts as a run without its parts. The next run uses the same tokens and keys.
+ * In a folder of its own below, where it can be resumed; returns that. What names the run goes first, so a kill in
+ * between leaves nothing that counts as a run without its parts. The next run uses the same tokens and keys.
  */
 export async function putRunAside(path: string): Promise<string> {
   const aside = `${path}/put-aside-${await nextNumber(path)}-${asideName}`;
@@ -141,10 +136,9 @@ export async function putRunAside(path: string): Promise<string> {
 
 const asideName = "run";
 
-/** Whether a run's folder keeps an earlier run under this name. */
 export const isRunPutAside = (name: string): boolean => isPutAside(name) && name.endsWith(`-${asideName}`);
 
-/** Files that are replaced, never changed: a link will do, or a copy where the disk has no links. */
+/** They are replaced, never changed: a link will do, or a copy where the disk has no links. */
 async function share(from: string, to: string): Promise<void> {
   await Deno.mkdir(to);
   for await (const { name, isDirectory, isFile } of Deno.readDir(from)) {

@@ -1,9 +1,6 @@
 /**
- * What a run's folder says about the run before any checkpoint exists: its id, configuration, and how its orchestrator
- * was started: where it listens, which key signs, and the given options (kept_options.ts).
- *
- * Written atomically, before anything else of the run. Without it a checkpoint provides the same, except where the
- * orchestrator listens.
+ * What a run's folder says about the run before any checkpoint exists: its id, configuration, and how its
+ * orchestrator was started. Written atomically, before anything else of the run.
  */
 
 import { createHash } from "node:crypto";
@@ -33,13 +30,12 @@ export async function writeSavedRun(folder: string, run: SavedRun): Promise<void
   await writeAtomically(`${folder}/${fileName}`, { disk: realDisk, chunks: [new TextEncoder().encode(text)] });
 }
 
-/** Null if there is none. */
 export async function readSavedRun(folder: string): Promise<SavedRun | "damaged" | null> {
   const bytes = await readIfPresent(`${folder}/${fileName}`);
   return bytes === null ? null : parseSavedRun(new TextDecoder().decode(bytes)) ?? "damaged";
 }
 
-/** A file with one changed digit counts as damaged too. */
+/** A file with one changed digit counts as damaged. */
 function checkOf({ runId, config }: { runId: unknown; config: unknown }): string {
   return createHash("sha256").update(JSON.stringify([runId, config])).digest("hex");
 }

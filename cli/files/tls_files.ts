@@ -1,8 +1,7 @@
 /**
  * The files of TLS: an orchestrator's certificate and key, and the authority that a node trusts beside the system's.
- *
- * Owns: reading them and reporting problems, because a server with a bad pair still listens but refuses every node. Out of
- * scope: the orchestrator's identity, which its hotkey proves in the hello; TLS keeps traffic from being read in transit.
+ * A server with a bad pair still listens but refuses every node, so problems are reported. The hotkey in the hello
+ * proves identity; TLS keeps traffic from being read.
  */
 
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
@@ -14,13 +13,13 @@ export interface TlsPair {
   readonly key: string; // PEM
 }
 
-/** A path and its source: an option, or a setting in a file. */
+/** An option, or a setting in a file. */
 export interface NamedPath {
   readonly name: string;
   readonly text: string;
 }
 
-/** Null if neither is given: the port speaks plain HTTP. */
+/** Null: the port speaks plain HTTP. */
 export async function readTlsPair(
   { certificate, key }: { certificate: NamedPath | undefined; key: NamedPath | undefined },
 ): Promise<TlsPair | null> {
@@ -53,7 +52,7 @@ function halfPair(given: string): UserError {
   });
 }
 
-/** The content of the --tls-ca file, in PEM. */
+/** In PEM. */
 export async function readTlsAuthority(given: NamedPath): Promise<string> {
   const text = await readPem(given);
   parseCertificate(given, text);
@@ -98,7 +97,6 @@ function parseKey(given: NamedPath, text: string): KeyObject {
 
 export interface ServedCertificate {
   readonly signsItself: boolean; // nodes then need it in --tls-ca
-  /** Whether nodes that dial this URL accept it. */
   names(url: string): boolean;
 }
 

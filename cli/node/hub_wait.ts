@@ -1,13 +1,10 @@
 /**
  * How long a node waits for an orchestrator that is unreachable or does not let it in yet.
  *
- * Owns: how long the node has been without a link, when to log that, and when `giveUpAfterMs` is over. Out of scope:
- * dialling and its back-off (net/links/node.ts). Invariants: the first failure is logged at once, later ones at growing
- * intervals. A new reason is logged at once; if reasons keep changing, the first `changesAtOnce` are, then one every
- * `leastMs`. A broken link is not a failed attempt: only attempts and the time since the last link count.
+ * The first failure is logged at once, later ones at growing intervals. A new reason is logged at once; if reasons
+ * keep changing, the first `changesAtOnce` are, then one every `leastMs`. A broken link is not a failed attempt.
  */
 
-/** Why the node has no link, and for how long. */
 export interface Waiting {
   readonly reason: string; // with the remedy, if any
   readonly waitedMs: number;
@@ -30,13 +27,13 @@ export class HubWait {
     this.#sinceMs = nowMs;
   }
 
-  /** The link is up or has just broken: the next wait starts here. */
+  /** The next wait starts here. */
   begin(nowMs: number): void {
     this.#sinceMs = nowMs;
     this.#saidMs = null;
   }
 
-  /** An attempt failed. `leftMs`: until the node gives up; 0: now; null: never. */
+  /** `leftMs`: until the node gives up; 0: now; null: never. */
   failed(reason: string, nowMs: number): { waiting: Waiting; isWorthSaying: boolean; leftMs: number | null } {
     const waitedMs = nowMs - this.#sinceMs;
     const leftMs = this.#giveUpAfterMs === null ? null : Math.max(0, this.#giveUpAfterMs - waitedMs);
@@ -49,7 +46,6 @@ export class HubWait {
     return { waiting: { reason, waitedMs }, isWorthSaying, leftMs };
   }
 
-  /** The wait until the last line, once more. */
   #quietMs(reason: string): number {
     if (reason !== this.#reason) return this.#changes < changesAtOnce ? 0 : leastMs;
     return Math.min(longestMs, Math.max(leastMs, (this.#saidMs ?? 0) - this.#sinceMs));

@@ -1,9 +1,7 @@
 /**
- * Notices that a miner with a stage and a link gets nothing to do: while another stage has no miner, the orchestrator
- * is paused, or all work goes to others.
- *
- * Owns: when that is worth a line: after `firstMs`, then each time the wait has doubled, at least hourly. Work under way
- * is never idleness, however long it takes. Out of scope: time without a link (hub_wait.ts) and rest (cli/node/idle).
+ * Notices that a miner with a stage and a link gets nothing to do: another stage has no miner, the orchestrator is
+ * paused, or all work goes to others. It is logged after `firstMs`, then each time the wait has doubled, at least
+ * hourly. Work under way is never idleness.
  */
 
 import type { Cancel, Timers } from "../../net/timers.ts";
@@ -30,7 +28,6 @@ export class IdleWatch {
     this.#options = options;
   }
 
-  /** Returns the very promise of `work`. */
   during<Result>(work: () => Promise<Result>): Promise<Result> {
     this.#jobs += 1;
     this.#endWait();

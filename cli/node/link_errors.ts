@@ -1,8 +1,4 @@
-/**
- * Messages for a node's failed link: a lost session, a refusal, a wait that is over. Pure.
- *
- * Invariant: each error has one next step that fits its reason.
- */
+/** Messages for a node's failed link. Each error has one next step that fits its reason. */
 
 import type { Fault } from "../../core/fault.ts";
 import type { NodeId } from "../../core/ids.ts";
@@ -41,7 +37,6 @@ export function gaveUpError({ url, giveUpAfterMs, waitedMs, reason, cure }: Give
   );
 }
 
-/** The error of a node whose device cannot hold its stage. */
 export function tooLargeError(detail: string): UserError {
   return new UserError(`Cannot take part in this run with this device: ${detail}`, {
     next: "Let a stage take more (--memory), compute on the processor (--device cpu), or join a run with more stages",
@@ -77,7 +72,7 @@ export function refusedError(refusal: Refusal): UserError {
   return new UserError(`${what} (${code}): ${detail}`, { next: nextOf(refusal) });
 }
 
-/** The wallet of this node, as its command line names it, and the chain. */
+/** As its command line names it. */
 export interface NodeWallet {
   readonly address: NodeId;
   readonly network: string | null; // of the chain that this node reads; null: only the orchestrator has named one
@@ -92,7 +87,7 @@ export function withWallet(text: string, { address, wallet, hotkey, walletPath }
   return text.replaceAll(`--hotkey ${address}`, shellWords(words));
 }
 
-/** An orchestrator's commands as they work on this machine: with this node's wallet and the chain as it is reached from here. */
+/** With this node's wallet and the chain as it is reached from here. */
 export function inNodeWords(text: string, { wallet, url }: { wallet: NodeWallet; url: string }): string {
   const own = withWallet(text, wallet);
   const { network } = wallet;
@@ -116,7 +111,7 @@ function ownHotkeyText({ wallet, hotkey, walletPath }: NodeWallet): string {
     shellWords(["iota", "wallet", "new", "--name", wallet, "--hotkey", other, ...at]);
 }
 
-/** What lets a node in whose hotkey another process uses; null: that is not why it waits. */
+/** Null: that is not why it waits. */
 export function rivalCure(reason: string, wallet: NodeWallet): string | null {
   return reason.startsWith(rivalText) ? `or ${ownHotkeyText(wallet)}` : null;
 }
@@ -127,7 +122,6 @@ function nextOf({ fault: { code } }: Refusal): string {
   return "If its owner confirms the change, start again with the invite that it prints: --orchestrator 'iota://…'";
 }
 
-/** What a node does whose user named a run that its orchestrator does not serve any more. */
 export function otherRunCure(answer: JoinAnswer): string {
   return `to join that run, stop this node and type: ${joinWords(answer)}`;
 }

@@ -25,7 +25,7 @@ export interface MinerRoleOptions {
   readonly peers?: PeerServer | null;
   readonly activationBytes?: number; // of device memory, so that no forward is computed twice
   readonly onRecord: (record: MinerRecord) => void;
-  /** It has a stage and a link but gets nothing to do; `isOver`: it has again. */
+  /** `isOver`: it has work again. */
   readonly onIdle?: (idle: { idleMs: number; isOver: boolean }) => void;
   /** Decides what to do and send. @default an honest miner */
   readonly machine?: Machine<MinerState, MinerEvent, MinerEffect>;
@@ -102,7 +102,6 @@ export async function startMiner(options: MinerRoleOptions): Promise<RunningNode
   });
 
   const stop = (reason: string) => role.enqueue({ type: "stopRequested", reason });
-  /** The orchestrator hears of it before it hears of anything else. */
   function leave(error: StageLostError): Fault {
     role.enqueue({ type: "stopRequested", reason: stageLostReason, atOnce: true });
     return faultOf(error);

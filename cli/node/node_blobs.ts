@@ -1,8 +1,6 @@
 /**
- * The blobs that a node sends and fetches: the orchestrator's store, and other miners' for what they hold as well.
- *
- * Owns: authorization, which waits for the orchestrator's identity, and connections, which end with their session
- * (net/blobs/session_fetch.ts). Out of scope: which source is asked first (blob_access.ts).
+ * The blobs that a node sends and fetches: the orchestrator's store, and other miners'. Authorization waits for the
+ * orchestrator's identity; connections end with their session (net/blobs/session_fetch.ts).
  */
 
 import { present } from "../../core/assert.ts";
@@ -29,7 +27,7 @@ export interface NodeBlobsOptions {
 
 export interface NodeBlobs {
   readonly access: BlobAccess;
-  /** A session has begun: a link that broke by a change of address leaves dead connections. */
+  /** A link that broke by a change of address leaves dead connections. */
   begin(ticket: HeldTicket): void;
 }
 

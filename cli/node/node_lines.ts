@@ -6,7 +6,7 @@ import type { AuditTally } from "../observe/screen/audit_tally.ts";
 import { byteSize, decimal, duration, plural } from "../terminal/text/format.ts";
 import { failedUploadText, noticeText } from "./screen/notice_text.ts";
 
-/** Lines for a miner's owner; tasks are counted, not listed. */
+/** Tasks are counted, not listed. */
 export function minerLine(record: MinerRecord): string | null {
   switch (record.type) {
     case "joined":

@@ -1,8 +1,8 @@
 /**
- * Shared by miner and validator: a link to the orchestrator around a node's runtime (node_runtime.ts), which ends the role.
+ * Shared by miner and validator: a link to the orchestrator around a node's runtime (node_runtime.ts).
  *
- * Owns the words about a link, waiting for the orchestrator, and the end: `finished` resolves when the machine finishes and
- * rejects when the orchestrator permanently refuses this node or our own code fails.
+ * `finished` resolves when the machine finishes and rejects when the orchestrator permanently refuses this node or
+ * our own code fails.
  */
 
 import { present } from "../../core/assert.ts";
@@ -51,26 +51,25 @@ export interface NodeLink {
   readonly limits: NetLimits;
   readonly timers: Timers;
   readonly random: Random;
-  /** After this long without a link, the role ends at the next failed attempt; null: it never gives up. */
+  /** Then the role ends at the next failed attempt; null: never. */
   readonly giveUpAfterMs: number | null;
-  /** The only orchestrator and run to accept; none: the first met. */
+  /** None: the first met. */
   readonly pin?: Pinned;
   /** The file that demands a different orchestrator or run; null: the typed or announced one does. */
   readonly rememberedIn?: (found: Challenger) => string | null;
   /** For commands in messages. Default: the wallet called default. */
   readonly wallet?: Omit<NodeWallet, "address">;
   readonly onOffline: (text: string) => void;
-  /** Called at intervals while there is no link. */
   readonly onWaiting: (waiting: Waiting) => void;
-  /** Sees every message. @default none */
+  /** @default none */
   readonly traces?: { received(message: HubMessage): void; sent(message: NodeMessage): void } | undefined;
-  /** Counts the bytes of messages. @default nobody does */
+  /** @default nobody counts */
   readonly meter?: { sent(bytes: number): void; received(bytes: number): void };
-  /** Gets the orchestrator's identity, the authorization for requests to it, and its clock, in whose time they are stamped. */
+  /** Requests to the orchestrator are stamped in its time. */
   readonly onConnected: (ticket: HeldTicket, clock: ClockDifference) => void;
 }
 
-/** The orchestrator has begun another run: the role ends, and the next life joins that one. */
+/** The next life joins that run. */
 export const newRunReason = "its orchestrator has begun another run";
 
 export interface NodeRoleOptions<State, Event, Effect, Result> {
@@ -79,7 +78,7 @@ export interface NodeRoleOptions<State, Event, Effect, Result> {
   readonly machine: Machine<State, Event | NodeMachineEvent<Result>, Effect>;
   readonly state: State;
   readonly work: (effect: Perform<Effect>) => Promise<Result>;
-  /** What an exception of `work` means: an error ends the role, a fault goes to the machine. */
+  /** An error ends the role, a fault goes to the machine. */
   readonly failureOf: (effect: Perform<Effect>, error: unknown) => Error | Fault;
   readonly report: (effect: Report<Effect>) => void;
 }
@@ -203,7 +202,6 @@ export class NodeRole<State, Event, Effect extends NodeEffect, Result> {
     }
   }
 
-  /** Once, and again only when the difference has changed. */
   #sayClock(clock: ClockDifference): void {
     if (this.#saidClock !== null && isAlike(this.#saidClock, clock)) return;
     const text = nodeClockText(clock, this.#link.timers.nowMs());

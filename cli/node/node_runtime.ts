@@ -1,9 +1,10 @@
 /**
- * A node's runtime over replaceable edges: a role machine in its driver, the segments it holds, its effects performed.
+ * A node's runtime over replaceable edges: a role machine in its driver, the segments it holds, its effects
+ * performed.
  *
- * Owns the translation of transport events into the machine's events, and when something may be sent: nothing between the loss
- * of a session and the next one. Production (node_role.ts) and the simulator (tests/lab/sim/processes/node_process.ts) both run it,
- * for miners and validators, each with a network, a clock and work of its own. Out of scope: dialling, and why a link ended.
+ * It translates transport events into the machine's events; nothing is sent between the loss of a session and the
+ * next one. Production (node_role.ts) and the simulator (tests/lab/sim/processes/node_process.ts) run it, for miners
+ * and validators, each with a network, a clock and work of its own.
  */
 
 import type { Fault, Parsed } from "../../core/fault.ts";
@@ -17,14 +18,12 @@ import type { Timers } from "../../net/timers.ts";
 import { Driver } from "../roles/driver.ts";
 import type { Segments } from "../roles/segments.ts";
 
-/** What a runtime needs to know of a link; `NodeEvent` says more. */
 export type LinkChange<Held> =
   | { readonly type: "connected"; readonly resumed: boolean }
   | { readonly type: "disconnected" } // also: could not be established
   | { readonly type: "sessionLost" }
   | { readonly type: "message" } & Received<HubMessage, Held>;
 
-/** Events of both node machines. */
 export type NodeMachineEvent<Result> =
   | { readonly type: "connected"; readonly resumed: boolean }
   | { readonly type: "disconnected" }
@@ -39,7 +38,6 @@ export interface Finished {
   readonly reason: string;
 }
 
-/** Effects of both node machines; a machine may have others. */
 export type NodeEffect =
   | {
     readonly type: "send";
@@ -59,14 +57,13 @@ export interface NodeEdges<Effect, Result, Held, Sent> {
   readonly timers: Timers;
   readonly links: Pick<NodeTransport<NodeMessage, Sent>, "send" | "pause" | "resume">;
   readonly segments: Segments<Held>;
-  /** The node's signature of a statement, 128 hexadecimal digits. */
+  /** 128 hexadecimal digits. */
   readonly sign: (statement: Statement) => string;
-  /** A held segment as the links send it. */
   readonly attach: (ref: BlobRef) => Sent;
-  /** Begins work; `done` is called once, with its result or whose fault it is that there is none. */
+  /** `done` is called once. */
   readonly work: (effect: Perform<Effect>, done: (outcome: Parsed<Result>) => void) => void;
   readonly report: (effect: Report<Effect>) => void;
-  /** The machine is done: what was sent is still to be delivered. */
+  /** What was sent is still to be delivered. */
   readonly onFinish: (finished: Finished) => void;
   readonly onFailure: (error: unknown) => void;
 }
@@ -83,7 +80,7 @@ export class NodeRuntime<State, Event, Effect extends NodeEffect, Result, Held, 
   readonly #edges: NodeEdges<Effect, Result, Held, Sent>;
   readonly #driver: Driver<State, Event | NodeMachineEvent<Result>, Effect>;
   #hasLink = false;
-  #hasSession = false; // nothing may be sent between losing a session and joining the next
+  #hasSession = false; // between losing a session and joining the next
   #isClosed = false;
 
   constructor({ machine, state, edges }: NodeRuntimeOptions<State, Event, Effect, Result, Held, Sent>) {
@@ -134,7 +131,6 @@ export class NodeRuntime<State, Event, Effect extends NodeEffect, Result, Held, 
     }
   }
 
-  /** Takes no further events. */
   close(): void {
     this.#isClosed = true;
     this.#driver.close();
@@ -158,7 +154,6 @@ export class NodeRuntime<State, Event, Effect extends NodeEffect, Result, Held, 
     }
   }
 
-  /** The node's word for what its message says. */
   #signed({ message, signs }: Extract<NodeEffect, { type: "send" }>): NodeMessage {
     const statement = signs === undefined ? null : statementOf(signs, message);
     return statement === null ? message : { ...message, signature: this.#edges.sign(statement) } as NodeMessage;

@@ -1,9 +1,6 @@
 /**
- * What a miner keeps of its stage from round to round besides the parameters: the optimizer's vectors and, if the payload codec
- * uses error feedback, what its payloads left out.
- *
- * Owns: the list of these vectors, and when a residual takes effect. Out of scope: their values (`gpu/webgpu/optimizers`,
- * `core/update/payload`) and the file (`own_state_folder.ts`).
+ * What a miner keeps of its stage from round to round besides the parameters: the optimizer's vectors and, if the
+ * payload codec uses error feedback, what its payloads left out.
  */
 
 import type { RunConfig } from "../../core/config/config.ts";
@@ -14,7 +11,6 @@ import { stateLength } from "../../core/train/optimizer.ts";
 import { optimizerOf, optimizers } from "../../core/train/optimizers.ts";
 import type { StageCompute } from "../../gpu/compute.ts";
 
-/** A vector's name, and how many values it has. */
 export type VectorName = readonly [name: string, values: number];
 
 export interface OwnState {
@@ -35,10 +31,8 @@ export interface StateWanted {
   readonly vectors: readonly VectorName[];
 }
 
-/** Where it is kept: the state of the last merge. */
 export interface OwnStateStore {
   save(options: { stage: StageIndex; round: number; parameters: BlobRef; state: OwnState }): Promise<void>;
-  /** The stage whose state is stored; null: none. */
   stage(): Promise<StageIndex | null>;
   /** Null unless the state belongs to these parameters, or to an earlier round, and has these vectors, in this order. */
   load(wanted: StateWanted): Promise<StoredState | null>;
@@ -64,7 +58,6 @@ function residualName(config: RunConfig): string | null {
   return keepsResidual ? `residual of ${name} ${version}` : null;
 }
 
-/** To be saved. */
 export async function readOwnState(
   { compute, residual }: { compute: StageCompute; residual: Residual },
   { config, table }: { config: RunConfig; table: ParameterTable },
@@ -93,10 +86,9 @@ export async function takeUp(
 
 /**
  * What a miner's payloads have left out so far, one value for each value of the stage. The orchestrator may ask for a
- * payload twice in a round (the store lost it, a session ended) and must get the same bytes, so what a payload leaves out
- * takes effect only when the round is merged. A stage that is loaded anew starts without a residual. What a payload held
- * that came too late, or that the orchestrator scaled down or left out, is lost, as it is with other codecs: a miner is not
- * told how its payload counted.
+ * payload twice in a round and must get the same bytes, so what a payload leaves out takes effect only when the round
+ * is merged. A stage that is loaded anew starts without a residual. A miner is not told how its payload counted, so
+ * what came too late or was scaled down is lost.
  */
 export class Residual {
   #settled: Float32Array | null; // as the round began
@@ -111,13 +103,13 @@ export class Residual {
     return this.#settled;
   }
 
-  /** For a new payload of a stage of this many values: the codec writes to it. */
+  /** The codec writes to it. */
   open(values: number): Float32Array {
     this.#open = this.#settled?.slice() ?? new Float32Array(values);
     return this.#open;
   }
 
-  /** The round is merged. Changes nothing if this miner made no payload. */
+  /** Changes nothing if this miner made no payload. */
   settle(): void {
     this.#settled = this.#open ?? this.#settled;
     this.#open = null;

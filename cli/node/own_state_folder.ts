@@ -1,13 +1,13 @@
 /**
- * A miner's own state on disk, so that a restarted miner resumes with it: its optimizer's vectors and the residual of its
- * payloads. One file, replaced at every merge.
+ * A miner's own state on disk, so that a restarted miner resumes with it. One file, replaced at every merge; it never
+ * leaves the machine.
  *
- * The state is private and never leaves the machine. It is used only if it belongs to the miner's stage, to the parameters that
- * the miner loads or to an earlier round, and its vectors are those that the run's optimizer and payload codec keep. A missing file or one of another stage means
- * an empty state, never a failure; so does a damaged or foreign one, or one of an earlier format, with a warning.
+ * It is used only if it belongs to the miner's stage, to the parameters that the miner loads or to an earlier round, and
+ * its vectors are those that the run keeps. A missing file or one of another stage means an empty state; so does a
+ * damaged, foreign or older one, with a warning.
  *
- * Bytes of the file: the hash of the rest of the head, as 64 hexadecimal digits; the header, JSON padded with spaces; the
- * vectors as float32. The header holds the hash of all vectors, so any changed byte shows.
+ * Bytes of the file: the hash of the rest of the head, as 64 hexadecimal digits; the header, JSON padded with spaces;
+ * the vectors as float32. The header holds the hash of all vectors.
  */
 
 import type { BlobRef, StageIndex } from "../../core/ids.ts";
@@ -66,7 +66,6 @@ export class OwnStateFolder implements OwnStateStore {
     }
   }
 
-  /** The stage whose state is stored here; null: none. */
   async stage(): Promise<StageIndex | null> {
     const stage = await this.#reading((_, header) => Promise.resolve(stageIndex(header.stage)));
     return stage === "damaged" ? null : stage;
@@ -94,7 +93,6 @@ export class OwnStateFolder implements OwnStateStore {
     return `${this.#folder}/${fileName}`;
   }
 
-  /** Null if there is no file. */
   async #reading<T>(
     use: (file: Deno.FsFile, header: Header) => Promise<T>,
   ): Promise<T | "damaged" | null> {
@@ -119,7 +117,6 @@ async function fill(file: Deno.FsFile, bytes: Uint8Array): Promise<boolean> {
   return true;
 }
 
-/** The hash of all vectors as one blob. */
 async function hashOfAll(parts: readonly Uint8Array[]): Promise<string> {
   const digest = new TreeDigest();
   for (const part of parts) {

@@ -1,10 +1,7 @@
 /**
- * A role that pauses while its rules say so: it leaves the run, which hands its leases to others, and later joins again
- * with the same identity. A role that lost its stage with its device, or whose orchestrator has begun another run, joins
- * again at once.
- *
- * Owns: successive lives of the role on a device that stays open and whose memory is freed in between. It ends with the
- * run or on request. Out of scope: deciding when to pause (cli/node/idle).
+ * A role that pauses while its rules say so: it leaves the run, which hands its leases to others, and later joins
+ * again with the same identity. A role that lost its stage with its device, or whose orchestrator has begun another
+ * run, joins again at once. The device stays open; its memory is freed in between.
  */
 
 import { running, type Verdict } from "./idle/rules.ts";
@@ -12,7 +9,6 @@ import { type RunningNode, type RunningRole, stageLostReason } from "./miner_rol
 import { newRunReason } from "./node_role.ts";
 import type { Finished } from "./node_runtime.ts";
 
-/** Whether the role may run. */
 export interface PauseGate {
   readonly verdict: Verdict;
   onChange(listener: (verdict: Verdict) => void): void;

@@ -1,6 +1,5 @@
 /**
- * The port of a reachable miner: newcomers to its stage copy the parameters from here, leaf by leaf, instead of from
- * the orchestrator's store.
+ * The port of a reachable miner: newcomers to its stage copy the parameters from here, leaf by leaf.
  *
  * It opens before the hello, so that the first message can name its address. Holds one round's vectors in memory, two
  * during a change.
@@ -19,9 +18,8 @@ import { peerStore } from "../roles/stores.ts";
 
 export interface PeerServer {
   readonly url: string; // where others reach it
-  /** The orchestrator whose newcomers it serves; before this is set, none are served. */
+  /** Before this is set, no newcomers are served. */
   trust(issuer: PassIssuer): void;
-  /** Serves only these vectors. */
   hold(vectors: readonly Uint8Array[]): void;
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * `iota miner`, from the command line to the summary: what all nodes do (run_node.ts), and pausing when the machine or
- * its owner needs it.
+ * `iota miner`, from the command line to the summary: run_node.ts, and pausing when the machine or its owner needs
+ * it.
  */
 
 import type { NodeId } from "../../core/ids.ts";
@@ -167,7 +167,7 @@ function onHand(watch: PauseWatch, onFailure: (error: unknown) => void): () => v
   return () => Deno.removeSignalListener("SIGUSR2", toggle);
 }
 
-/** `timers`: in the orchestrator's time, as other miners' requests are. */
+/** `timers`: in the orchestrator's time. */
 async function openPeers(
   { options, output }: CommandContext,
   { self, timers }: { self: NodeId; timers: Timers },

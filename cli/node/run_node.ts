@@ -1,7 +1,4 @@
-/**
- * Shared by `iota miner` and `iota validate`, from the command line to the summary: wallet, device, link. The role
- * is run by run_role.ts; what differs is in run_miner.ts and run_validator.ts.
- */
+/** Shared by `iota miner` and `iota validate`, from the command line to the summary: wallet, device, link. */
 
 import { type HotkeyPair, verifySignature } from "../../chain/wallet/hotkey.ts";
 import type { Role } from "../../core/protocol/message.ts";
@@ -51,7 +48,7 @@ export interface OpenNodeOptions {
   readonly signer: HotkeyPair;
   readonly role: Role;
   readonly meter: LinkMeter;
-  /** The orchestrator's time, in which requests are stamped. Default: one of its own. */
+  /** In which requests are stamped. @default one of its own */
   readonly hubTime?: HubTime;
 }
 
@@ -103,7 +100,7 @@ function sayWaiting(output: CommandContext["output"], url: string, { reason, wai
   output.log.warn(`Waiting for the orchestrator${waitedText(waitedMs)}: ${reason}`);
 }
 
-/** Whole blobs; what is fetched again after a failure counts once. */
+/** What is fetched again after a failure counts once. */
 const metered = (blobs: BlobAccess, meter: LinkMeter): BlobAccess => ({
   put: async (bytes) => {
     const ref = await blobs.put(bytes);
@@ -117,7 +114,7 @@ const metered = (blobs: BlobAccess, meter: LinkMeter): BlobAccess => ({
   },
 });
 
-/** Being asked to stop meanwhile ends as a node's own end does, with a summary. */
+/** Being asked to stop meanwhile ends with a summary. */
 async function findRun(context: CommandContext, options: Omit<FindOptions, "inWords">): Promise<FoundHub> {
   const { address } = options.signer;
   const wallet = { address, ...nodeWallet(context.options, givenChain(context)) };
@@ -138,7 +135,6 @@ function nodeWallet(options: OptionValues, chain: NamedChain | null): Omit<NodeW
 
 const waitedText = (ms: number): string => ms < 10_000 ? "" : `, for ${duration(ms)} now`;
 
-/** The device of `--device`, opened again when it is lost, and what is said of it. */
 async function openLastingDevice(context: CommandContext, signer: HotkeyPair): Promise<LastingDevice> {
   const { options, output } = context;
   const tuned = await readTuning(context.dataFolder());

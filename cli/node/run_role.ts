@@ -10,7 +10,6 @@ export interface RoleOptions {
   readonly node: OpenNode;
   readonly start: () => Promise<RunningRole>;
   readonly failed?: Promise<never>; // other failures
-  /** Cleanup after the role has ended. */
   readonly end?: (options: { isFinished: boolean; interruption: AbortSignal }) => Promise<void>;
   readonly summary: () => Record<string, unknown>;
 }

@@ -1,6 +1,6 @@
 /**
- * `iota validate`, from the command line to the summary: what all nodes do (run_node.ts), counting verdicts and
- * evaluations, and setting weights on the chain.
+ * `iota validate`, from the command line to the summary: run_node.ts, counting verdicts and evaluations, and setting
+ * weights.
  */
 
 import type { ValidatorRecord } from "../../core/validator/event.ts";

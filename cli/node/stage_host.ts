@@ -1,8 +1,9 @@
 /**
- * The stage a miner holds: its device state, its vectors at the start of the round, and the work the miner machine requests.
+ * The stage a miner holds: its device state, its vectors at the start of the round, and the work the miner machine
+ * requests.
  *
- * Owns one open `StageCompute`, replaced on every `loadStage`. Rejects a stranger's bad bytes with a `WorkRefused` that
- * carries the fault; any other exception is our bug or an I/O error.
+ * One `StageCompute` is open, replaced on every `loadStage`. A stranger's bad bytes are a `WorkRefused` that carries
+ * the fault; any other exception is our bug or an I/O error.
  */
 
 import { payloadHash } from "../roles/payload_hash.ts";
@@ -45,7 +46,7 @@ function accepted<T>(value: Parsed<T>): T {
   throw new WorkRefused(value.fault);
 }
 
-/** The state at the start of a round; it is never written to, because peers may be reading it. */
+/** Never written to, because peers may be reading it. */
 interface RoundStart extends StageVectors {
   readonly refs: { readonly parameters: BlobRef; readonly momentum: BlobRef | null };
   readonly round: number;
@@ -69,7 +70,7 @@ export interface StageHostOptions {
   readonly peers?: PeerServer | null; // serves the stage's vectors to newcomers
   readonly activationBytes: number;
   readonly nowMs: () => number;
-  /** The progress of loading, every few seconds; not called if loading is quick. */
+  /** Every few seconds; not called if loading is quick. */
   readonly onLoading?: OnLoading;
 }
 
@@ -157,8 +158,8 @@ export class StageHost {
   }
 
   /**
-   * Back at its own stage. At the start of its round the optimizer's state is that of then, as what was trained since may
-   * be the reason to go back; else an old state is better than none.
+   * At the start of its round the optimizer's state is that of then, as what was trained since may be the reason to
+   * go back; else an old state is better than none.
    */
   async #reload(
     held: OpenStage,
@@ -184,10 +185,7 @@ export class StageHost {
     return await this.#options.ownState?.load(wanted) ?? null;
   }
 
-  /**
-   * After a loss of the device, the stage begins with the round's start and the optimizer's state of then, which was after
-   * `steps` steps and is stored unless nothing was trained before.
-   */
+  /** After a loss of the device: the round's start and the optimizer's state of then, which was after `steps` steps. */
   #begin(open: OpenStage, steps: number): void {
     const { config, compute, start } = open;
     compute.begin?.(async (stage) => {
@@ -330,7 +328,7 @@ export class StageHost {
   }
 }
 
-/** Whether a round's start equals this source: it was loaded before and nothing has been merged since. */
+/** It was loaded before and nothing has been merged since. */
 function isStart({ refs, isInitial }: RoundStart, source: ParameterSource): boolean {
   if (source.type === "initial") return isInitial;
   if (source.parameters.hash !== refs.parameters.hash) return false;

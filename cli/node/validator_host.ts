@@ -1,7 +1,6 @@
 /**
- * A validator's work: evaluates held-out text, stage by stage, and repeats single tasks.
- *
- * Nothing here trains: gradients of a repeated task are discarded. Out of scope: which stages are on the device (held_stages.ts).
+ * A validator's work: evaluates held-out text, stage by stage, and repeats single tasks. Nothing here trains:
+ * gradients of a repeated task are discarded.
  */
 
 import { present } from "../../core/assert.ts";
@@ -142,7 +141,7 @@ export class ValidatorHost {
     return await addGradient(stage, { direction: work.direction, input, second, name });
   }
 
-  /** The parts of one gradient come one after another; whatever comes in between would be added to it. */
+  /** Whatever comes between the parts of one gradient would be added to it. */
   async #addUp({ config, layersOfStages }: ValidatorJob, work: GradientWork): Promise<ValidatorResult> {
     const before = this.#sum;
     this.#sum = null;
@@ -165,7 +164,6 @@ export class ValidatorHost {
   }
 }
 
-/** A task in a direction that has a gradient, which is added to the device's. */
 async function addGradient(
   { compute, spec }: HeldStage,
   { direction, input, second, name }: {
@@ -201,7 +199,7 @@ interface Batch {
   readonly targets: Uint32Array;
 }
 
-/** Sequences [first, first + count) padded to a whole batch with the first one. */
+/** Padded to a whole batch with the first sequence. */
 function batchOf(
   tokens: Uint32Array,
   { first, count, perBatch, context }: { first: number; count: number; perBatch: number; context: number },

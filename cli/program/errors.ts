@@ -1,16 +1,12 @@
 /**
- * What a person sees when a command fails.
- *
- * Owns: the error classes of the command line and the message for each common system error. Out of scope: our own
- * bugs (assertions stay assertions, and are printed with --verbose) and remote input (a `Fault`). Every message names
- * the rule, the value and the next step; exit code 2 for a wrong command line, 75 where the same command
- * works later, 1 for everything else.
+ * What a person sees when a command fails: the error classes of the command line and the message for each common
+ * system error. Every message names the rule, the value and the next step; exit code 2 for a wrong command line, 75
+ * where the same command works later, 1 for everything else.
  */
 
 import { dirname } from "node:path";
 import { shellWord } from "./shell_words.ts";
 
-/** The command line was right, but the command cannot be carried out. */
 export class UserError extends Error {
   override name = "UserError";
   readonly next: string | undefined; // the next step, a sentence or a command
@@ -22,7 +18,6 @@ export class UserError extends Error {
   }
 }
 
-/** The command line itself was wrong. */
 export class UsageError extends UserError {
   override name = "UsageError";
   override readonly exitCode = exitUsage;
@@ -34,7 +29,7 @@ export class TooSoonError extends UserError {
   override readonly exitCode = exitTooSoon;
 }
 
-/** Ctrl-C, or SIGTERM: what a command that was asked to stop ends with. It is no error and is printed as a summary. */
+/** Ctrl-C, or SIGTERM: it is no error and is printed as a summary. */
 export class Stopped extends UserError {
   override name = "Stopped";
 
@@ -53,7 +48,6 @@ export class Terminated extends Stopped {
   }
 }
 
-/** In the summary of a command that was asked to stop. */
 export const interrupted = { finished: false, reason: "interrupted" } as const;
 
 /** If `work` is asked to stop, `tell` says what had ended by then; the stop itself still ends the command. */
@@ -106,7 +100,7 @@ const refusals: Readonly<Record<string, Refusal>> = {
   ECONNREFUSED: { reason: "nothing listens there", next: "Check the address, and that the other side is running" },
 };
 
-/** The message for a system error; undefined if a person cannot act on it. */
+/** Undefined if a person cannot act on it. */
 export function explainRefusal(error: unknown, attempt: Attempt): UserError | undefined {
   const code = systemCode(error);
   const refusal = code === "ENOENT" && attempt.creates === true ? folderMissing(attempt.value) : refusals[code];

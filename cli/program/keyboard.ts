@@ -1,22 +1,21 @@
 /**
- * The keys that a person presses while a live screen shows, one by one and not echoed.
+ * The keys that a person presses while a live screen shows, one by one and not echoed. Ctrl-C, Ctrl-Z and Ctrl-\ stay
+ * signals.
  *
- * Owns: the terminal's mode from `openKeyboard` until the returned function is called. Ctrl-C, Ctrl-Z and Ctrl-\ stay signals. A
- * program in the background would be stopped if it read from its terminal, so whoever opens the keyboard asks first, while programs
- * may still be started (`askKeyboard`). Not on Windows, whose terminals have no such mode.
+ * A program in the background would be stopped if it read from its terminal, so `askKeyboard` comes first, while
+ * programs may still be started. Not on Windows, whose terminals have no such mode.
  */
 
 export const keyboardVariable = "IOTA_KEYBOARD"; // of the confined thread
 
 export interface KeyboardListener {
   onBytes(bytes: Uint8Array): void;
-  /** The window's size has changed. */
   onResize(): void;
-  /** The program goes on after Ctrl-Z, and others have written to the terminal. */
+  /** Others have written to the terminal. */
   onContinue(): void;
 }
 
-/** Whether this process has a terminal to itself, as far as the system tells. */
+/** As far as the system tells. */
 export function askKeyboard(): boolean {
   if (Deno.build.os === "windows" || !Deno.stdin.isTerminal() || !Deno.stdout.isTerminal()) return false;
   try {

@@ -2,8 +2,6 @@
 
 import type { Environment } from "./paths.ts";
 
-/** The variable in which a child gets the token. */
 export const lockVariable = "IOTA_RUN_LOCK";
 
-/** The token that this process was handed. */
 export const handedToken = ({ get }: Environment): string | null => get(lockVariable) ?? null;

@@ -1,8 +1,7 @@
 /**
- * The process's way out: the one `Outbound` that all of its connections to other machines take.
- *
- * Owns: this process-wide value, as the environment that it is read from is process-wide too. Set once by main.ts in each thread that
- * runs a command; until then everything is direct. No other file of cli calls the runtime's `fetch` (tests/tidy).
+ * The one `Outbound` that all connections of this process to other machines take. Set once by main.ts in each thread
+ * that runs a command; until then everything is direct. No other file of cli calls the runtime's `fetch`
+ * (tests/tidy).
  */
 
 import { type Fetch, Outbound } from "../../net/proxy/outbound.ts";

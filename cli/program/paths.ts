@@ -1,8 +1,6 @@
 /**
- * Where files are on a user's disk: iota's own data, Bittensor's wallets.
- *
- * Owns: the rules per system. Out of scope: the disk itself (callers create folders when they write). Linux follows the
- * XDG base directory rules: a relative XDG_DATA_HOME is ignored, as they require.
+ * Where files are on a user's disk: iota's own data, Bittensor's wallets. A relative XDG_DATA_HOME is ignored, as the
+ * XDG rules require.
  */
 
 import { UserError } from "./errors.ts";
@@ -48,10 +46,9 @@ export function homeFolder(environment: Environment): string {
   });
 }
 
-/** In a data folder: cli/device/tuning_file.ts. */
 export const tuningName = "tuning.json";
 
-/** The user's own data folder, where what was tuned on this machine is, whatever --data says; null: there is no home. */
+/** Whatever --data says; null: there is no home. */
 export const tuningFolder = (environment: Environment): string | null =>
   hasHome(environment) ? dataFolder(environment) : null;
 
@@ -61,7 +58,7 @@ function homeVariable(environment: Environment): string {
   return environment.system === "windows" ? "USERPROFILE" : "HOME";
 }
 
-/** Where no shell has replaced `~`, as in a file or within quotes: `~/x` lies in the user's home folder. Another user's home, `~name/x`, stays as it is. */
+/** Where no shell has replaced `~`, as in a file or within quotes. `~name/x` stays as it is. */
 export function expandHome(path: string, environment: Environment): string {
   return path === "~" || path.startsWith("~/") ? `${homeFolder(environment)}${path.slice(1)}` : path;
 }

@@ -2,8 +2,8 @@
  * Where this program is, and how it starts itself again in another role.
  *
  * It may run as a checkout, a bundle, the packed file (a bundle and its Deno, unpacked into a cache folder) or a
- * compiled binary. A role always runs the same version as its parent, even if the started file has since been replaced
- * by a newer one. So it starts the unpacked content again, not the packed file.
+ * compiled binary. A role always runs the same version as its parent, so it starts the unpacked content again, not
+ * the packed file.
  */
 
 import { fileURLToPath } from "node:url";
@@ -14,7 +14,7 @@ const isCheckout = import.meta.url.endsWith(".ts"); // the parts of a bundle are
 /** A URL encodes a space as %20; a path does not. */
 const pathTo = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
 
-/** The folder of the source, with a slash at its end; null in a product, which has none. */
+/** With a slash at its end; null in a product. */
 export function checkoutFolder(): string | null {
   return isCheckout ? pathTo("../../") : null;
 }
@@ -48,7 +48,7 @@ export function programFile({ get }: Environment): string | null {
   return isCheckout ? null : pathTo("./main.js");
 }
 
-/** Where a packed file unpacks its versions, including the next one; null if nothing is unpacked. */
+/** Null if nothing is unpacked. */
 export function unpackFolder({ get }: Environment): string | null {
   return get("IOTA_PROGRAM") && !isCheckout ? pathTo("../..").replace(/\/$/, "") : null;
 }
@@ -117,7 +117,6 @@ export function selfCommand(environment?: Environment): SelfCommand {
   return { command, args: ["run", "--quiet", "--no-prompt", ...flags, ...rights, entry], env };
 }
 
-/** Under which HOME this program runs, and how it is hidden from Deno. */
 const variable = "IOTA_HOME";
 
 /** Puts the user's HOME back, and leaves IOTA_HOME set for the processes that this one starts of itself. */
@@ -128,7 +127,7 @@ export function restoreHome(env: Pick<Deno.Env, "get" | "set" | "delete"> = Deno
   else env.set("HOME", home);
 }
 
-/** The variables for a start of Deno: `folder` holds no .npmrc; `home`: where IOTA_HOME is not inherited. */
+/** `folder` holds no .npmrc; `home`: where IOTA_HOME is not inherited. */
 export function hiddenHome(folder: string, home?: string): Record<string, string> {
   return { HOME: folder, ...(home === undefined ? {} : { [variable]: home }) };
 }

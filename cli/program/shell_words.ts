@@ -4,7 +4,6 @@ export function shellWords(words: readonly string[]): string {
   return words.map(shellWord).join(" ");
 }
 
-/** Quotes one word. */
 export function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

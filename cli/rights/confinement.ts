@@ -1,17 +1,13 @@
 /**
  * Before a command runs, gives up every right that it does not declare.
  *
- * There are two ways, depending on what Deno can revoke. An unrestricted right can be revoked as a whole, permanently;
- * this suffices for commands that need all or nothing of a kind. A narrower right (one folder, one program, some
- * variables) can only be given to a new thread: the command then runs in a worker with just these rights, and the main
- * thread revokes all of its own. Either way no thread of the process holds more than the command declares, and workers
- * that it starts get no more than it has.
+ * An unrestricted right can be revoked as a whole, permanently; this suffices for commands that need all or nothing
+ * of a kind. A narrower right (one folder, one program, some variables) can only be given to a new thread: the
+ * command then runs in a worker with just these rights, and the main thread revokes all of its own.
  *
- * Measured on Deno 2.9.6 with a miner that waits for its orchestrator: 15 MB of private memory and, on a machine with four
- * times its cores in load, 0.4 s more to start. In that version each worker that the confined thread starts takes 1.0 s
- * instead of 0.03: twice it waits, half a second each time, as if for a debugger. So commands that open stage after stage
- * take whole rights. A child process with narrow flags would cost about as much as a thread, but an executable cannot give
- * itself other flags, and signals would have to be forwarded.
+ * Measured on Deno 2.9.6: a waiting miner's thread takes 15 MB and, on a machine with four times its cores in load,
+ * 0.4 s more to start. Each worker that the confined thread starts takes 1.0 s instead of 0.03. So commands that open
+ * stage after stage take whole rights.
  */
 
 import { resolve as resolvePath } from "node:path";
@@ -20,7 +16,6 @@ import { askOpenFiles, openFilesVariable } from "./open_files.ts";
 import { type HeldRights, isWhole, packageVariables, type Scope } from "./rights.ts";
 import type { SensorProcess } from "./sensor_process.ts";
 
-/** From the main thread to the confined one. */
 export type ToConfined =
   | {
     readonly type: "begin";
@@ -30,7 +25,6 @@ export type ToConfined =
   }
   | { readonly type: "sensors"; readonly text: string | null };
 
-/** And back. */
 export type FromConfined =
   | { readonly type: "ready" }
   | { readonly type: "readSensors" }
@@ -94,8 +88,8 @@ async function runConfined({ held, words, code = workerUrl(), ...given }: Confin
 }
 
 /**
- * Revokes part of a confined command's rights that it no longer needs, such as the folder of a key that is now in
- * memory. Paths in `kept` stay, because revoking a path also revokes every grant above it.
+ * Such as the folder of a key that is now in memory. Paths in `kept` stay, because revoking a path also revokes every
+ * grant above it.
  */
 export function giveUpReading(folders: readonly string[], { kept }: { kept: string }): void {
   const above = `${resolvePath(kept)}/`;
@@ -118,7 +112,7 @@ function answer(worker: Worker, sensors: SensorProcess | null): void {
   );
 }
 
-/** A bundle is JavaScript and has its worker beside it, as a checkout has the TypeScript. */
+/** A bundle is JavaScript. */
 function workerUrl(): URL {
   return import.meta.url.endsWith(".js")
     ? new URL("./confined_worker.js", import.meta.url)

@@ -1,9 +1,6 @@
 /**
- * What a command line needs from its process, behind one interface so that tests can supply their own.
- *
- * Owns: writing to stdout and stderr, terminal properties, keys, interrupts, giving up rights. Invariant: a write either
- * outputs all of the text or throws. Writes block, which keeps lines whole and in order, so a reader that stops reading
- * stops this process.
+ * What a command line needs from its process, behind one interface so that tests can supply their own. A write either
+ * outputs all of the text or throws. Writes block, which keeps lines whole and in order.
  */
 
 import { askKeyboard, type KeyboardListener, keyboardVariable, openKeyboard } from "../program/keyboard.ts";
@@ -21,22 +18,17 @@ export interface Host {
   terminalSize(): { readonly columns: number; readonly rows: number } | null;
   write(stream: Stream, text: string): void;
   now(): Date;
-  /**
-   * Calls back on each Ctrl-C, SIGTERM and end of the terminal; without a subscriber the system's default ends the
-   * process.
-   */
+  /** Without a subscriber the system's default ends the process. */
   onInterrupt(callback: (signal: Interrupt) => void): void;
-  /** What a person types, until the returned function is called; null: nobody can type here. */
+  /** Until the returned function is called; null: nobody can type here. */
   openKeys(listener: KeyboardListener): (() => void) | null;
-  /** Calls back for an uncaught error. */
   onUncaught(callback: (error: unknown) => void): void;
   exit(code: number): void;
   /**
-   * Permanently gives up every right not listed. Null: the command continues here. Otherwise the words ran in a thread
-   * with only these rights, and this is the exit code.
+   * Null: the command continues here. Otherwise the words ran in a thread with only these rights, and this is the
+   * exit code.
    */
   confine(held: HeldRights, words: readonly string[]): Promise<number> | null;
-  /** The machine's sensor readings; null where they cannot be read. */
   readonly readSensors: (() => Promise<string | null>) | null;
 }
 

@@ -1,9 +1,6 @@
 /**
- * The limit on this process's open files and sockets. An orchestrator must know it in advance, because when descriptors run out
- * its journal fails too.
- *
- * Owns: asking a shell while programs may still be started, and passing the number to the confined thread among its
- * variables. Deno has no call for it and opens nothing below /proc without all rights.
+ * The limit on this process's open files and sockets: when descriptors run out, an orchestrator's journal fails too.
+ * A shell is asked while programs may still be started. Deno has no call for it.
  */
 
 import type { Environment } from "../program/paths.ts";

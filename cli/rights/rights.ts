@@ -1,18 +1,14 @@
 /**
- * A command's rights as data.
- *
- * Owns: the terms in which a command declares its rights, and the resolved lists. Out of scope: reading a command line
- * (resolve_rights.ts) and changing the process (confinement.ts). A command that declares nothing may only print. No
- * command may load native libraries or fetch code, whatever it declares.
+ * A command's rights as data. A command that declares nothing may only print. No command may load native libraries or
+ * fetch code.
  */
 
 import { lockVariable } from "../program/lock_token.ts";
 import { proxyNames } from "../program/proxy_variables.ts";
 
 /**
- * A place on disk by purpose: the data folder, the signing wallet's hotkeys, the program itself, the training text
- * (wherever it was set), what was tuned on this machine, the folders of this machine's runs where --own asks for them, the path that an
- * option names, or the log and its rotated files.
+ * By purpose: `corpus` is the training text, `runs` the folders of this machine's runs where --own asks for them; an
+ * option stands for the path that it names.
  */
 export type Place = "data" | "hotkeys" | "program" | "corpus" | "tuning" | "runs" | "log" | `--${string}`;
 
@@ -21,18 +17,18 @@ export type SystemFact = "cpus" | "loadavg" | "hostname" | "networkInterfaces" |
 export interface Rights {
   readonly read?: readonly Place[] | "any";
   readonly write?: readonly Place[] | "any";
-  /** Deno does not distinguish dialling from listening: a right to one is a right to the other. */
+  /** Deno does not distinguish dialling from listening. */
   readonly net?: "loopback" | "any";
-  /** Programs by name; "self" is this one, for the roles of a swarm. */
+  /** "self" is this program, for the roles of a swarm. */
   readonly run?: readonly string[] | "any";
-  /** Variables besides those that packages read. Those in `handedOver` are read before rights are given up. */
+  /** Besides those that packages read. Those in `handedOver` are read before rights are given up. */
   readonly env?: readonly string[] | "any";
   readonly sys?: readonly SystemFact[] | "any";
   /** Options, any of which starts the process that reads the machine's sensors. */
   readonly sensorsFor?: readonly string[];
 }
 
-/** Each field is an exact list, all, or nothing. */
+/** An exact list, all, or nothing. */
 export type Scope = readonly string[] | "any";
 
 export interface HeldRights {
@@ -76,18 +72,14 @@ export const handedOver: readonly string[] = [
   ...proxyNames,
 ];
 
-/**
- * Whether giving up whole kinds of rights is enough. Deno can revoke all reading, but no part of an unrestricted right:
- * revoking `/etc` from a process that may read everything has no effect (tests/e2e/rights_test.ts).
- */
+/** Deno can revoke all reading, but no part of an unrestricted right (tests/e2e/rights_test.ts). */
 export function isWhole({ read, write, net, run, env, sys }: HeldRights): boolean {
   return [read, write, net, run, env, sys].every((scope) => scope === "any" || scope.length === 0);
 }
 
 /**
- * The rights in an environment whose variables have these names. A program that inherits variables of the dynamic loader (such as
- * LD_LIBRARY_PATH, which NVIDIA's containers set so that the driver is found) is started by Deno only where any program may be:
- * a command that may start some may then start any.
+ * A program that inherits variables of the dynamic loader (such as LD_LIBRARY_PATH, which NVIDIA's containers set) is
+ * started by Deno only where any program may be.
  */
 export function heldWith(names: readonly string[], held: HeldRights): HeldRights {
   const startsPrograms = held.run === "any" || held.run.length > 0;

@@ -1,9 +1,9 @@
 /**
  * Reads the machine's sensors for a program that has no right to.
  *
- * Deno opens nothing below /sys without all rights, and a miner may run no program. So a shell with one fixed script is
- * started before rights are given up, and only its pipes are kept. For each input line, whatever its content, it prints
- * its readings and an end mark. It ends when its input does, and thus with this process.
+ * Deno opens nothing below /sys without all rights, and a miner may run no program. So a shell with one fixed script
+ * is started before rights are given up, and only its pipes are kept. For each input line, whatever its content, it
+ * prints its readings and an end mark. It ends when its input does.
  */
 
 import { TextLineStream } from "../program/text_lines.ts";

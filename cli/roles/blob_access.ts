@@ -1,6 +1,6 @@
 /**
- * Blobs as the roles use them: whole vectors by hash. Behind it the orchestrator's HTTP store, its disk, or memory, and other nodes
- * that offer the same blob: they are asked first, the orchestrator when they fail.
+ * Blobs as the roles use them: whole vectors by hash, from the orchestrator's HTTP store, its disk, or memory. Other
+ * nodes that offer the same blob are asked first.
  */
 
 import type { BlobHash, BlobRef } from "../../core/ids.ts";
@@ -13,25 +13,23 @@ import type { Timers } from "../../net/timers.ts";
 
 export interface BlobAccess {
   put(bytes: Uint8Array): Promise<BlobRef>;
-  /** The whole blob, checked against its hash; throws if it is unavailable. */
+  /** Checked against its hash; throws if it is unavailable. */
   get(ref: BlobRef, from?: BlobOrigin): Promise<Uint8Array>;
 }
 
 export interface BlobOrigin {
   readonly peers?: readonly Peer[]; // that may have it
-  /** Called with the number of bytes received so far. */
+  /** Received so far. */
   readonly onBytes?: (bytes: number) => void;
 }
 
-/** The orchestrator's own view of its store. */
 export interface HubBlobs extends BlobAccess {
   /** Deleting a missing blob is not an error. */
   delete(hash: BlobHash): Promise<void>;
-  /** Deletes blobs unused both now and at the last sweep, so that new blobs not yet referenced stay. */
+  /** Unused both now and at the last sweep, so that new blobs not yet referenced stay. */
   sweep(used: ReadonlySet<string>): Promise<void>;
 }
 
-/** How other nodes' stores are reached. */
 export interface PeerAccess {
   /** Its address as `peerUrl` writes it. */
   readonly open: (peer: Peer) => BlobStore;
@@ -43,7 +41,7 @@ export interface PeerAccess {
 const peersOfBlob = 8; // more would not be faster, and the list is untrusted
 const leavesUnderWay = 8;
 
-/** Without `access`, or where no peers are named, every blob comes from the store. */
+/** Without `access` or peers, every blob comes from the store. */
 export function blobAccess(store: BlobStore, access: PeerAccess | null = null): BlobAccess {
   const put = (bytes: Uint8Array) => store.put(bytes);
   const fromStore = (ref: BlobRef, { onBytes }: BlobOrigin) =>
@@ -76,7 +74,7 @@ export function blobAccess(store: BlobStore, access: PeerAccess | null = null): 
   return { put, get };
 }
 
-/** Like the store's own `get`, with no more memory than the blob should take. */
+/** With no more memory than the blob should take. */
 async function collectCounted(
   store: BlobStore,
   { ref, onBytes }: { ref: BlobRef; onBytes: (bytes: number) => void },
@@ -95,13 +93,12 @@ async function collectCounted(
 
 const wrongSize = ({ hash, bytes }: BlobRef) => new BlobError("wrongHash", `Blob ${hash} does not have ${bytes} bytes`);
 
-/** The address alone, without path or credentials; null if it must not be asked. */
+/** Without path or credentials; null if it must not be asked. */
 export function peerUrl(text: string): string | null {
   const url = URL.parse(text);
   return url !== null && /^https?:$/.test(url.protocol) && url.username === "" ? url.origin : null;
 }
 
-/** `quota` is notified of blobs that members are no longer charged for. */
 export function hubBlobs(store: LocalBlobStore, quota: Pick<BlobQuota, "deleted" | "needed"> | null = null): HubBlobs {
   const remove = async (hash: BlobHash) => {
     await store.delete(hash);

@@ -1,9 +1,9 @@
 /**
- * What an orchestrator says of clocks: of a member's that differs from its own, or of its own, when it differs from everybody's.
+ * What an orchestrator says of clocks: of a member's that differs from its own, or of its own, when it differs from
+ * everybody's.
  *
- * Owns: each member's last difference, and the sentences. Nothing depends on them: nodes stamp their requests in this machine's time
- * (net/auth/clocks.ts). Out of scope: who is a member (member_news.ts). Invariants: only members count, each once, as anyone can say
- * hello with any clock; a member is named once, whatever its clock says later; everything is bounded.
+ * Nothing depends on it: nodes stamp their requests in this machine's time (net/auth/clocks.ts). Only members count,
+ * each once, as anyone can say hello with any clock; a member is named once; everything is bounded.
  */
 
 import type { NodeId } from "../../core/ids.ts";
@@ -21,7 +21,7 @@ export class ClockWatch {
   #ownSaid: ClockDifference | null = null;
   #ownSaidCount = 0;
 
-  /** A sentence for the owner, or null. `nowMs`: this machine's clock. */
+  /** `nowMs`: this machine's clock. */
   note(member: NodeId, clock: ClockDifference, nowMs: number): string | null {
     this.#clocks.set(member, clock);
     if (!isNoticeable(clock)) return null;
@@ -35,7 +35,6 @@ export class ClockWatch {
       `a difference of ${duration(Math.abs(clock.aheadMs))}; set the one that is wrong`;
   }
 
-  /** It is no member any more. */
   left(member: NodeId): void {
     this.#clocks.delete(member);
   }
@@ -53,7 +52,7 @@ export class ClockWatch {
   }
 }
 
-/** What a node says of its own clock beside the orchestrator's; null: they agree. */
+/** Null: they agree. */
 export function nodeClockText(clock: ClockDifference, nowMs: number): string | null {
   if (!isNoticeable(clock)) return null;
   const side = clock.aheadMs > 0 ? "behind" : "ahead of";

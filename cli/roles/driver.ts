@@ -1,19 +1,18 @@
 /**
  * Runs a role machine in the real world: one inbox, one writer, run to completion.
  *
- * Owns: the order of events, the machine's clock, the deadline timer, the bound of the inbox (a full one pauses the network
- * until it has drained). Events are taken in batches: each is stepped, then `commit` makes the whole batch durable, then its
- * effects are performed in order, so nothing leaves this process that a restart would not know. While batches are on their way
- * to the medium the next ones are stepped, up to a bound; then events wait and the network is paused. An exception in a machine,
- * in `commit` or in performing an effect ends the role through `onFailure`.
+ * Events are taken in batches: each is stepped, then `commit` makes the whole batch durable, then its effects are
+ * performed in order, so nothing leaves this process that a restart would not know. While batches are on their way to
+ * the medium the next ones are stepped, up to a bound; then events wait and the network is paused. An exception in a
+ * machine, in `commit` or in performing an effect ends the role through `onFailure`.
  *
- * The driver pauses while its owner holds it: no event is taken, no effect is performed, the network is paused, and the
- * machine's clock stops, so the pause makes no node late.
+ * While its owner holds it, no event is taken, no effect is performed, the network is paused, and the machine's clock
+ * stops, so the pause makes no node late.
  *
- * The machine's clock never goes back and does not follow steps of the wall clock; `startMs` lets it continue from the
- * journal's last entry. When a deadline was slept through (a paused machine, Ctrl-Z, a full swap, a disk that does not answer)
- * it goes on from a second before that: answers that came in time are read only now, and would be late. That happens once in
- * ten seconds, so a process that is always late still ends its waits.
+ * The machine's clock never goes back and does not follow steps of the wall clock; `startMs` lets it continue from
+ * the journal's last entry. When a deadline was slept through (a paused machine, Ctrl-Z, a full swap) it goes on from
+ * a second before that: answers that came in time are read only now. That happens once in ten seconds, so a process
+ * that is always late still ends its waits.
  */
 
 import type { Machine } from "../../core/protocol/machine.ts";
@@ -40,11 +39,10 @@ export interface DriverOptions<State, Event, Effect> {
   readonly inboxMessages: number;
   readonly onPressure: (isFull: boolean) => void;
   readonly onFailure: (error: unknown) => void;
-  /** Calls back when all events that arrive together are in, so that they become durable together; absent: each event at once. */
+  /** Then they become durable together; absent: each event at once. */
   readonly gather?: (callback: () => void) => void;
 }
 
-/** A batch whose events are stepped and whose effects are not performed. */
 interface BatchUnderWay<Effect> {
   readonly effects: readonly Effect[];
   readonly events: number;
@@ -89,7 +87,6 @@ export class Driver<State, Event, Effect> {
     else this.#gather();
   }
 
-  /** The owner holds it. */
   get standsStill(): boolean {
     return this.#isHeld;
   }
@@ -99,7 +96,6 @@ export class Driver<State, Event, Effect> {
     return this.#underWay.length === 0;
   }
 
-  /** The inbox is full. */
   get isFull(): boolean {
     return this.#inbox.length >= this.#options.inboxMessages;
   }
@@ -111,7 +107,6 @@ export class Driver<State, Event, Effect> {
     this.#tellSettled();
   }
 
-  /** Ends `hold`. */
   resume(): void {
     this.#isHeld = false;
     if (this.#isClosed) return;
@@ -119,22 +114,20 @@ export class Driver<State, Event, Effect> {
     if (!this.#isDraining) this.#drain();
   }
 
-  /** Takes the events that have arrived so far, now. */
   flush(): void {
     this.#isGathering = false;
     if (!this.#isDraining && !this.#isClosed && !this.standsStill) this.#drain();
   }
 
   /**
-   * Takes no further events, and calls back once every stepped one is settled. While the driver is held that may take long: then
-   * it calls back at once, and what is under way is lost as in a kill.
+   * Calls back once every stepped event is settled; at once while the driver is held: what is under way is then lost
+   * as in a kill.
    */
   settle(callback: () => void): void {
     this.#onSettled.push(callback);
     if (!this.#isDraining) this.#tellSettled();
   }
 
-  /** Takes no further events and performs no further batch. */
   close(): void {
     this.#isClosed = true;
     this.#cancelTimer();

@@ -1,16 +1,16 @@
 /**
  * Contents that a machine knows only by hash: wires, tokens and gradients, from their arrival to their last use.
  *
- * Counted: `hold` adds one holder, `release` removes one, the content goes with the last. In memory, because wires are small and
- * short-lived; anything large or lasting is a blob. Out of scope: what a content is. Production holds bytes, the simulator names
- * without bytes; reading or releasing what is not held fails in both.
+ * `hold` adds one holder, `release` removes one, the content goes with the last. In memory, because wires are small
+ * and short-lived; anything large or lasting is a blob. Production holds bytes, the simulator names without bytes;
+ * reading or releasing what is not held fails in both.
  */
 
 import { assert } from "../../core/assert.ts";
 import type { BlobHash, BlobRef } from "../../core/ids.ts";
 import { hashOf } from "../../net/blob_hash.ts";
 
-/** The name of a content; `hash` if it is known already. */
+/** `hash` if it is known already. */
 export type NameContent<Held> = (content: Held, hash?: BlobHash) => BlobRef;
 
 interface Entry<Held> {
@@ -29,7 +29,6 @@ export class Segments<Held> {
     this.#name = name;
   }
 
-  /** Each once. */
   get all(): Held[] {
     return [...this.#held.values()].map(({ content }) => content);
   }
@@ -38,7 +37,6 @@ export class Segments<Held> {
     return this.#bytes;
   }
 
-  /** Summed over segments. */
   get holders(): number {
     return this.#holders;
   }
@@ -47,7 +45,6 @@ export class Segments<Held> {
     return this.#held.get(hash)?.holders ?? 0;
   }
 
-  /** `hash`: their name, if known. */
   hold(content: Held, hash?: BlobHash): BlobRef {
     const ref = this.#name(content, hash);
     const entry = this.#held.get(ref.hash);
@@ -59,7 +56,7 @@ export class Segments<Held> {
     return ref;
   }
 
-  /** Holds the segments of a message, in order. A segment sent by reference would be fetched here. */
+  /** In order. A segment sent by reference would be fetched here. */
   take({ segments, names }: { segments: readonly Held[]; names: readonly BlobHash[] }): BlobRef[] {
     return segments.map((content, index) => this.hold(content, names[index]));
   }
@@ -88,7 +85,6 @@ export class Segments<Held> {
   }
 }
 
-/** Segments of bytes, as production holds them. */
 export type ByteSegments = Segments<Uint8Array>;
 
 export function byteSegments(): ByteSegments {

@@ -1,8 +1,6 @@
 /**
- * This orchestrator's upload to the address that its nodes dial: whether a proxy before it lets bodies of that size through.
- *
- * Owns: the upload, as a miner makes it, and what its failure means for the run's owner. An address that cannot be reached from
- * this machine says nothing: nodes outside may reach it.
+ * This orchestrator's upload to the address that its nodes dial: whether a proxy before it lets bodies of that size
+ * through. An address that cannot be reached from this machine says nothing.
  */
 
 import type { BlobHash } from "../../core/ids.ts";

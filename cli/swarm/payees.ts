@@ -1,8 +1,6 @@
 /**
- * Whom a swarm's own chain pays: the swarm's nodes and guests, each hotkey once.
- *
- * A node of an earlier start stays registered on the chain, so a resumed swarm meets it there before the node is started again,
- * or without ever starting it. It keeps its name, which its wallet in the run's folder has.
+ * Whom a swarm's own chain pays: the swarm's nodes and guests, each hotkey once. A node of an earlier start stays
+ * registered, so a resumed swarm meets it there; it keeps its name, which its wallet in the run's folder has.
  */
 
 import { hotkeyExists, loadHotkey } from "../../chain/wallet/hotkey_files.ts";
@@ -31,19 +29,16 @@ export class Payees {
     this.#registered.delete(node.hotkey);
   }
 
-  /** One that the subnet's list of neurons has, other than its owner. */
   note({ hotkey, hasPermit }: { hotkey: string; hasPermit: boolean }): void {
     if (this.#enrolled.has(hotkey)) return;
     const guest = { name: "guest", role: hasPermit ? "validator" : "miner", hotkey } as const;
     this.#registered.set(hotkey, this.#earlier.get(hotkey) ?? guest);
   }
 
-  /** Those that this start of the swarm enrolled. */
   get enrolled(): readonly Enrolled[] {
     return [...this.#enrolled.values()];
   }
 
-  /** By name, and guests last. */
   get all(): readonly Enrolled[] {
     const byName = new Intl.Collator("en", { numeric: true });
     const isGuest = ({ name }: Enrolled) => Number(name === "guest");
@@ -54,7 +49,7 @@ export class Payees {
 
 const nodeName = /^(miner|validator)-\d{1,6}$/;
 
-/** Nodes of earlier starts, by the wallets in the run's folder. A key that cannot be read is its node's to report. */
+/** A key that cannot be read is its node's to report. */
 export async function earlierNodes(folder: string): Promise<Enrolled[]> {
   const wallets = `${folder}/wallets`;
   const names: string[] = [];

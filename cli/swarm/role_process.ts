@@ -17,7 +17,6 @@ export interface Child {
   readonly name: string;
   readonly pid: number;
   readonly logPath: string;
-  /** The exit code, once the process and its output have ended. */
   readonly ended: Promise<number>;
   kill(signal: Deno.Signal): void;
 }
@@ -70,7 +69,7 @@ async function saveLog(
   await stream.pipeTo(file.writable);
 }
 
-/** The last lines a child wrote, for an error that names its cause. */
+/** For an error that names its cause. */
 export async function lastLines(path: string, count = 6): Promise<string> {
   const text = await Deno.readTextFile(path).catch(() => "");
   return text.trimEnd().split("\n").slice(-count).join("\n");

@@ -1,7 +1,4 @@
-/**
- * `iota swarm`, from the command line to the summary: the chaos plan, the folder, the swarm, a sample of the model's
- * text.
- */
+/** `iota swarm`, from the command line to the summary. */
 
 import { systemTimers } from "../../net/timers.ts";
 import { type ChaosPlan, parsePlan } from "./chaos/plan.ts";
@@ -31,7 +28,7 @@ import { type Memory, mustFit } from "../device/model_fit.ts";
 import { samplingOf } from "../../core/settings/sampling.ts";
 import { sampleRun } from "../model/generate/run_generate.ts";
 
-/** `unkept`: options that no run keeps, for the command that resumes it. */
+/** `unkept`: options that no run keeps. */
 export async function runSwarm(context: CommandContext, unkept: readonly OptionSpec[]): Promise<number> {
   const startedMs = systemTimers.nowMs();
   const interruption = context.interruption();
@@ -96,7 +93,7 @@ export async function runSwarm(context: CommandContext, unkept: readonly OptionS
   return isStoppedInOrder(context) ? stoppedCode(summary) : exitCode;
 }
 
-/** As of an orchestrator that is asked to stop: a swarm that stops in a round that it had lost has failed. */
+/** A swarm that stops in a round that it had lost has failed. */
 export const stoppedCode = (summary: Readonly<Record<string, unknown>>): number =>
   hasLostRound(summary) ? exitFailed : exitFine;
 
@@ -119,7 +116,6 @@ function endBeforeStart(
   return isStoppedInOrder(context) ? exitFine : exitFailed;
 }
 
-/** Without --chaos there is no plan. */
 function chaosPlan({ options }: CommandContext): ChaosPlan {
   const text = options.text("chaos");
   if (text === undefined) return [];
@@ -128,13 +124,11 @@ function chaosPlan({ options }: CommandContext): ChaosPlan {
   throw new UsageError(parsed.problem, { next: parsed.next });
 }
 
-/** `unkept`: options that no run keeps. */
 export const resumeWords = (
   options: OptionValues,
   { folder, unkept }: { folder: string; unkept: readonly OptionSpec[] },
 ): string[] => ["iota", "swarm", "--data", folder, ...givenWords(options, unkept)];
 
-/** Undefined: not given. */
 export function givenLinks({ options }: Pick<CommandContext, "options">): LinkShape | undefined {
   const text = options.text("links");
   if (text === undefined) return undefined;
@@ -145,10 +139,10 @@ export function givenLinks({ options }: Pick<CommandContext, "options">): LinkSh
   });
 }
 
-/** The device that all nodes of a swarm share: opened before anything starts, so that mistakes fail first. */
+/** Opened before anything starts, so that mistakes fail first. */
 const usersFolder = (context: CommandContext): string => tuningFolder(context.environment) ?? context.dataFolder();
 
-/** Opens the device of all nodes, and leaves it at rest. */
+/** Leaves the device at rest. */
 async function preflight(
   context: CommandContext,
   { config, folder: { isResumed } }: RunPlan,
@@ -170,7 +164,7 @@ async function preflight(
   return worker;
 }
 
-/** A sample of the trained model's text; people see it before the table. */
+/** People see it before the table. */
 async function writeSample(
   { options, output }: CommandContext,
   { config, folder: { path: run } }: RunPlan,

@@ -1,10 +1,9 @@
 /**
- * One node's line to the orchestrator: a proxy on loopback that passes bytes on as late, as slowly and as unreliably as its
- * shape says.
+ * One node's line to the orchestrator: a proxy on loopback that passes bytes on as late, as slowly and as unreliably
+ * as its shape says.
  *
- * All of a node's connections share the line. Owns the sockets. A new connection takes a round trip, as TCP's greeting does, and
- * each direction's end comes behind its bytes, as late as they do. Out of scope: the arithmetic (link_shape.ts); it looks at no
- * byte.
+ * All of a node's connections share the line. A new connection takes a round trip, and each direction's end comes
+ * behind its bytes, as late as they do.
  */
 
 import type { Cancel, Random, Timers } from "../../net/timers.ts";
@@ -125,7 +124,6 @@ async function dial(target: { hostname: string; port: number }): Promise<Deno.Tc
   }
 }
 
-/** Null at the end. */
 async function read(connection: Deno.TcpConn): Promise<Uint8Array | null> {
   const buffer = new Uint8Array(readBytes);
   try {

@@ -1,18 +1,16 @@
 /**
- * One role of a swarm as a process that is restarted when it dies.
+ * One role of a swarm as a process that is restarted when it dies: not after exit code 0, after its own last word (a
+ * `summary` or `error` line), or after too many deaths in a row without progress. A deliberate kill does not count as
+ * a death.
  *
- * Owns: the successive lives of the process, and whether another one follows. It is not restarted after exit code 0,
- * after its own last word (a `summary` or `error` line, because a restart cannot fix an end that it chose or
- * explained), or after too many deaths in a row without progress. A deliberate kill does not count as a death.
- *
- *   beginning -> running -> replacing -> running …        any -> ended
+ * beginning -> running -> replacing -> running …, any -> ended
  */
 
 import { assert } from "../../core/assert.ts";
 import { UserError } from "../program/errors.ts";
 import { type Child, lastLines } from "./role_process.ts";
 
-/** The most unexpected deaths in a row, without progress, after which a process is restarted. */
+/** In a row, without progress. */
 export const maxDeaths = 3;
 
 export type Line = Readonly<Record<string, unknown>>;
@@ -33,13 +31,12 @@ export interface LastEnd {
 
 export interface SupervisedOptions {
   readonly name: string;
-  /** Resolves when the life may begin. Lives are numbered from 1. */
+  /** Lives are numbered from 1. */
   readonly words: (life: number) => Promise<readonly string[]>;
   readonly start: (life: { number: number; words: readonly string[]; onLine: (line: Line) => void }) => Child;
   readonly onLine: (line: Line) => void;
   readonly isProgress: (line: Line) => boolean;
   readonly onStarted: (pid: number) => void;
-  /** It died unexpectedly and is restarted. */
   readonly onRestart: (death: Death) => void;
 }
 
@@ -62,7 +59,6 @@ export class SupervisedProcess {
     this.ended = this.#live().finally(() => this.#settle(null));
   }
 
-  /** It is running and has not been asked to end. */
   get isRunning(): boolean {
     return this.#state === "running" && !this.#isLetGo;
   }
@@ -86,7 +82,7 @@ export class SupervisedProcess {
     if (this.#state === "running") this.#child?.kill(signal);
   }
 
-  /** Kills it and starts another life; resolves to the new process, or null if none follows. */
+  /** Resolves to the new process, or null if none follows. */
   kill(): Promise<number | null> {
     assert(this.isRunning, `Cannot kill ${this.name}: it does not run`);
     const next = this.nextPid();
@@ -95,7 +91,7 @@ export class SupervisedProcess {
     return next;
   }
 
-  /** No other life follows this one; with a signal, the process is asked to end. */
+  /** With a signal, the process is asked to end. */
   letGo(signal?: Deno.Signal): void {
     this.#isLetGo = true;
     if (signal !== undefined) this.signal(signal);
@@ -152,7 +148,6 @@ export class SupervisedProcess {
   }
 }
 
-/** A child's last word in --json mode. */
 function errorOf(line: Line): UserError {
   const next = line["next"];
   return new UserError(String(line["message"]), typeof next === "string" ? { next } : {});

@@ -1,9 +1,9 @@
 /**
- * A whole swarm as child processes: the orchestrator, then every miner and validator. Their output becomes one run screen.
+ * A whole swarm as child processes: the orchestrator, then every miner and validator. Their output becomes one run
+ * screen.
  *
- * Owns the children and their order: nodes start when the orchestrator first listens; the orchestrator's final end,
- * however it comes, ends the swarm and all nodes. Single processes may die and come back in between
- * (supervised_process.ts), by themselves or through a chaos plan.
+ * Nodes start when the orchestrator first listens; its final end, however it comes, ends the swarm and all nodes.
+ * Single processes may die and come back in between (supervised_process.ts).
  */
 
 import type { RunConfig } from "../../core/config/config.ts";
@@ -78,7 +78,7 @@ export class Swarm {
     });
   }
 
-  /** Runs to the end of the run; the exit code is the orchestrator's, but 1 unless it has finished, whoever stopped it. */
+  /** The exit code is the orchestrator's, but 1 unless it has finished. */
   async run(): Promise<number> {
     const { folder, lockToken } = this.#options;
     await Deno.mkdir(`${folder}/logs`, { recursive: true });
@@ -120,8 +120,8 @@ export class Swarm {
   }
 
   /**
-   * The orchestrator stops the nodes, and its own end stops everything. A terminal's Ctrl-C has already reached it, and
-   * a second one would end it without its summary, so it is asked only if it has not begun to stop by itself.
+   * The orchestrator stops the nodes, and its own end stops everything. A second Ctrl-C would end it without its
+   * summary, so it is asked only if it has not begun to stop.
    */
   interrupt(): void {
     this.#isInterrupted = true;
@@ -133,7 +133,6 @@ export class Swarm {
     });
   }
 
-  /** Where its page was served; null if it never was. */
   get dashboard(): string | null {
     return this.#dashboard;
   }

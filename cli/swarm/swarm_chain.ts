@@ -1,8 +1,8 @@
 /**
- * A swarm's chain: an embedded one in this process with one subnet, where its validators set weights and its miners earn.
+ * A swarm's chain: an embedded one in this process with one subnet.
  *
- * Owns: its file in the run's folder, registration (of every node by a coldkey of its own), the stake of validators, and
- * the record of earnings. Never delays the run: a failed call is a warning. A resumed swarm keeps its chain.
+ * It registers every node by a coldkey of its own, stakes for validators, and records earnings. Never delays the run:
+ * a failed call is a warning. A resumed swarm keeps its chain.
  */
 
 import type { ChainEvent } from "../../chain/local/block/events.ts";
@@ -34,7 +34,6 @@ export interface SwarmChainOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** What went wrong with the chain's file, with the next step. */
 function explained(error: unknown, folder: string): unknown {
   if (!(error instanceof ChainStoreError)) return error;
   const next = `If the disk is full, free some space. Then continue: ${
@@ -43,7 +42,7 @@ function explained(error: unknown, folder: string): unknown {
   return new UserError(error.message, { next, cause: error });
 }
 
-/** What the chain has paid a node since its first block, in the summary. */
+/** Since its first block. */
 export interface Emission extends Enrolled {
   readonly emissionRao: string; // in the subnet's alpha; equals its stake, less what was staked
 }
@@ -107,12 +106,11 @@ export class SwarmChain {
     return { network: this.url, netuid };
   }
 
-  /** The options with which a node finds this subnet. */
   get words(): readonly string[] {
     return chainWords(this.place);
   }
 
-  /** Registers a node, and stakes for a validator; does nothing for one that is already registered. Never rejects. */
+  /** Stakes for a validator. Never rejects. */
   enroll(node: Enrolled): Promise<void> {
     const begun = this.#enrolments.get(node.hotkey);
     if (begun !== undefined) return begun;
@@ -184,7 +182,6 @@ export class SwarmChain {
     this.#tellPay(block).catch(this.#options.onFailure);
   }
 
-  /** For the dashboard, which the orchestrator's process serves. */
   #keepWeights(): Promise<void> {
     const { folder, warn } = this.#options;
     const keep = async () => keepChainWeights(folder, await readChainWeights(this.#chain, systemTimers.nowMs()));
@@ -209,7 +206,7 @@ export class SwarmChain {
     await this.#keepWeights();
   }
 
-  /** Nodes that joined from outside and registered by themselves, and those of earlier starts. */
+  /** That joined from outside, and those of earlier starts. */
   async #noteOthers(): Promise<void> {
     const { ownerHotkey } = await this.#chain.parameters();
     for (const neuron of (await this.#chain.metagraph()).neurons) {
@@ -218,7 +215,6 @@ export class SwarmChain {
   }
 }
 
-/** What the chain has paid each node, in order, and what it has burned. */
 export function payLines(
   { emission, burnedRao }: { emission: readonly Emission[] | null; burnedRao: bigint },
   paint: Paint,

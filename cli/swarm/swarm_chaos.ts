@@ -1,8 +1,6 @@
 /**
- * Performs a chaos plan on a swarm's own processes, with real signals, when the run's records make an action due.
- *
- * Owns: the choice of each target, the message for each action, the counts of kills. It never touches a process that is
- * ending or being replaced, and does nothing after the last merge, when no run is left to protect.
+ * Performs a chaos plan on a swarm's own processes, with real signals, when the run's records make an action due. It
+ * never touches a process that is ending or being replaced, and does nothing after the last merge.
  */
 
 import type { RunRecord } from "../../core/protocol/record.ts";
@@ -11,7 +9,7 @@ import { type ChaosSchedule, drawTarget, dueActions, openSchedule } from "./chao
 import type { SupervisedProcess } from "./supervised_process.ts";
 import type { NodeRole, SwarmNodes } from "./swarm_nodes.ts";
 
-/** What was done, for people (`text`) and programs. Published field names never change. */
+/** Published field names never change. */
 export interface ChaosReport {
   readonly action: ChaosAction["type"];
   readonly step: number; // the last closed step

@@ -1,9 +1,8 @@
 /**
  * The miners and validators of a swarm: processes on loopback, each with its own wallet, kept over all its lives.
  *
- * Owns: their names (miner-0, miner-1, …), starting, pausing and ending them. A node that dies is restarted and joins
- * with the same identity. Before training, a node that keeps dying ends the swarm; later the run handles it and the
- * others continue.
+ * A node that dies is restarted and joins with the same identity. Before training, a node that keeps dying ends the
+ * swarm; later the others continue.
  */
 
 import { createHotkey, hotkeyExists, loadHotkey } from "../../chain/wallet/hotkey_files.ts";
@@ -22,13 +21,12 @@ export interface SwarmNodesOptions {
   readonly folder: string; // the run's folder
   readonly nodeWords: readonly string[];
   readonly links: LinkShape | null; // of every node
-  /** The chain for registration and weights; null: none. */
   readonly chain: () => SwarmChain | null;
-  /** Resolves when the orchestrator is reachable; nodes that start before wait for it. */
+  /** Nodes that start before wait for it. */
   readonly reachable: () => Promise<void>;
   readonly onStarted: (node: { name: string; role: NodeRole; pid: number }) => void;
   readonly onRestart: (death: Death) => void;
-  /** A node has ended for good without being asked to, and not because the run was over. */
+  /** Without being asked to, and not because the run was over. */
   readonly onLost: (name: string, end: LastEnd) => void;
   readonly onFailure: (error: unknown) => void;
 }
@@ -72,7 +70,6 @@ export class SwarmNodes {
     return [...this.#nodes.values()].filter((node) => node.role === role).length;
   }
 
-  /** Names of running nodes that were not asked to leave, by index. */
   running(role: NodeRole): string[] {
     return [...this.#nodes.values()].filter((node) => node.role === role && node.process.isRunning)
       .map(({ process }) => process.name);
@@ -84,7 +81,6 @@ export class SwarmNodes {
     for (let i = 0; i < counts.validator; i++) this.add("validator");
   }
 
-  /** Adds one node of this role. */
   add(role: NodeRole): SupervisedProcess {
     const { folder, onRestart, onStarted, onFailure } = this.#options;
     const name = `${role}-${this.count(role)}`;
@@ -110,7 +106,6 @@ export class SwarmNodes {
     return this.#node(name).process;
   }
 
-  /** Stops the process; it continues by itself later. */
   pause(name: string, pauseMs: number): void {
     const node = this.#node(name);
     node.cancelPause?.();
@@ -118,10 +113,7 @@ export class SwarmNodes {
     node.cancelPause = systemTimers.after(pauseMs, () => goOn(node));
   }
 
-  /**
-   * The run is over, or about to be: nodes that end now are not restarted, and paused ones are resumed so that they
-   * learn of it.
-   */
+  /** Nodes that end now are not restarted, and paused ones are resumed so that they learn of it. */
   letGo(): void {
     for (const node of this.#nodes.values()) {
       goOn(node);

@@ -1,8 +1,5 @@
 /**
- * A swarm's orchestrator over all its lives: one run, one folder, one port.
- *
- * Owns: the command line of each life, and whether nodes can reach it. A later life listens at the same address, so
- * running nodes find it again by themselves.
+ * A swarm's orchestrator over all its lives: one run, one folder, one port. A later life listens at the same address.
  */
 
 import type { CommandContext } from "../terminal/command.ts";
@@ -49,12 +46,11 @@ export class SwarmOrchestrator {
     return Promise.race([this.#listening.promise, this.process.ended.then(() => {})]);
   }
 
-  /** The end of its last life. */
   get ended(): Promise<LastEnd> {
     return this.process.ended;
   }
 
-  /** The same in every life: a folder that holds a run is resumed. */
+  /** A folder that holds a run is resumed. */
   #words(life: number): string[] {
     const { context, folder } = this.#options;
     const given = runWords(context);

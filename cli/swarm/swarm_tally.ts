@@ -1,9 +1,8 @@
 /**
  * A swarm's record of its run over all lives of the orchestrator, for the summary.
  *
- * A restarted orchestrator counts from zero and may repeat steps, merges and audits. Here each step counts once, by the
- * highest one closed, and each audit once, by round, validator, task, kind and outcome. Bounded: audits are kept for the last
- * few rounds, which is as far back as a restart goes.
+ * A restarted orchestrator counts from zero and may repeat steps, merges and audits. Here each step counts once, and
+ * each audit once, by round, validator, task, kind and outcome, for the last few rounds.
  */
 
 import type { RunRecord } from "../../core/protocol/record.ts";
@@ -35,7 +34,7 @@ export class SwarmTally {
   #checkpoint: string | null = null;
   readonly #audits = new Map<number, Set<string>>(); // by round
 
-  /** An orchestrator resumed the run at this step; only the swarm's first one says where the swarm began. */
+  /** Only the swarm's first orchestrator says where it began. */
   begin(step: number): void {
     if (this.#trained.step === null) this.#resumedAtStep ??= step;
   }

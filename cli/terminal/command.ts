@@ -1,9 +1,6 @@
 /**
- * The shape of a command: its name, its help, its options, and the function that runs it.
- *
- * Owns: the declarative shapes, the options of every command, and finding a command by name. Out of scope: reading the
- * command line (args.ts) and printing (help_text.ts, output.ts). Help loads all command modules, so they must be light:
- * heavy imports (gpu, net, chain, the roles) belong inside `run`.
+ * The shape of a command: its name, its help, its options, and the function that runs it. Help loads all command
+ * modules, so they must be light: heavy imports (gpu, net, chain, the roles) belong inside `run`.
  */
 
 import { logFormats, logLevels } from "./output/log.ts";
@@ -46,12 +43,11 @@ export interface ChoiceOption extends OptionCommon {
 
 export type OptionSpec = TextOption | NumberOption | FlagOption | ChoiceOption;
 
-/** The parsed options of one command line. Asking for an undeclared option, or for the wrong kind, is our bug. */
+/** Asking for an undeclared option, or for the wrong kind, is our bug. */
 export interface OptionValues {
   text(name: string): string | undefined; // kinds string and choice
   number(name: string): number | undefined; // kinds int and float
   flag(name: string): boolean;
-  /** Whether it was typed, as opposed to a default. */
   given(name: string): boolean;
 }
 
@@ -68,11 +64,10 @@ export interface CommandContext {
    * over Ctrl-C: the command must then end by itself. A second Ctrl-C exits at once with 130.
    */
   interruption(): AbortSignal;
-  /** The machine's sensor readings; null where they cannot be read. */
+  /** Null where they cannot be read. */
   readonly readSensors: (() => Promise<string | null>) | null;
 }
 
-/** Words besides the options. */
 export interface Positionals {
   readonly max: number;
   readonly placeholder: string; // "FILE", for the manual and completion
@@ -90,12 +85,8 @@ export interface Command {
   readonly positionals?: Positionals; // none when absent
   /** The rights it needs; all others are given up before it runs. Absent: it may only print. */
   readonly rights?: Rights;
-  /**
-   * What the --config file holds: a run's settings, either those or a node's options, or (when absent) this command's
-   * options.
-   */
+  /** A run's settings, either those or a node's options, or (when absent) this command's options. */
   readonly configures?: "run" | "either";
-  /** Whether the [hub] table of a run's file sets options of this command. */
   readonly takesHubTable?: boolean;
   /** Which run of this machine it takes where the command line names none; null: none. */
   readonly takesOwnRun?: (given: Pick<CommandContext, "options" | "positionals">) => "newest" | "running" | null;
@@ -109,7 +100,6 @@ export interface Command {
   run(context: CommandContext): Promise<number>; // exit code
 }
 
-/** An executable: its commands in the order of the help, and what the help says of it. */
 export interface Program {
   readonly name: string;
   readonly about: string; // one sentence
@@ -118,7 +108,6 @@ export interface Program {
   readonly topics?: TopicTable;
 }
 
-/** A page of help about something that is not a command, made from the code that defines it. */
 export interface HelpTopic {
   readonly about: string; // a paragraph
   readonly heading: string;
@@ -126,12 +115,12 @@ export interface HelpTopic {
   readonly fields: Readonly<Record<string, unknown>>; // the rows for --json
 }
 
-/** Topics by the word after `help`. The overview prints the summaries, so only the page itself is loaded when needed. */
+/** By the word after `help`. The overview prints the summaries, so only the page itself is loaded when needed. */
 export type TopicTable = Readonly<
   Record<string, { readonly summary: string; readonly load: () => Promise<HelpTopic> }>
 >;
 
-/** Steps besides the command itself; each line is typed or written to a file as it is. */
+/** Each line is typed or written to a file as it is. */
 export interface Recipe {
   readonly title: string;
   readonly lines: readonly string[];
@@ -177,10 +166,7 @@ export const commonOptions: readonly OptionSpec[] = [
   { name: "help", kind: "boolean", doc: "show help for this command" },
 ];
 
-/**
- * The error of a group, such as `wallet`, that was called without an action: it lists the actions and suggests a
- * first one.
- */
+/** It lists the actions and suggests a first one. */
 export function missingAction(group: string, { actions, next }: { actions: CommandTable; next: string }): UsageError {
   const known = Object.keys(actions).join(", ");
   return new UsageError(`iota ${group} needs an action: ${known}`, { next });

@@ -1,7 +1,4 @@
-/**
- * Help as text, generated only from the command table, so it cannot describe what the parser does not do. Pure. Lines
- * are wrapped to the given width.
- */
+/** Help as text, generated only from the command table. */
 
 import { type Command, commonOptions, type HelpTopic, type OptionSpec, type Program } from "./command.ts";
 import type { Paint } from "./text/paint.ts";
@@ -74,7 +71,6 @@ function titleLines({ name, summary }: Command, { program, paint, width }: Page)
   return [paint.bold(title) + first.slice(title.length), ...more];
 }
 
-/** Lines after the first are indented. */
 function usageLines({ usage }: Command, { program, width }: Page): string[] {
   const lines = wrapped(`${program.name} ${usage}`, width - 3 * indent.length);
   return lines.map((line, i) => (i === 0 ? indent : indent.repeat(3)) + line);

@@ -1,7 +1,4 @@
-/**
- * Resolves the rights that a command declares into the paths and programs of one command line. Pure except for the
- * current folder.
- */
+/** Resolves the rights that a command declares into the paths and programs of one command line. */
 
 import { resolve } from "node:path";
 import type { OptionValues } from "./command.ts";
@@ -14,11 +11,10 @@ const loopback = ["127.0.0.1", "localhost", "[::1]"];
 export interface RightsQuestion {
   readonly rights: Rights | undefined;
   readonly options: OptionValues;
-  /** Whether the command has such an option. */
   readonly declares: (name: string) => boolean;
   readonly environment: Environment;
   readonly dataFolder: () => string;
-  /** The training text file according to the merged settings; null: none. */
+  /** Null: none. */
   readonly corpus: string | null;
   /** Where this machine's runs are, if they are asked for. */
   readonly runs: readonly string[];

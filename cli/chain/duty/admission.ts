@@ -33,19 +33,18 @@ export class Admission {
   #lookAtBlock = 0;
   #isLooking = false;
   #isUnreachable = false; // before the first connection
-  /** Called after each refresh. */
   onRenewed: () => void = () => {};
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
   }
 
-  /** No endpoint answers yet; nodes that come meanwhile are told so. */
+  /** Nodes that come meanwhile are told so. */
   chainIsUnreachable(): void {
     this.#isUnreachable = true;
   }
 
-  /** Uses this chain's list from now on, starting at once; returns a function that stops. */
+  /** Starting at once; returns a function that stops. */
   follow(chain: Chain): () => void {
     this.#isUnreachable = false;
     const onHead = ({ block }: Head) => {
@@ -128,7 +127,6 @@ export class Admission {
   }
 }
 
-/** The hotkeys that are registered, or were until a few minutes ago. */
 class Presence {
   readonly #missingSince = new Map<string, number | null>(); // by hotkey, the block of the first read without it; null: present
 

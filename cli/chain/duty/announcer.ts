@@ -25,7 +25,6 @@ export interface AnnouncerOptions {
   readonly onAnnounced: (announced: { invite: string; block: number }) => void;
   readonly say: (text: string) => void;
   readonly warn: (text: string) => void;
-  /** Nodes no longer find the run. */
   readonly onLost: (text: string) => void;
   readonly onFailure: (error: unknown) => void;
 }
@@ -50,7 +49,7 @@ export class Announcer {
     this.#text = inviteText(options.invite);
   }
 
-  /** Announces on this chain from now on; returns a function that stops. */
+  /** Returns a function that stops. */
   follow(chain: Chain): () => void {
     const { isPublic, invite, warn } = this.#options;
     const host = hostOfSocket(invite.socket);
@@ -70,7 +69,7 @@ export class Announcer {
     });
   }
 
-  /** The run is over: withdraws its announcement, if it is still there. */
+  /** The run is over. */
   async withdraw(chain: Chain): Promise<void> {
     this.#isOver = true;
     await this.#looking;
@@ -129,7 +128,6 @@ export class Announcer {
     return await this.#publish(chain, text);
   }
 
-  /** The uid went to a newcomer. */
   async #sayLost(chain: Chain): Promise<void> {
     const { place: { network, netuid }, signer, onLost } = this.#options;
     this.#isLost = true;
@@ -144,7 +142,6 @@ export class Announcer {
     );
   }
 
-  /** Whether its hotkey has a uid now. */
   async #register(chain: Chain): Promise<boolean> {
     const { place: { network, netuid }, isPublic, signer, say } = this.#options;
     const hotkey = signer.address;

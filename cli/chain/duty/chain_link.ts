@@ -1,8 +1,6 @@
 /**
- * Connects to a run's chain once it is named, however long that takes.
- *
- * Owns: retrying until an endpoint answers; afterwards the connection maintains itself. The client is loaded here on
- * demand: it takes a quarter second and 100 MB, which runs without a chain save.
+ * Connects to a run's chain once it is named, however long that takes. The client is loaded here on demand: it takes
+ * a quarter second and 100 MB.
  */
 
 import { callLifeBlocks, type Chain, ChainError, type ChainFacts } from "../../../chain/chain.ts";
@@ -20,13 +18,12 @@ export interface ChainLinkOptions {
   readonly timers: Timers;
   readonly random: Random;
   readonly signal: AbortSignal; // ends the retries
-  /** Also told why no endpoint answers yet, at growing intervals. */
+  /** At growing intervals. */
   readonly onProblem: (text: string) => void;
-  /** Called before each pause while no endpoint answers yet. */
   readonly onUnreachable?: () => void;
-  /** The longest pause between attempts, for callers that others wait for. Default: that of the endpoint's back-off. */
+  /** For callers that others wait for. @default that of the endpoint's back-off */
   readonly longestPauseMs?: number;
-  /** Called when no endpoint is reachable any more, and with null when one is again. Default: reported as a problem. */
+  /** Null when an endpoint is reachable again. @default reported as a problem */
   readonly onOutage?: (problem: string | null) => void;
 }
 
@@ -76,7 +73,6 @@ async function tryUntil<T>(options: ChainLinkOptions, greet: (chain: Chain) => P
 /** The 1st, 2nd, 4th, 8th, … failure. */
 const isWorthSaying = (failures: number): boolean => Number.isInteger(Math.log2(failures));
 
-/** Resolves after this time, or at once if the signal is aborted. */
 export function pause(delayMs: number, { timers, signal }: Pick<ChainLinkOptions, "timers" | "signal">): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   const { promise, resolve } = Promise.withResolvers<void>();

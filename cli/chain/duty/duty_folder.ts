@@ -27,7 +27,6 @@ export class DutyFolder {
     this.#options = options;
   }
 
-  /** The saved state with these options, or a new one. */
   load(options: DutyOptions): { state: DutyState; isSaved: boolean } {
     const fresh = { state: openDuty(options), isSaved: false };
     const path = this.#path(options);

@@ -20,11 +20,9 @@ import { WeightsWatch } from "./weights_file.ts";
 
 export interface HubChain {
   readonly admit: Admit;
-  /** Called when the list of admitted hotkeys was refreshed. */
   onRenewed(listener: () => void): void;
-  /** Announces the run on the chain from now on. */
   announce(announced: { invite: Invite; signer: ChainSigner }): void;
-  /** Withdraws the announcement of a finished run. */
+  /** Of a finished run, the announcement is withdrawn. */
   close(options: { isOver: boolean }): Promise<void>;
 }
 
@@ -41,7 +39,6 @@ const admissionPauseMs = 5_000; // nobody is admitted before the chain answers, 
 export interface HubChainOptions {
   readonly folder: string; // of the run
   readonly output: Output;
-  /** For the run's screen and page. */
   readonly tell: (warning: { type: "warning"; text: string }) => void;
   readonly onFailure: (error: unknown) => void;
 }

@@ -2,8 +2,8 @@
  * A miner's view of the chain: whether it is registered, what it earned, whether its place is safe; reported after
  * every epoch.
  *
- * Owns: connecting, and reading only as often as anything can have changed, because public endpoints serve one request
- * per second. Never delays the miner's work and sends nothing: a miner's pay depends on validators.
+ * It reads only as often as anything can have changed, because public endpoints serve one request per second. Never
+ * delays the miner's work and sends nothing.
  */
 
 import { type Chain, ChainError } from "../../../chain/chain.ts";

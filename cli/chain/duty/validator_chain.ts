@@ -1,9 +1,8 @@
 /**
  * A validator's duty on the chain: connects to the run's subnet, keeps its weights there, reports its status.
  *
- * Owns: the order of events: nothing before the run names its chain, then connecting (scores that arrive meanwhile
- * wait), then the duty. At the end of a finished run the last scores are still sent. Never delays the validator's work,
- * whatever the chain does.
+ * Scores that arrive before the connection wait. At the end of a finished run the last scores are still sent. Never
+ * delays the validator's work.
  */
 
 import type { DutyRecord } from "../../../chain/duty/duty.ts";
@@ -158,7 +157,6 @@ export class ValidatorChain {
   }
 }
 
-/** The weight duty as lines for a validator's owner. */
 export function dutyLine(record: DutyRecord): string {
   switch (record.type) {
     case "sent":

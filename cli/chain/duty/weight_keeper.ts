@@ -1,8 +1,6 @@
 /**
- * Drives the weight duty: heads and scores go in, reads and calls come out, and the state is on disk before a call is sent.
- *
- * Owns: the machine's driver, which changes in health to report, and when nothing is left to do. Out of scope:
- * connecting (chain_link.ts) and every decision (chain/duty). I/O failures are events; anything else rejects `failed`.
+ * Drives the weight duty: heads and scores go in, reads and calls come out, and the state is on disk before a call is
+ * sent. I/O failures are events; anything else rejects `failed`.
  */
 
 import { unreachable } from "../../../core/assert.ts";
@@ -33,7 +31,6 @@ export interface WeightKeeperOptions {
   readonly timers: Timers;
   readonly random: Random;
   readonly onRecord: (record: DutyRecord) => void;
-  /** Called when the health changes. */
   readonly onHealth: (health: DutyHealth, block: number) => void;
 }
 
@@ -43,7 +40,7 @@ const lastEpochs = 2; // within which the last row must land
 const lastBlocks = 20;
 
 export class WeightKeeper {
-  /** Rejects when our own code fails; never resolves. */
+  /** When our own code fails; never resolves. */
   readonly failed: Promise<never>;
   readonly #options: WeightKeeperOptions;
   readonly #state: DutyState;

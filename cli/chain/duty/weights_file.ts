@@ -51,7 +51,6 @@ export async function keepChainWeights(folder: string, weights: ChainWeights): P
   await writeAtomically(weightsPath(folder), { disk: realDisk, chunks: [bytes] });
 }
 
-/** Null if there are none, or none that can be read. */
 export async function keptChainWeights(folder: string): Promise<ChainWeights | null> {
   try {
     const { success, output } = v.safeParse(weightsShape, JSON.parse(await Deno.readTextFile(weightsPath(folder))));
@@ -70,7 +69,6 @@ export interface WeightsWatchOptions {
   readonly warn: (text: string) => void;
 }
 
-/** Keeps the weights of a chain that others follow as well. */
 export class WeightsWatch {
   readonly #chain: Chain;
   readonly #options: WeightsWatchOptions;
@@ -82,7 +80,7 @@ export class WeightsWatch {
     this.#options = options;
   }
 
-  /** Reads them, unless that was less than a minute ago. */
+  /** Unless that was less than a minute ago. */
   async look(): Promise<void> {
     const { folder, timers, warn } = this.#options;
     if (timers.steadyMs() < this.#lookAtMs) return;

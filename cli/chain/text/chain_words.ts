@@ -1,8 +1,4 @@
-/**
- * Blocks, amounts and tables as text for people. Pure.
- *
- * Rejects (UsageError): amounts with more than nine decimals, which the chain cannot hold.
- */
+/** Blocks, amounts, tables and next commands as text for people. */
 
 import { UsageError } from "../../program/errors.ts";
 import { cut, padEnd, padStart, plural, roughly } from "../../terminal/text/format.ts";
@@ -64,7 +60,7 @@ export function namedLines(
 /** Options that are repeated if they were typed. */
 const repeated = ["endpoint", "netuid", "mechanism", "wallet", "hotkey", "wallet-path", "data"] as const;
 
-/** Turns an action and its own options into the whole command: `register` into `iota chain register --endpoint local`. */
+/** `register` becomes `iota chain register --endpoint local`. */
 export type CommandTo = (words: string) => string;
 
 /** `nextCommand(options, "register")`: `iota chain register --endpoint local --wallet alice`. */

@@ -28,7 +28,6 @@ export function commitLine(commit: PendingCommit, moment: ToldMoment): string {
   return `committed in block ${commit.committedBlock}, ${revealText(commit, moment)}`;
 }
 
-/** What happens to it, and when. */
 export function revealText(commit: PendingCommit, moment: ToldMoment): string {
   const { epoch: { block }, parameters: { blockMs } } = moment;
   const atBlock = revealBlock(commit, moment);

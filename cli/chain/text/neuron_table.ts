@@ -29,7 +29,6 @@ export function sortedNeurons(neurons: readonly Neuron[], sorting: Sorting): Neu
   return [...neurons].sort((a, b) => keyOf[sorting](b) - keyOf[sorting](a) || a.uid - b.uid);
 }
 
-/** Whose incentive is burned. */
 export type SubnetOwner = Pick<SubnetParameters, "ownerHotkey" | "ownerColdkey">;
 
 export interface NeuronTable {

@@ -25,14 +25,12 @@ import {
 } from "./manifest.ts";
 import { bytesOf, formatSafetensors, SafetensorsFile, type TensorData } from "./safetensors.ts";
 
-/** One stage's vectors, laid out as its table says. */
 export interface StageVectors {
   readonly table: ParameterTable;
   readonly parameters: Float32Array;
   readonly momentum?: Float32Array; // of the outer optimizer; all stages have it or none
 }
 
-/** What the manifest says about the run, besides the files. */
 export type CheckpointState = Omit<CheckpointManifest, "format" | "parameterHashes" | "momentumHashes" | "files">;
 
 export interface StageRequest {
@@ -52,10 +50,7 @@ export function checkpointName(round: number): string {
   return `round-${String(round).padStart(6, "0")}`;
 }
 
-/**
- * Writes one checkpoint below `folder` (`runs/demo/checkpoints`) and returns its own folder. Stages are read one by
- * one, so a large model need not fit in memory.
- */
+/** Returns the checkpoint's own folder. Stages are read one by one, so a large model need not fit in memory. */
 export async function writeCheckpoint(options: {
   folder: string;
   state: CheckpointState;
@@ -121,7 +116,7 @@ function isSameCheckpoint(a: CheckpointManifest, b: CheckpointManifest): boolean
   return keyOf(a) === keyOf(b);
 }
 
-/** The stage's padded parameter vector, checked against the manifest's hash. */
+/** Checked against the manifest's hash. */
 export async function readStage(request: StageRequest): Promise<Float32Array> {
   const { parameterHashes } = await readManifest(request.folder);
   return await readVector(request, { name: stageFileName(request.stage), hash: parameterHashes[request.stage] });
@@ -135,8 +130,8 @@ export async function readMomentum(request: StageRequest): Promise<Float32Array 
 }
 
 /**
- * The newest whole checkpoint below `folder`, of this run if one is named, with every file verified; null if there is
- * none. `warn` is called for each one skipped.
+ * Of this run if one is named, with every file verified; null if there is none. `warn` is called for each one
+ * skipped.
  */
 export async function latestCheckpoint(
   folder: string,
@@ -153,10 +148,7 @@ export async function latestCheckpoint(
   return null;
 }
 
-/**
- * Keeps the newest `keep` checkpoints up to round `newest` that have a manifest; removes older ones and older
- * unfinished ones. Newer ones are ignored: they belong to another run, or to a later state of this one.
- */
+/** Newer checkpoints are ignored: they belong to another run, or to a later state of this one. */
 export async function pruneCheckpoints(
   options: { folder: string; keep: number; newest: number; disk?: Disk },
 ): Promise<void> {
@@ -178,14 +170,14 @@ export async function pruneCheckpoints(
   for (const name of unfinished.filter((name) => roundOf(name) < newest)) await disk.remove(`${folder}/${name}`);
 }
 
-/** Puts aside every checkpoint of a later round, whole or not; returns where they are now. */
+/** Whole or not; returns where they are now. */
 export async function putAsideNewer(options: { folder: string; round: number; disk?: Disk }): Promise<string[]> {
   const { folder, round, disk = realDisk } = options;
   const newer = (await checkpointNames(folder)).filter((name) => roundOf(name) > round);
   return await putAside({ folder, names: newer, disk });
 }
 
-/** Names of checkpoint folders, newest first; a folder that does not exist has none. */
+/** Newest first; none of a folder that does not exist. */
 export async function checkpointNames(folder: string): Promise<string[]> {
   const names = await foldersOf(folder, /^round-\d{6,}$/);
   return names.sort((a, b) => roundOf(b) - roundOf(a));

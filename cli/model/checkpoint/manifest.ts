@@ -31,7 +31,7 @@ const manifestShape = v.object({
 
 export type CheckpointManifest = Readonly<Omit<v.InferOutput<typeof manifestShape>, "config"> & { config: RunConfig }>;
 
-/** The checkpoint cannot be used: incomplete, damaged or changed. `latestCheckpoint` skips it. */
+/** `latestCheckpoint` skips it. */
 export class CheckpointError extends UserError {
   constructor({ folder, problem }: { folder: string; problem: string }) {
     super(`The checkpoint '${folder}' is incomplete or changed: ${problem}`, {
@@ -48,7 +48,7 @@ export function momentumFileName(stage: number): string {
   return `stage-${stage}.momentum.safetensors`;
 }
 
-/** Reads and checks the manifest itself, not the files it names. */
+/** The manifest itself, not the files it names. */
 export async function readManifest(folder: string): Promise<CheckpointManifest> {
   const bytes = await readIfPresent(`${folder}/${manifestName}`);
   if (bytes === null) throw new CheckpointError({ folder, problem: `${manifestName} is missing` });

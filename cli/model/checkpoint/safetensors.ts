@@ -1,9 +1,9 @@
 /**
- * Named tensors in a file, in the safetensors format: u64 header length, JSON header, raw little-endian values.
+ * Named tensors in a file, in the safetensors format (https://github.com/huggingface/safetensors#format): u64 header
+ * length, JSON header, raw little-endian values.
  *
- * Owns: the header, its checks, and reading single tensors without loading the file. Rejects: a header that is
- * truncated, too long or not JSON, offsets outside the data, holes, overlaps, and sizes that do not match dtype and
- * shape. Format: https://github.com/huggingface/safetensors#format
+ * Refused: a header that is truncated, too long or not JSON, offsets outside the data, holes, overlaps, and sizes
+ * that do not match dtype and shape.
  */
 
 import * as v from "valibot";
@@ -59,7 +59,6 @@ export function formatSafetensors(
   return [length, text, ...tensors.map(({ values }) => bytesOf(values))];
 }
 
-/** A file whose header has been checked against its size. */
 export class SafetensorsFile {
   readonly header: SafetensorsHeader;
   readonly #path: string;
@@ -163,7 +162,7 @@ function refusal(path: string, reason: string): UserError {
   });
 }
 
-/** Spaces after the header, so that the data starts at a multiple of 8 bytes. */
+/** So that the data starts at a multiple of 8 bytes. */
 function padding(headerBytes: number): number {
   return (lengthBytes - headerBytes % lengthBytes) % lengthBytes;
 }

@@ -1,10 +1,9 @@
 /**
- * Reads the text a run trains on, as documents.
+ * Reads the text a run trains on, as documents: the built-in corpus `sotu`, one document per speech, or a text file.
  *
- * Owns: the built-in corpus `sotu` (State of the Union speeches from its npm package, 10.8 MB, one document per speech)
- * and text files. A file is split at `<|endoftext|>` where that begins or ends a line, otherwise at blank lines, or at line ends far
- * from one. Rejects: files that are missing, empty, not text in UTF-8 (text_format.ts) or above `corpusLimitBytes`. Line ends
- * become `\n`.
+ * A file is split at `<|endoftext|>` where that begins or ends a line, otherwise at blank lines, or at line ends far
+ * from one. Refused: files that are missing, empty, not text in UTF-8 (text_format.ts) or above `corpusLimitBytes`.
+ * Line ends become `\n`.
  */
 
 import { resolve } from "node:path";
@@ -23,7 +22,6 @@ export interface Corpus {
   readonly documents: readonly CorpusDocument[];
   /** Its documents' ends are its author's, and whole: none is cut. */
   readonly isBuiltIn: boolean;
-  /** What the text could be instead of prose, where that is unclear. */
   readonly doubt: string | null;
 }
 
@@ -31,7 +29,6 @@ export const corpusLimitBytes = 256 * 1024 * 1024; // the text is held in memory
 const documentChars = 2048; // a text file's documents are at least this long, if possible
 const documentCharsLimit = 4 * documentChars; // beyond this, split at any line end
 
-/** `name` is "sotu" or the path of a text file. */
 export async function readCorpus(name: string): Promise<Corpus> {
   const isBuiltIn = name === "sotu";
   const { text, doubt } = isBuiltIn ? { text: "", doubt: null } : await readText(name);
@@ -104,7 +101,7 @@ function splitAtSeparators(text: string): string[] | null {
   return ofLines.length === 1 ? null : ofLines;
 }
 
-/** The document in parts of some length, where it is longer than `chars`: so that no single document is most of what is held out. */
+/** So that no single document is most of what is held out. */
 export function cutLong({ id, text }: CorpusDocument, chars: number): CorpusDocument[] {
   if (text.length <= Math.max(chars, documentCharsLimit)) return [{ id, text }];
   return cutAtBlankLines(text).map((part) => part.trim()).filter((part) => part.length > 0)
@@ -142,7 +139,7 @@ function refusal(corpus: string, reason: { rule: string; found: string; next: st
   });
 }
 
-/** The built-in corpus as data: speeches on the State of the Union, 10.8 MB of plain English in the public domain. */
+/** State of the Union speeches, 10.8 MB of plain English in the public domain, from an npm package. */
 const bundledFile = "speeches.json.br";
 
 async function loadSpeeches(): Promise<unknown> {

@@ -1,8 +1,6 @@
 /**
- * A prepared dataset, open for reading: token windows for any microbatch, held-out windows for evaluation.
- *
- * Which window a microbatch reads is core's decision (core/data/microbatch.ts). Opening checks every file against its
- * hash, so later reads return what was prepared.
+ * A prepared dataset, open for reading: token windows for any microbatch (core/data/microbatch.ts), held-out windows
+ * for evaluation. Opening checks every file against its hash.
  */
 
 import { heldOutSequences, microbatchSequences, windowsPerPass } from "../../../core/data/microbatch.ts";
@@ -33,7 +31,7 @@ export interface BatchShape {
 }
 
 export interface BatchSource {
-  /** Training windows of one pass over the data. */
+  /** Of one pass over the data. */
   readonly windows: number;
   readonly heldOutWindows: number;
   tokensOf(microbatch: MicrobatchId): Batch;
@@ -95,7 +93,6 @@ export class Dataset {
   }
 }
 
-/** Throws `UserError` unless the folder holds a whole dataset. */
 export async function openDataset(folder: string): Promise<Dataset> {
   const manifest = await readDatasetManifest(folder);
   const problem = manifest === null ? `it has no valid ${manifestName}` : await firstProblem(folder, filesOf(manifest));

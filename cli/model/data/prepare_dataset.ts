@@ -1,11 +1,11 @@
 /**
  * Turns a corpus into a dataset folder: tokenizer, token shards, held-out tokens, manifest.
  *
- * Owns the split. Documents are ordered by a keyed hash of their text, and the first ones, up to `heldOutFraction` of
- * the bytes, are held out. No miner sees held-out text: equal documents count once, and the tokenizer is trained only on training
- * documents. In a file, a document longer than what is held out is cut. Every document ends with `<|endoftext|>`. Idempotent: a folder that
- * already holds the requested dataset, hashes verified, is used as it is. A resumed run no longer needs its corpus.
- * Planning only reads and refuses a text that cannot be used; writing follows.
+ * Documents are ordered by a keyed hash of their text, and the first ones, up to `heldOutFraction` of the bytes, are
+ * held out. No miner sees held-out text: equal documents count once, and the tokenizer is trained only on training
+ * documents. In a file, a document longer than what is held out is cut. Every document ends with `<|endoftext|>`. A
+ * folder that already holds the requested dataset, hashes verified, is used as it is. Planning only reads and refuses
+ * a text that cannot be used; writing follows.
  */
 
 import { assert } from "../../../core/assert.ts";
@@ -43,14 +43,14 @@ export interface PrepareOptions {
   readonly heldOutFraction: number; // of the text's bytes, above 0 and below 1
   readonly maxBytes: number; // of text used; 0 = all
   readonly seed: number; // of the split
-  /** True for a resumed run, which keeps its original text: the corpus is not read while the folder is complete. */
+  /** Keeps its original text: the corpus is not read while the folder is complete. */
   readonly isResumed?: boolean;
   /** T of a run: both splits must hold at least one sequence. Absent: any length will do. */
   readonly contextLength?: number;
   readonly disk?: Disk;
 }
 
-/** A text that was read and found usable. Nothing has been written. */
+/** Nothing has been written. */
 export interface DatasetPlan {
   readonly tokenizerHash: string; // of its file
   readonly doubt: string | null; // of the text that was read: corpus.ts

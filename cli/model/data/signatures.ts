@@ -1,8 +1,8 @@
 /**
  * Formats that are not text, by the first bytes of their files, and the command that makes text of them.
  *
- * Owns: the table. Bytes that are letters may begin a text too ("MZ", "ID3"): those count only beside a control byte, which all of
- * these formats have and no text has.
+ * Bytes that are letters may begin a text too ("MZ", "ID3"): those count only beside a control byte, which all of
+ * these formats have.
  */
 
 import { shellWord, shellWords } from "../../program/shell_words.ts";
@@ -100,7 +100,6 @@ const signatures: readonly Signature[] = [
 const headBytes = 300;
 const documents = /^(%PDF-|\{\\rtf)/; // are text themselves, with words before it that no prose has
 
-/** Null: none that is known. */
 export function knownFormat(bytes: Uint8Array): Pick<Signature, "kind" | "next"> | null {
   const first = bytes.subarray(0, headBytes);
   const head = Array.from(first, (byte) => String.fromCharCode(byte)).join("");

@@ -1,9 +1,9 @@
 /**
  * What a file that is not plain text is, told by its content, and the command that makes text of it.
  *
- * Owns: the sentences, and how control and zero bytes look. The formats: signatures.ts, text_format.ts, json_text.ts, table_text.ts. A
- * file's name counts for nothing. Where it is unclear whether a text is prose or records, it is prose, and the person reads why.
- * Text in an encoding of one byte a character cannot be told from another such encoding: `encodingOf` names the most common one.
+ * A file's name counts for nothing. Where it is unclear whether a text is prose or records, it is prose, and the
+ * person reads why. Text in an encoding of one byte a character cannot be told from another such encoding:
+ * `encodingOf` names the most common one.
  */
 
 import { plural } from "../../terminal/text/format.ts";
@@ -12,7 +12,6 @@ import { findJson, type JsonText } from "./json_text.ts";
 import { knownFormat } from "./signatures.ts";
 import { findTable, type Table } from "./table_text.ts";
 
-/** Why a file cannot be trained on as it is. */
 export interface NotText {
   readonly found: string; // "it is compressed with gzip"
   readonly next: string;
@@ -74,7 +73,6 @@ const conversion = (encoding: string, path: string): string =>
     shellWord(`${path}.utf8`)
   }`;
 
-/** What a text is beside prose. */
 export interface RecordsFound {
   readonly refused: NotText | null;
   /** What it could be, where that is unclear: it is taken for prose. */

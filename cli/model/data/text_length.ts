@@ -1,7 +1,5 @@
 /**
- * Whether a text is long enough for a run's sequences.
- *
- * A run keeps its context length, so a short text is refused before anything of the run is written.
+ * Whether a text is long enough for a run's sequences. A short text is refused before anything of the run is written.
  */
 
 import { knobAt } from "../../../core/config/knobs.ts";

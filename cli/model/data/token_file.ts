@@ -1,8 +1,6 @@
 /**
- * Token ids on disk: flat little-endian files, u16 or u32, read at any position without loading them.
- *
- * A stream of tokens may span several files (shards); readers see one stream. Reads are synchronous: a window is a few
- * hundred bytes, held in the system's cache.
+ * Token ids on disk: flat little-endian files, u16 or u32, read at any position without loading them. A stream of
+ * tokens may span several files (shards). Reads are synchronous: a window is a few hundred bytes.
  */
 
 import { assert, present } from "../../../core/assert.ts";
@@ -40,7 +38,6 @@ export class TokenReader {
     this.tokens = first;
   }
 
-  /** Tokens [position, position + count) of the stream. */
   read(position: number, count: number): Uint32Array {
     assert(
       position >= 0 && position + count <= this.tokens,

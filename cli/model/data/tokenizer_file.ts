@@ -1,8 +1,9 @@
 /**
- * A tokenizer as a Hugging Face `tokenizer.json`, which Python's `tokenizers` and `@huggingface/tokenizers` load unchanged.
+ * A tokenizer as a Hugging Face `tokenizer.json`, which Python's `tokenizers` and `@huggingface/tokenizers` load
+ * unchanged.
  *
- * Owns: the file format. Reads only our own layout (bpe_model.ts): ids 0–255 are the bytes, merge i has id 256 + i, the
- * last id is `<|endoftext|>`. Anything else is rejected with the first difference.
+ * Reads only our own layout (bpe_model.ts): ids 0–255 are the bytes, merge i has id 256 + i, the last id is
+ * `<|endoftext|>`. Anything else is refused with the first difference.
  */
 
 import * as v from "valibot";
@@ -28,7 +29,7 @@ const fileShape = v.object({
   }),
 });
 
-/** The file's text; the same tokenizer always gives the same bytes. */
+/** The same tokenizer always gives the same bytes. */
 export function formatTokenizer(tokenizer: Tokenizer): string {
   const spelling = (id: number) => spellBytes(tokenizer.bytesOf(id));
   const vocab = Object.fromEntries(
@@ -86,7 +87,6 @@ export function mustBeTokenizerOf(path: string, { wanted, found }: { wanted: str
   );
 }
 
-/** `path` only names the file in errors. */
 export function parseTokenizer(text: string, path: string): Tokenizer {
   const refuse = (reason: string): never => {
     throw new UserError(`'${path}' is not a tokenizer that iota wrote: ${reason}`, {

@@ -11,7 +11,6 @@ import { keyOf, nextUint32, openStream } from "../../../core/prng.ts";
 import type { Tokenizer } from "../../../core/tokenizer/bpe.ts";
 import type { StageCompute, StageInput } from "../../../gpu/compute.ts";
 
-/** Picks the next token from logits: temperature, top-k, one uniform draw. */
 interface SampleOptions {
   readonly temperature: number; // 0 always takes the most likely token
   readonly topK: number; // candidates; 0 = all
@@ -55,9 +54,8 @@ export interface GenerateOptions extends SampleOptions {
   readonly prompt: string;
   readonly tokens: number; // maximum number of new tokens
   readonly seed: number;
-  /** Asked before each token; false ends the text early. @default always goes on */
+  /** Asked before each token. @default always goes on */
   readonly goesOn?: () => boolean;
-  /** Called with each new token. */
   readonly onToken?: (token: number) => void;
 }
 

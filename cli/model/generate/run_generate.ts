@@ -29,7 +29,7 @@ export interface SampleRequest {
   readonly temperature: number;
   readonly topK: number;
   readonly seed: number;
-  /** What all stages together may take; a larger model throws a `ModelTooLarge`. @default what the device can hold */
+  /** Of all stages together; a larger model throws a `ModelTooLarge`. @default what the device can hold */
   readonly mostBytes?: number;
   readonly onToken?: (made: number) => void; // so many so far
   readonly goesOn?: () => boolean; // see generateText
@@ -68,7 +68,6 @@ export async function runGenerate(context: CommandContext): Promise<number> {
   }
 }
 
-/** It would take more memory than it was given. */
 export class ModelTooLarge extends Error {
   override name = "ModelTooLarge";
 }
@@ -130,7 +129,7 @@ async function openStages(
   return stages;
 }
 
-/** All stages hold their place together, since each token passes through all of them. */
+/** Each token passes through all stages. */
 async function mustFit(specs: readonly StageSpec[], mostBytes: number): Promise<void> {
   let bytes = 0;
   for (const spec of specs) bytes += (await planStage(spec, "cpu", { optimizer: null })).bytes;
@@ -141,7 +140,7 @@ async function mustFit(specs: readonly StageSpec[], mostBytes: number): Promise<
 
 const contextUnit = 8; // tokens, as in core/config/knobs.ts
 
-/** One sequence, no longer than `tokens` needs. */
+/** No longer than `tokens` needs. */
 function specsFor(config: RunConfig, tokens: number): StageSpec[] {
   const { contextLength: most } = config.model;
   const contextLength = Math.min(most, contextUnit * Math.ceil(tokens / contextUnit));

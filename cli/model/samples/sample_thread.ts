@@ -1,8 +1,6 @@
 /**
- * A thread for one sample of a run's text: it reads the newest checkpoint, generates, answers and ends, so that a model is in memory
- * only meanwhile and nothing of it runs in the orchestrator's loop.
- *
- * Owns the thread and its rights: it may read the run's folder and nothing else.
+ * A thread for one sample of a run's text: it reads the newest checkpoint, generates, answers and ends, so that a
+ * model is in memory only meanwhile. It may read the run's folder and nothing else.
  */
 
 import { resolve } from "node:path";
@@ -38,7 +36,7 @@ export const startSample: StartSample = (question) => {
   return { answer, stop: () => worker.terminate() };
 };
 
-/** A bundle is JavaScript and has its worker beside it, as a checkout has the TypeScript. */
+/** A bundle is JavaScript. */
 function workerUrl(): URL {
   return import.meta.url.endsWith(".js")
     ? new URL("./sample_worker.js", import.meta.url)

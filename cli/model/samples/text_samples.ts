@@ -1,11 +1,11 @@
 /**
- * Samples of the model's text while a run goes on: from each round's checkpoint, if there is time for it.
+ * Samples of the model's text while a run goes on, from each round's checkpoint. The same prompt and the same draws,
+ * so that rounds can be compared.
  *
- * Owns: when a sample is made. The same prompt, the same draws: so the texts of different rounds can be compared. A sample takes
- * one thread for at most `mostMs`, then its text ends early; after one the next waits until all samples together have taken at
- * most `share` of the time, and is made from the checkpoint that is the newest then. What fails is left out and tried again with
- * the next round; a model that is too large, or whose first token does not come in time, has no samples. Invariant: nothing waits
- * for a sample but the end of a finished run, and that for at most `lastMs`.
+ * A sample takes one thread for at most `mostMs`, then its text ends early; the next waits until all samples together
+ * have taken at most `share` of the time. What fails is tried again with the next round; a model that is too large,
+ * or whose first token does not come in time, has no samples. Nothing waits for a sample but the end of a finished
+ * run, and that for at most `lastMs`.
  */
 
 import type { RunConfig } from "../../../core/config/config.ts";
@@ -26,12 +26,11 @@ const charactersOfToken = 16; // more than any text needs on average
 export interface TextSamplesOptions {
   readonly folder: string; // of the run
   readonly config: () => RunConfig; // of now
-  /** The newest that counts, also of earlier processes. */
+  /** Also of earlier processes. */
   readonly sampledStep: () => number | null;
   readonly timers: Timers;
   readonly start: StartSample;
   readonly tell: (record: RecordOf<"textSampled">) => void;
-  /** Why there are no samples, or not this one. */
   readonly onProblem: (text: string) => void;
 }
 
@@ -55,7 +54,7 @@ export class TextSamples {
     this.#begin();
   }
 
-  /** Resolves once the last checkpoint of a finished run has its sample, if that takes no longer than people wait. */
+  /** Resolves once the last checkpoint has its sample, if that takes no longer than people wait. */
   async finish(): Promise<void> {
     this.#nextAtMs = -Infinity;
     this.#begin();

@@ -2,9 +2,8 @@
  * Where a node dials its orchestrator: its first address, and if that stays silent, the one that the chain currently
  * announces.
  *
- * An orchestrator that moved announces its new address under the same run and key; a node whose attempts keep failing
- * reads the chain again. Sessions, tickets and the node's work do not depend on the address, so a change loses nothing.
- * Owns: the current address, and when to read the chain. Invariant: only the pinned run of the pinned orchestrator is followed.
+ * An orchestrator that moved announces its new address under the same run and key. Sessions, tickets and the node's
+ * work do not depend on the address. Only the pinned run of the pinned orchestrator is followed.
  */
 
 import type { Timers } from "../../../net/timers.ts";
@@ -48,7 +47,6 @@ export class DialledHub {
     return this.#address.http;
   }
 
-  /** A dial to the current address. */
   through(dial: Dial): Dial {
     return (_url, handler) => {
       this.#attempts += 1;

@@ -1,9 +1,9 @@
 /**
- * What a node does on its own chain before it dials an orchestrator that was typed: it has itself registered there, as a
- * node does that finds its run on the chain, so that the printed join line admits a fresh wallet.
+ * What a node does on its own chain before it dials an orchestrator that was typed: it has itself registered there,
+ * so that the printed join line admits a fresh wallet.
  *
- * Owns: waiting for what registration alone does not give, such as a validator's permit, unless the orchestrator admits
- * the node without it. A chain that cannot be read keeps no node away: the orchestrator then decides.
+ * It waits for what registration alone does not give, such as a validator's permit, unless the orchestrator admits
+ * the node without it. A chain that cannot be read keeps no node away.
  */
 
 import { type Chain, ChainError } from "../../../chain/chain.ts";
@@ -13,11 +13,10 @@ import type { SearchWorld } from "./run_search.ts";
 
 export interface EnrolFirstOptions {
   readonly chain: NamedChain;
-  /** What this node still lacks to join; null: nothing. */
+  /** Returns what is still missing; null: nothing. */
   readonly prepare: (chain: Chain) => Promise<string | null>;
-  /** Whether the orchestrator admits this node as it is. */
   readonly isAdmitted: () => Promise<boolean>;
-  /** Why it keeps waiting; each reason once. */
+  /** Each reason once. */
   readonly onWaiting: (why: string) => void;
   readonly onUnread: (why: string) => void;
   readonly giveUpAfterMs: number | null; // null: never

@@ -1,9 +1,7 @@
 /**
  * A node's orchestrator, from its command line: the one typed, as an address or an invite, or the one that the search
- * finds (run_search.ts).
- *
- * Owns: the messages about it, and the resulting pins. An announcement or an invite names the key, and overrides what
- * was remembered for the address.
+ * finds (run_search.ts). An announcement or an invite names the key, and overrides what was remembered for the
+ * address.
  */
 
 import { type HotkeyPair, verifySignature } from "../../../chain/wallet/hotkey.ts";
@@ -34,7 +32,7 @@ import { chainSocketOptions } from "../../program/outbound.ts";
 export interface FoundHub {
   readonly place: DialledHub;
   readonly pin: Pinned; // what the orchestrator must prove
-  /** The chain for the node's duties, as typed or where the run was found; null: the run names it. */
+  /** As typed or where the run was found; null: the run names it. */
   readonly chain: NamedChain | null;
 }
 
@@ -46,7 +44,6 @@ export interface FindOptions {
   readonly signer: HotkeyPair;
   readonly role: Role;
   readonly dial: Dial;
-  /** An orchestrator's words, with commands that name this node's wallet. */
   readonly inWords: (text: string) => string;
   readonly giveUpAfterMs?: number | null;
 }
@@ -95,7 +92,7 @@ const meetingOf = ({ signer, role, dial }: FindOptions): MeetingOptions => ({
   ...{ timers: systemTimers, random: systemRandom },
 });
 
-/** Has this node registered on a development chain; says what it still lacks. */
+/** Says what the node still lacks. */
 async function prepare(
   { output }: CommandContext,
   { chain, isPublic, finding: { signer, role } }: { chain: Chain; isPublic: boolean; finding: FindOptions },
@@ -205,7 +202,6 @@ export const searchWorld: SearchWorld = {
   random: systemRandom,
 };
 
-/** `iota runs` for the chain that the node was told, or for the one that it found as `iota runs` does. */
 export function runsCommand(chain: NamedChain | null): string {
   return chain === null ? "iota runs" : shellWords(["iota", "runs", ...chainWords(chain)]);
 }
@@ -215,7 +211,7 @@ function sayWaiting({ output, options }: CommandContext, why: string): void {
   output.log.warn(waitingText(why, { isNamed: options.given("orchestrator") }));
 }
 
-/** `isNamed`: the node was started with an orchestrator's address or invite. */
+/** `isNamed`: by address or invite. */
 export function waitingText(why: string, { isNamed }: { isNamed: boolean }): string {
   return `Not in a run yet: ${why}${isNamed ? "" : "; with an invite: --orchestrator 'iota://HOST:PORT/RUN#KEY'"}`;
 }
@@ -253,7 +249,6 @@ function ambiguousError(runs: readonly Announcement[], { network, netuid }: Name
   );
 }
 
-/** A `ChainError` of a single query, as a user error. */
 export function explainChain(error: unknown): unknown {
   if (!(error instanceof ChainError)) return error;
   return new UserError(error.message, {

@@ -1,8 +1,6 @@
 /**
  * Which certificates a node accepts from an orchestrator at wss://: those the system trusts, or those of --tls-ca.
- *
- * Owns: the two connections to the orchestrator that depend on it, its socket and its blobs over HTTP. TLS only keeps traffic
- * secret; the orchestrator's hotkey in the hello proves its identity, whatever the certificate.
+ * TLS only keeps traffic secret; the hotkey in the hello proves the orchestrator's identity.
  */
 
 import { dialThrough } from "../../../net/links/client.ts";
@@ -14,9 +12,8 @@ import { readTlsAuthority } from "../../files/tls_files.ts";
 
 export interface HubTrust {
   readonly dial: Dial;
-  /** For requests to the orchestrator only. */
   readonly http: { readonly fetch: Fetch };
-  /** The same, in a pool of their own that can be closed. */
+  /** In a pool of their own that can be closed. */
   readonly connections: () => Connections;
 }
 

@@ -21,7 +21,6 @@ export async function listOwnRuns(context: CommandContext): Promise<number> {
   return 0;
 }
 
-/** A table with a line for each run. */
 export function ownRunLines(runs: readonly OwnRun[]): string[] {
   const rows = runs.map(({ folder, size, step, steps, loss, state, atMs }) => [
     printable(folder),

@@ -1,8 +1,6 @@
 /**
- * `iota runs`: the runs that a subnet's chain announces, who vouches for each, and whether it answers.
- *
- * Owns: probing all orchestrators briefly in parallel, and showing the result. Those answers prove nothing; a joining
- * node verifies the key. Out of scope: announcements without a voucher.
+ * `iota runs`: the runs that a subnet's chain announces, who vouches for each, and whether it answers. The answers
+ * prove nothing; a joining node verifies the key.
  */
 
 import { parseEndpoints } from "../../../chain/subtensor/connection/endpoints.ts";

@@ -1,9 +1,8 @@
 /**
  * One contact with an orchestrator, to find out whether it is the one that was announced and lets this node in.
  *
- * Two steps, because a hello starts a session: `meetHub` reads who answers, `prove` sends the signed hello and checks the
- * orchestrator's proof. The connection ends with the answer; the role dials again by itself. Owns: both steps and their deadline.
- * Out of scope: the hello itself (net/auth/hello.ts), which run to take (pick_run.ts).
+ * Two steps, because a hello starts a session: `meetHub` reads who answers, `prove` sends the signed hello and checks
+ * the orchestrator's proof. The connection ends with the answer; the role dials again.
  */
 
 import type { Fault } from "../../../core/fault.ts";

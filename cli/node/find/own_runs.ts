@@ -1,8 +1,6 @@
 /**
- * The runs in this machine's folders: where they are looked for, and what each folder says of its run.
- *
- * Owns: the places, the newest run, and reading a folder in bounded time: of a long record log only its end. Only reads. With --data
- * it looks nowhere else. Files that cannot be read leave a field null, so that one damaged run does not hide the others.
+ * The runs in this machine's folders, read in bounded time: of a long record log only its end. With --data it looks
+ * nowhere else. Files that cannot be read leave a field null, so that one damaged run does not hide the others.
  */
 
 import { resolve } from "node:path";
@@ -61,7 +59,6 @@ export async function foldersOfRuns(asked: Asked): Promise<string[]> {
   return [...parents, ...singles.filter((_, i) => held[i])];
 }
 
-/** The newest first. */
 export async function ownRuns(asked: Asked): Promise<OwnRunPlace[]> {
   const { parents, singles } = placesOf(asked);
   const below = await Promise.all(
@@ -72,7 +69,7 @@ export async function ownRuns(asked: Asked): Promise<OwnRunPlace[]> {
   return found.flat().sort((a, b) => b.atMs - a.atMs);
 }
 
-/** The folder's run, and those that were put aside in it. */
+/** And those that were put aside in it. */
 async function runsIn(folder: string): Promise<OwnRunPlace[]> {
   const aside = (await namesIn(folder)).filter(isRunPutAside).map((name) => `${folder}/${name}`);
   const runs: OwnRunPlace[] = [];
@@ -88,7 +85,6 @@ export async function newestRun(asked: Asked): Promise<string | null> {
   return (await ownRuns(asked))[0]?.folder ?? null;
 }
 
-/** Those that a process of this machine trains now. */
 export async function runningRuns(asked: Asked): Promise<string[]> {
   return (await ownRuns(asked)).map(({ folder }) => folder).filter(isRunHeld);
 }
@@ -141,8 +137,8 @@ const tailBytes = 2 ** 20; // far more than the records of one step
 
 interface Progress {
   readonly step: number | null;
-  readonly loss: number | null; // of that step; null: it is not in the tail, or nothing was trained
-  readonly isOver: boolean; // the run ended with all steps done and stored, and nobody took it up again
+  readonly loss: number | null; // of that step; null: not in the tail, or nothing was trained
+  readonly isOver: boolean; // all steps are done and stored, and nobody took the run up again
 }
 
 /** By the end of the record log, which a killed run has too. Null: no step is there. */

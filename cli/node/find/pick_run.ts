@@ -1,10 +1,9 @@
 /**
- * Which of the announced runs a node joins: the first, in the order of vouching, whose orchestrator proves the announced
- * key and run.
+ * Which of the announced runs a node joins: the first, in the order of vouching, whose orchestrator proves the
+ * announced key and run.
  *
- * A stopped run stays announced, so announcements without their orchestrator are passed over. If only stake vouches for
- * several runs that answer, a person must decide. Owns: the order, and how long a run that says "try again" is waited
- * for. Out of scope: sockets (meet_hub.ts), the chain, when to try again (run_search.ts).
+ * A stopped run stays announced, so announcements without their orchestrator are passed over. If only stake vouches
+ * for several runs that answer, a person must decide.
  */
 
 import type { Announcement } from "../../address/announcements.ts";
@@ -18,11 +17,9 @@ export interface Missed extends Miss {
 export type Pick =
   | { readonly type: "found"; readonly announcement: Announcement }
   | { readonly type: "ambiguous"; readonly runs: readonly Announcement[] }
-  /** What this node must do before it can say hello. */
   | { readonly type: "unprepared"; readonly announcement: Announcement; readonly missing: string }
   | { readonly type: "none"; readonly missed: readonly Missed[] };
 
-/** The announced runs that a person means. */
 export function fittingRuns(runs: readonly Announcement[], wanted: Pinned): Announcement[] {
   return runs.filter(({ invite }) =>
     (wanted.run === null || invite.run === wanted.run) && (wanted.hub === null || invite.hub === wanted.hub)
@@ -50,7 +47,7 @@ export class RunPicker {
     this.#options = options;
   }
 
-  /** `runs`: best vouched first. `prepare` says what is still missing for this node to say hello; null: nothing. */
+  /** `runs`: best vouched first. `prepare` returns what is still missing; null: nothing. */
   async pick(runs: readonly Announcement[], prepare: () => Promise<string | null>): Promise<Pick> {
     const { meet } = this.#options;
     const met = await Promise.all(
@@ -84,7 +81,7 @@ export class RunPicker {
     return refusing === undefined ? { type: "none", missed } : { type: "found", announcement: refusing.announcement };
   }
 
-  /** Preparing may have taken longer than the orchestrator waits for a hello, so it gets a second chance. */
+  /** Preparing may have outlasted the orchestrator's patience for a hello. */
   async #answerOf({ announcement, meeting }: Met): Promise<Answer> {
     if (meeting.type !== "claims") return meeting;
     const answer = await meeting.prove();

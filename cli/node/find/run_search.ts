@@ -1,10 +1,9 @@
 /**
- * Searches for a run until one answers as itself: on the named chain, or if none is named, on this machine and then on
- * Bittensor.
+ * Searches for a run until one answers as itself: on the named chain, or if none is named, on this machine and then
+ * on Bittensor.
  *
- * Without a named chain the order is: a chain on this machine (then only that one), an orchestrator on this machine, subnet 9
- * of finney. Owns: repeating the search at a moderate pace and reporting each reason once. Reads cost one request per block,
- * because the client caches them. Out of scope: sockets, clocks (both are injected) and choosing (pick_run.ts).
+ * Without a named chain the order is: a chain on this machine (then only that one), an orchestrator on this machine,
+ * subnet 9 of finney. Reads cost one request per block, because the client caches them.
  */
 
 import { type Chain, ChainError } from "../../../chain/chain.ts";
@@ -19,14 +18,12 @@ import type { Invite } from "../../address/invite.ts";
 import type { Meeting } from "./meet_hub.ts";
 import { fittingRuns, type Missed, RunPicker } from "./pick_run.ts";
 
-/** The outside world, injected. */
 export interface SearchWorld {
-  /** Rejects with a `ChainError`. */
   openChain(named: NamedChain): Promise<Chain>;
   isPublic(network: string): boolean;
-  /** Whether something listens on this machine at the default port of a local chain. */
+  /** At the default port of a local chain. */
   hasOwnChain(): Promise<boolean>;
-  /** Whether an orchestrator listens on this machine at the default port. */
+  /** At the default port. */
   hasOwnHub(): Promise<boolean>;
   readonly timers: Timers;
   readonly random: Random;
@@ -35,17 +32,16 @@ export interface SearchWorld {
 export interface SearchOptions {
   readonly chain: NamedChain | null; // null: any
   readonly wanted: Pinned;
-  /** Dials an announced orchestrator and hears who answers. */
   readonly meet: (invite: Invite) => Promise<Meeting>;
-  /** What this node still lacks to join; null: nothing. */
+  /** Returns what is still missing; null: nothing. */
   readonly prepare: (chain: Chain, options: { isPublic: boolean }) => Promise<string | null>;
   /** The option that names this machine's orchestrator. */
   readonly ownHubWords: string;
-  /** Why it keeps waiting; each reason once. */
+  /** Each reason once. */
   readonly onWaiting: (why: string) => void;
-  /** Several runs, among which only a person can choose. */
+  /** Only a person can choose. */
   readonly onAmbiguous: (runs: readonly Announcement[], chain: NamedChain) => Error;
-  /** After this long without finding a run, the search ends with the error from `onGivenUp`; null: never. */
+  /** Then the search ends with the error from `onGivenUp`; null: never. */
   readonly giveUpAfterMs: number | null;
   readonly onGivenUp: (why: string) => Error;
   readonly signal: AbortSignal;
@@ -158,7 +154,6 @@ export class RunSearch {
     }
   }
 
-  /** What was tried before the usual chain. */
   #triedText(network: string): string {
     const { chain, wanted } = this.#options;
     if (chain !== null || network !== usualChain.network) return "";
@@ -219,7 +214,7 @@ const placeText = ({ network, netuid }: NamedChain): string => `subnet ${netuid}
 const outcomesOf = (missed: readonly Missed[]): string =>
   missed.map(({ type, announcement: { invite } }) => `${invite.run} ${invite.socket} ${type}`).join(", ");
 
-/** `count`: the announced runs, of which some may not have been tried yet. */
+/** `count`: the announced runs. */
 function missedText(missed: readonly Missed[], { named, count }: { named: NamedChain; count: number }): string {
   const tried = missed.map(({ announcement: { invite }, why }) => `${invite.run} at ${invite.socket} (${why})`);
   const name = count === 1 ? "" : `; to wait for one of them only: --run ${missed[0]!.announcement.invite.run}`;

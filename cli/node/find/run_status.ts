@@ -1,7 +1,6 @@
 /**
- * An orchestrator's public `/status`. It proves nothing; only the hello does.
- *
- * Foreign answers are read up to a limit and checked field by field.
+ * An orchestrator's public `/status`, read up to a limit and checked field by field. It proves nothing; only the
+ * hello does.
  */
 
 import type { Fetch } from "../../../net/proxy/outbound.ts";
@@ -10,7 +9,7 @@ import { reachProblem } from "../../address/reach_problem.ts";
 
 export interface RunStatus {
   readonly run: string; // its name
-  readonly runId: string | null; // null: an orchestrator of an older version, which does not say it
+  readonly runId: string | null; // null: an older version, which does not say it
   readonly hub: string | null; // its key
   readonly size: string;
   readonly phase: string;
@@ -33,7 +32,7 @@ export async function askStatus(question: StatusQuestion): Promise<RunStatus | n
   return status === "untrusted" ? null : status;
 }
 
-/** `untrusted`: it answers with a certificate that is not trusted here. */
+/** `untrusted`: its certificate is not trusted here. */
 export async function askAnyStatus(
   { http, deadlineMs, fetch: ask = outboundFetch }: StatusQuestion,
 ): Promise<RunStatus | "untrusted" | null> {
@@ -56,7 +55,6 @@ export async function boundedText(response: Response): Promise<string> {
   return text;
 }
 
-/** Null: not an orchestrator's `/status`. */
 export function readStatus(text: string): RunStatus | null {
   let status: unknown;
   try {

@@ -1,7 +1,6 @@
 /**
- * How busy other programs keep the processor: the busy time of all cores since the last reading, minus this process's own.
- *
- * Load averages would not work, because they include this process's own threads; a software driver has one per core.
+ * How busy other programs keep the processor: the busy time of all cores since the last reading, minus this process's
+ * own. Load averages include this process's own threads; a software driver has one per core.
  */
 
 import { cpus } from "node:os";
@@ -24,7 +23,7 @@ export function readProcessorTimes(): ProcessorTimes {
   return { allMs, idleMs, ownMs: (user + system) / 1000 };
 }
 
-/** The load between two readings; null if they are too close together, or the system does not report it. */
+/** Null if the readings are too close together, or the system does not report them. */
 export function otherLoad(before: ProcessorTimes, now: ProcessorTimes): number | null {
   const allMs = now.allMs - before.allMs;
   if (allMs < 500) return null;

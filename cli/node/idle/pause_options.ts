@@ -26,7 +26,7 @@ function scheduleOf(text: string | undefined): Schedule | null {
   });
 }
 
-/** A watch that has taken its first reading. Rejects rules that this machine cannot check. */
+/** Rejects rules that this machine cannot check. */
 export async function openPauseWatch(context: CommandContext): Promise<PauseWatch> {
   const watch = new PauseWatch({
     rules: pauseRules(context),

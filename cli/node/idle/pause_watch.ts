@@ -1,8 +1,4 @@
-/**
- * Reads the machine's state every few seconds and says when a miner must pause and when it may resume.
- *
- * Owns: when it reads, the last verdict, and holding by hand. Time, clock and readings are injected for tests.
- */
+/** Reads the machine's state every few seconds and says when a miner must pause and when it may resume. */
 
 import type { Cancel, Timers } from "../../../net/timers.ts";
 import { otherLoad, type ProcessorTimes } from "./machine_load.ts";
@@ -39,7 +35,6 @@ export class PauseWatch {
     return this.#verdict;
   }
 
-  /** Calls back with each verdict that differs from the last. */
   onChange(listener: (verdict: Verdict) => void): void {
     this.#listeners.push(listener);
   }
@@ -57,7 +52,7 @@ export class PauseWatch {
     return unknowable(rules, readings);
   }
 
-  /** Held by hand: pauses until released by hand, whatever the rules say. */
+  /** By hand, whatever the rules say. */
   async toggle(): Promise<void> {
     this.#isHeld = !this.#isHeld;
     this.#judge(await this.#read());

@@ -1,9 +1,8 @@
 /**
- * When a miner works and when it pauses: one pure decision from the user's rules and the machine's readings.
+ * When a miner works and when it pauses: one decision from the user's rules and the machine's readings.
  *
- * Owns: the rules, the limits and the sentence for each reason. A pause ends only well below the limit that caused it,
- * so that a value fluctuating around the limit does not make a miner leave and join all day. An unknown reading changes
- * nothing: a pause caused by it continues.
+ * A pause ends only well below the limit that caused it, so that a value fluctuating around the limit does not make a
+ * miner leave and join all day. An unknown reading changes nothing.
  */
 
 import { isWithin, type LocalMinute, type Schedule } from "./schedule.ts";
@@ -83,7 +82,6 @@ const rest = (cause: PauseCause, reason: string): Verdict => ({ runs: false, cau
 
 const percent = (share: number): string => `${Math.round(100 * share)} %`;
 
-/** Rules that this machine cannot check, because it does not report the readings. */
 export function unknowable(rules: PauseRules, readings: Readings): string[] {
   const missing: string[] = [];
   if (rules.maxCelsius !== null && readings.celsius === null) missing.push("--max-temp");

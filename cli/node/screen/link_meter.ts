@@ -1,7 +1,6 @@
 /**
- * Bytes over a node's links, counted where messages and blobs are handed over: in all, and a second over the last minute.
- *
- * Out of scope: headers, beats and what is sent again. Bounded: one count a second for a minute.
+ * Bytes over a node's links, counted where messages and blobs are handed over: in all, and a second over the last
+ * minute.
  */
 
 export interface LinkRates {

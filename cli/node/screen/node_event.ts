@@ -1,7 +1,6 @@
 /**
- * What a node says with `--json` while it runs, as types: the source of its own screen, so that it shows nothing a program could not read.
- *
- * Field names once published stay. Out of scope: the summary, and events before the node has its device.
+ * What a node says with `--json` while it runs, as types: the source of its own screen. Field names once published
+ * stay.
  */
 
 import type { MinerRecord } from "../../../core/miner/event.ts";

@@ -1,8 +1,5 @@
 /**
- * A node's own screen as lines: what it does or why it waits, what it did, what its machine and link give, what it earns.
- *
- * Owns: the layout, from 39 columns on; pure functions. Only measured numbers appear. Texts of others are made printable. Out of scope:
- * the drawing (node_screen.ts).
+ * A node's own screen as lines, from 39 columns on. Only measured numbers appear. Texts of others are made printable.
  */
 
 import {

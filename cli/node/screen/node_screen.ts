@@ -1,8 +1,4 @@
-/**
- * A node's own screen: a few lines below the ones that scroll by, while the output is live.
- *
- * Owns: nothing but the wiring: what the node publishes is folded into its view, which the panel shows.
- */
+/** A node's own screen: a few lines below the ones that scroll by, while the output is live. */
 
 import type { Output } from "../../terminal/output/output.ts";
 import { type KeyAction, LiveScreen } from "../../terminal/screen/live_screen.ts";
@@ -20,7 +16,7 @@ export interface NodeScreenOptions {
   readonly actions?: readonly KeyAction[];
 }
 
-/** Returns a function that leaves the last frame standing. Does nothing unless the output is live. */
+/** Returns a function that leaves the last frame standing. */
 export function openNodeScreen(options: NodeScreenOptions): () => void {
   const { output, role, address, meter, nowMs, actions = [] } = options;
   if (output.mode !== "live") return () => {};

@@ -1,7 +1,6 @@
 /**
- * The state of a node as its own screen shows it, folded from what it publishes.
- *
- * Owns: the shape and `foldNode`. Plain data, bounded however long the node runs. Pure. Out of scope: bytes (link_meter.ts) and words.
+ * The state of a node as its own screen shows it, folded from what it publishes. Plain data, bounded however long the
+ * node runs.
  */
 
 import type { LoadingPart } from "../../../core/protocol/message.ts";
@@ -101,7 +100,6 @@ export const openNodeView = (role: NodeScreenView["role"], startedAtMs: number):
   audits: { passed: 0, failed: 0, last: null },
 });
 
-/** Events of another type change nothing. */
 export function foldNode(view: NodeScreenView, event: NodeEvent, atMs: number): void {
   switch (event.type) {
     case "device":

@@ -24,7 +24,6 @@ function behindText({ merges, startsAnew }: Extract<Notice, { about: "behind" }>
     : `the run merged ${rounds} while the stage loaded; applying those merges before the first task`;
 }
 
-/** Why the run does not go on, and since when. */
 export function standstillText({ why, stages, sinceMs }: Extract<Notice, { about: "standstill" }>): string {
   const since = clockText(sinceMs);
   switch (why) {

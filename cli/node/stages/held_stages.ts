@@ -1,9 +1,9 @@
 /**
- * A validator's stages on its device: opened when one is needed, kept while there is room for it.
+ * A validator's stages on its device: opened when one is needed, kept while there is room.
  *
- * A stage that nothing trains takes its parameters, a gradient to discard, and the work of one task. The least recently used one
- * is closed first, so a device that has room for one stage serves a run of any number. What a GPU has free is not known; only
- * parameters and gradients are counted here. Out of scope: what the stages are used for (validator_host.ts).
+ * A stage that nothing trains takes its parameters, a gradient to discard, and the work of one task; only parameters
+ * and gradients are counted here. The least recently used stage is closed first, so a device with room for one serves
+ * a run of any number.
  */
 
 import type { RunConfig } from "../../../core/config/config.ts";
@@ -128,7 +128,6 @@ export class HeldStages {
   }
 }
 
-/** A part of the model. */
 const placeOf = ({ index, firstLayer, layerCount }: StageSpec): string => `${index} ${firstLayer} ${layerCount}`;
 
 /** The source's parameters; null if its merge does not lead from these to them. */

@@ -1,8 +1,6 @@
 /**
- * Parameters of rounds that a node has fetched, by hash, while there is room: a validator repeats tasks with what a round began
- * with again and again, and with changes from it.
- *
- * The least recently used vector goes first; one is kept whatever it takes. Nobody may write into a kept vector.
+ * Parameters of rounds that a node has fetched, by hash, while there is room. The least recently used vector goes
+ * first; one is kept whatever it takes. Nobody may write into a kept vector.
  */
 
 const usualBytes = 2 ** 30;
@@ -16,7 +14,6 @@ export class KeptVectors {
     this.#mostBytes = mostBytes;
   }
 
-  /** Undefined: it is not kept. */
   known(hash: string): Float32Array | undefined {
     return this.#vectors.get(hash);
   }

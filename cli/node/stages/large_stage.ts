@@ -1,7 +1,5 @@
 /**
- * Moves a large stage between this thread and its device in parts, and reports progress.
- *
- * A part is copied within milliseconds and its answer is awaited before the next one, so links are served in between
+ * Moves a large stage between this thread and its device in parts, and reports progress: links are served in between,
  * and neither side holds a second copy.
  */
 
@@ -12,7 +10,7 @@ import type { OnLoading } from "./stage_source.ts";
 const partFloats = 2 ** 20; // 4 MiB
 const reportMs = 5_000; // between reports
 
-/** Writes all parameters; gradients are zero afterwards. */
+/** Gradients are zero afterwards. */
 export async function placeParameters(
   compute: StageCompute,
   parameters: Float32Array,
@@ -27,7 +25,6 @@ export async function placeParameters(
   await compute.zeroGradients();
 }
 
-/** Some of the parameters, as a copy. */
 export async function readParameters(
   compute: StageCompute,
   { offset, length }: { offset: number; length: number },
@@ -40,7 +37,7 @@ export async function readParameters(
   return values;
 }
 
-/** Passes on progress at most once in five seconds, and not in the first five. */
+/** At most once in five seconds, and not in the first five. */
 export function throttled(onLoading: OnLoading, nowMs: () => number): OnLoading {
   let lastMs = nowMs();
   return (part, bytes) => {

@@ -1,10 +1,9 @@
 /**
- * The array work of a merge on one machine: form a slice of the payload, reduce a slice, take the outer step. The same functions
- * serve miners and the orchestrator as arbiter, so their hashes can be compared. What the bytes of a slice mean is the
- * payload codec's.
+ * The array work of a merge on one machine: form a slice of the payload, reduce a slice, take the outer step. The
+ * same functions serve miners and the orchestrator as arbiter, so their hashes can be compared.
  *
- * All of it runs in turns (net/turns.ts): each value depends only on its own position, so parts give the same bits as the
- * whole.
+ * All of it runs in turns (net/turns.ts): each value depends only on its own position, so parts give the same bits as
+ * the whole.
  */
 
 import type { OuterConfig } from "../../../core/config/config.ts";
@@ -35,7 +34,7 @@ export interface FormInput extends Omit<EncodeInput, "values"> {
   readonly current: Float32Array; // overwritten
 }
 
-/** The bytes of a payload slice: what a replica learned in it. */
+/** What a replica learned in the slice. */
 export async function formSlice(
   codec: PayloadCodec,
   { start, current, residual, embeddings }: FormInput,
@@ -44,7 +43,7 @@ export async function formSlice(
   return await workInTurns(codec.encode({ values, residual, embeddings }));
 }
 
-/** The weighted mean of one slice of every payload, in the order given, as the codec's result. */
+/** In the order given, as the codec's result. */
 export async function reduceSlice(
   codec: PayloadCodec,
   { inputs, blobs, average = (slices) => workInTurns(codec.average(slices)) }: {
@@ -59,7 +58,6 @@ export async function reduceSlice(
   return await average(slices);
 }
 
-/** Where a slice lies, at the start of the round: the stage's values from its first one on. */
 export interface OuterPart {
   readonly slice: Uint8Array; // a result slice
   readonly parameters: Float32Array;

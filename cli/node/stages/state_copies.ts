@@ -1,8 +1,8 @@
 /**
- * Parameters of a miner's stage before drawn steps, from the step until they are shown as changes since their round's start. An
- * upload may fail and be tried again, so a copy goes when one has ended well, or when it is too old to be asked for.
+ * Parameters of a miner's stage before drawn steps, until they are opened as changes since their round's start. A
+ * copy goes when an upload has ended well, or when it is too old to be asked for.
  *
- * A copy holds the start of its own round, as a merge may follow before it is shown. Starts are never written to.
+ * A copy holds the start of its own round, as a merge may follow before it is opened.
  */
 
 import { present } from "../../../core/assert.ts";

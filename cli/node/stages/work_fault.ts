@@ -4,7 +4,6 @@ import { type Fault, fault } from "../../../core/fault.ts";
 import { isTooLarge } from "../../../gpu/worker_client.ts";
 import { UploadError } from "../../../net/blobs/blobs.ts";
 
-/** Somebody else's bytes are bad. */
 export class WorkRefused extends Error {
   override name = "WorkRefused";
   readonly fault: Fault;

@@ -1,13 +1,12 @@
 /**
- * Checks the signatures of members' statements. One check takes about a millisecond, so the orchestrator of a real run has
- * a thread for them (signature_thread.ts); the plain one here is for swarms within one process.
+ * Checks members' signatures. One check takes about a millisecond, so the orchestrator of a real run has a thread for
+ * them (signature_thread.ts).
  */
 
 import { type SignedStatement, statementText } from "../../../core/statements/statement.ts";
 import type { Verify } from "../../../net/auth/hello.ts";
 
 export interface SignatureChecker {
-  /** Of each, in order. */
   check(signed: readonly SignedStatement[]): Promise<readonly boolean[]>;
   close(): void;
 }

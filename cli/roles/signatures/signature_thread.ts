@@ -1,8 +1,6 @@
 /**
- * The near end of the thread that checks members' signatures.
- *
- * Owns the thread, which starts at the first check, and the checks under way. If it fails, the rest is checked here: slower for
- * the orchestrator's links, and with the same results.
+ * The near end of the thread that checks members' signatures. It starts at the first check; if it fails, the rest is
+ * checked here.
  */
 
 import type { SignedStatement } from "../../../core/statements/statement.ts";
@@ -71,7 +69,7 @@ export class SignatureThread implements SignatureChecker {
   }
 }
 
-/** A bundle is JavaScript and has its worker beside it, as a checkout has the TypeScript. */
+/** A bundle is JavaScript. */
 function workerUrl(): URL {
   return import.meta.url.endsWith(".js")
     ? new URL("./signature_worker.js", import.meta.url)

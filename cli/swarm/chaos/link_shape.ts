@@ -23,7 +23,6 @@ const pattern = new RegExp(
   `^${number}ms(?:\\s+${number}([kmg]bit))?(?:\\s+jitter\\s+${number}ms)?(?:\\s+reset\\s+${number}(s|min))?$`,
 );
 const shortNumber = /^\d{1,6}(\.\d{1,3})?$/;
-/** Of one in the words, in bytes a ms and in ms. */
 const rates: Units = { kbit: 1e3 / 8_000, mbit: 1e6 / 8_000, gbit: 1e9 / 8_000 };
 const lives: Units = { s: 1_000, min: 60_000 };
 type Units = Readonly<Record<string, number>>;
@@ -52,7 +51,6 @@ export function brokenLinksRule(text: string): string | null {
   return life !== undefined && Number(life) === 0 ? "the life of a connection, its reset, must be above 0" : null;
 }
 
-/** In the words that `parseLinks` reads. */
 export function linksText({ delayMs, bytesPerMs, jitterMs, resetMs }: LinkShape): string {
   return [
     `${delayMs}ms`,
@@ -62,7 +60,7 @@ export function linksText({ delayMs, bytesPerMs, jitterMs, resetMs }: LinkShape)
   ].join(" ");
 }
 
-/** In the unit with the fewest digits of those that give the same number, as a person would write it. */
+/** In the unit with the fewest digits, as a person would write it. */
 function inUnits(value: number, units: Units): string {
   const counts = Object.entries(units).map(([unit, size]) => ({
     count: Number((value / size).toFixed(3)),
@@ -75,7 +73,7 @@ function inUnits(value: number, units: Units): string {
   return present(shortest, "a number of the grammar has three decimals at most").text;
 }
 
-/** One direction of a line: what is sent waits for what was sent before, and arrives in order. */
+/** What is sent waits for what was sent before. */
 export class Direction {
   readonly #shape: LinkShape;
   #freeAtMs = 0; // the last byte has left
@@ -85,7 +83,7 @@ export class Direction {
     this.#shape = shape;
   }
 
-  /** When so many bytes, given now, have arrived. `unit`: a random number in [0, 1), for jitter. */
+  /** `unit`: a random number in [0, 1), for jitter. */
   send(bytes: number, { nowMs, unit }: { nowMs: number; unit: number }): number {
     const { delayMs, bytesPerMs, jitterMs } = this.#shape;
     this.#freeAtMs = Math.max(this.#freeAtMs, nowMs) + bytes / bytesPerMs;
@@ -96,7 +94,7 @@ export class Direction {
 
 const leastInFlight = 256 * 1024;
 
-/** Bytes that a sender may have given to one direction without waiting: twice what the line holds, as routers queue. */
+/** Twice what the line holds, as routers queue. */
 export function mostInFlight({ delayMs, bytesPerMs }: LinkShape): number {
   return bytesPerMs === Infinity ? 64 * leastInFlight : Math.max(leastInFlight, 2 * bytesPerMs * delayMs);
 }

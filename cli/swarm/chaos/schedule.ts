@@ -1,9 +1,9 @@
 /**
  * When the statements of a chaos plan are due, judged by the records of a run.
  *
- * Owns: how far the run has come, and the draw of targets. The run's progress only rises here: an orchestrator that was
- * restarted may close a step, or merge a round, a second time, and a statement is still due only once for each moment. Moments
- * before the swarm was started (--resume) are past. Pure: same plan, seed and records, same actions.
+ * The run's progress only rises here: a restarted orchestrator may close a step a second time, and a statement is due
+ * only once for each moment. Moments before the swarm was started (--resume) are past. Same plan, seed and records,
+ * same actions.
  */
 
 import { keyOf, nextBelow, openStream, type Stream } from "../../../core/prng.ts";
@@ -26,7 +26,7 @@ export function openSchedule(plan: ChaosPlan, seed: number): ChaosSchedule {
   return { plan, draws: openStream(keyOf(seed, "chaos")), reached: null };
 }
 
-/** The actions that this record makes due, in the order of the plan. */
+/** In the order of the plan. */
 export function dueActions(schedule: ChaosSchedule, record: RunRecord): ChaosAction[] {
   const shown = progressOf(record);
   const before = schedule.reached ?? startOf(record);
@@ -40,12 +40,11 @@ export function dueActions(schedule: ChaosSchedule, record: RunRecord): ChaosAct
   return schedule.plan.filter(({ time }) => isDue(time, { before, now })).map(({ action }) => action);
 }
 
-/** One of the candidates, each equally likely; null when there is none. */
+/** Each equally likely; null when there is none. */
 export function drawTarget<T>(schedule: ChaosSchedule, candidates: readonly T[]): T | null {
   return candidates.length === 0 ? null : candidates[nextBelow(schedule.draws, candidates.length)] ?? null;
 }
 
-/** The run's progress according to a record; null if the record does not show it. */
 function progressOf(record: RunRecord): Progress | null {
   switch (record.type) {
     case "runStarted":
@@ -60,7 +59,7 @@ function progressOf(record: RunRecord): Progress | null {
   }
 }
 
-/** The run's position before the first record that shows it; null for a record that does not. */
+/** Before the first record that shows it. */
 function startOf(record: RunRecord): Progress | null {
   if (record.type === "runStarted") return { step: record.step, round: record.round, merge: record.round };
   if (record.type === "stepClosed") return { step: record.step - 1, round: record.round, merge: record.round };

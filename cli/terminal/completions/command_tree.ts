@@ -1,8 +1,4 @@
-/**
- * The whole command table as plain data, from which completion scripts and the manual page are generated.
- *
- * Invariant: it matches what the parser accepts, because both read the same declarations.
- */
+/** The whole command table as plain data, from which completion scripts are generated. */
 
 import { type Command, type CommandTable, commonOptions, type OptionSpec } from "../command.ts";
 
@@ -34,7 +30,6 @@ export function ownName({ name }: Pick<Command, "name">): string {
   return name.slice(name.indexOf(" ") + 1);
 }
 
-/** What can follow an option, or be a separate word. */
 export type Completion = "files" | "folders" | readonly string[] | null; // null: only the user knows
 
 export function completionOf(spec: OptionSpec): Completion {

@@ -1,7 +1,6 @@
 /**
- * The completion script for fish: one line for each word that can come next, conditional on the commands typed before it.
- *
- * `__iota_path` finds those among the words before the cursor, skipping options and their values.
+ * The completion script for fish: one line for each word that can come next, conditional on the commands typed before
+ * it.
  */
 
 import { type Command, commonOptions, type OptionSpec } from "../command.ts";

@@ -1,10 +1,4 @@
-/**
- * Parses the words of a command line into typed options.
- *
- * Owns: finding the command among the words, parsing by the command's declaration, and the message for every mistake.
- * Rejects (UsageError): unknown options, missing or extra values, values of the wrong kind or outside their limits, an
- * option that is given twice with different values.
- */
+/** Parses the words of a command line into typed options, with a message for every mistake. */
 
 import { parseArgs } from "@std/cli";
 import { editDistance } from "../../../core/settings/suggest.ts";
@@ -80,7 +74,6 @@ interface Words extends Readonly<Record<string, unknown>> {
 
 const textsOf = (given: unknown): string[] => Array.isArray(given) ? given.map(String) : [];
 
-/** Every value of every option, in order. */
 function parseWords(
   words: readonly string[],
   { specs, next }: { specs: Map<string, OptionSpec>; next: string },
@@ -108,12 +101,11 @@ const isList = (spec: OptionSpec) => spec.kind === "string" && spec.placeholder.
 
 const pathPlaceholders: ReadonlySet<string> = new Set(["FILE", "DIR", "PATH"]);
 
-/** Whether its value names a file or a folder. */
 export function isPathOption(spec: OptionSpec): boolean {
   return spec.kind === "string" && (pathPlaceholders.has(spec.placeholder) || spec.name === "corpus");
 }
 
-/** The candidate most likely meant, or undefined when none is close. */
+/** Undefined when none is close. */
 export function closest(word: string, candidates: readonly string[]): string | undefined {
   const limit = word.length <= 4 ? 1 : 2;
   const near = candidates

@@ -1,8 +1,4 @@
-/**
- * The options that name a chain and a subnet, shared by every command that queries one.
- *
- * Owns: --endpoint, --netuid, --timeout, --mechanism, --hotkey as a name or an address. Out of scope: connecting (cli/chain/chain_access.ts).
- */
+/** The options that name a chain and a subnet, shared by every command that queries one. */
 
 import type { OptionSpec } from "../command.ts";
 import { coldkeyOptions, hotkeyOption, walletOptions, walletPathOption } from "./wallet_options.ts";
@@ -38,14 +34,12 @@ export const timeoutOption: OptionSpec = {
   doc: "give up when the chain has not answered for this long",
 };
 
-/** For actions that send a call. */
 export const waitFinalOption: OptionSpec = {
   name: "wait-final",
   kind: "boolean",
   doc: "wait until no fork of the chain can undo it, and check it there",
 };
 
-/** For every action that queries a chain. */
 export const chainOptions: readonly OptionSpec[] = [endpointOption, netuidOption, timeoutOption];
 
 export const mechanismOption: OptionSpec = {

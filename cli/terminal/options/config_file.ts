@@ -1,8 +1,6 @@
 /**
- * A run's TOML file: its contents, and the line of every setting, so that a problem reads `run.toml:12: Cannot use …`.
- *
- * Owns reading and syntax; core/settings/parse.ts owns the meaning of settings. An unusable file is a `UserError` with
- * the next step, because a person typed its name. Files over 1 MiB are rejected unread.
+ * A run's TOML file: its contents, and the line of every setting, so that a problem reads `run.toml:12: Cannot use
+ * …`. Files over 1 MiB are rejected unread.
  */
 
 import { parse, TomlError } from "smol-toml";
@@ -14,7 +12,7 @@ import { shellWords } from "../../program/shell_words.ts";
 export interface ConfigFile {
   readonly path: string;
   readonly table: Readonly<Record<string, unknown>>;
-  /** 1-based line of a setting ("train.steps"), or of the table or inline table that holds it; null when the file has none. */
+  /** 1-based; of a setting ("train.steps"), or of the table that holds it; null when the file has none. */
   lineOf(setting: string): number | null;
 }
 
@@ -111,8 +109,8 @@ const header = /^\s*\[{1,2}\s*([^\]]+?)\s*\]/;
 const assignment = /^\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)\s*=(.*)/;
 
 /**
- * The lines of tables and settings. A scan by line is enough because the text has already been parsed: only lines
- * inside a multi-line string could look like settings, and those are skipped.
+ * A scan by line is enough because the text has already been parsed: only lines inside a multi-line string could look
+ * like settings, and those are skipped.
  */
 function settingLines(text: string): Map<string, number> {
   const lines = new Map<string, number>();

@@ -1,7 +1,4 @@
-/**
- * Whether a settings file is a run's or a node's: a run's has tables, or settings that only runs have. Owns the message
- * for each kind given in place of the other.
- */
+/** Whether a settings file is a run's or a node's: a run's has tables, or settings that only runs have. */
 
 import { isKnobPath, knobGroups } from "../../../core/config/knobs.ts";
 import type { OptionSpec } from "../command.ts";
@@ -11,7 +8,7 @@ import { chainOptions } from "./named_chain.ts";
 import { nodeOptions } from "./node_options.ts";
 import { shellWord } from "../../program/shell_words.ts";
 
-/** The purposes of a file, as given with --for. */
+/** As given with --for. */
 export const filePurposes = ["run", "miner", "validate"] as const;
 export type FilePurpose = typeof filePurposes[number];
 
@@ -23,7 +20,6 @@ export function isRunFile(table: Table): boolean {
 
 const isTable = (value: unknown) => typeof value === "object" && value !== null;
 
-/** Rejects a run's file where one with the options of `command` is expected. */
 export function mustHoldOptions(
   { path, table }: ConfigFile,
   { command, options }: { command: string; options: readonly OptionSpec[] },
@@ -43,7 +39,6 @@ export function mustHoldOptions(
   );
 }
 
-/** Rejects a node's file where a run's is expected. */
 export function mustHoldRun({ path, table }: ConfigFile): void {
   const names = new Set([...nodeOptions, ...chainOptions].map(({ name }) => name));
   if (isRunFile(table) || !Object.keys(table).some((name) => names.has(name))) return;

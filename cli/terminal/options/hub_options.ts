@@ -1,16 +1,12 @@
 /**
- * The options of `iota orchestrate` that concern its process rather than the run: where it listens, which key signs,
- * where it logs.
- *
- * Owns: their declarations, and their names in the [hub] table of a run's file (`--tls-cert` is `tlsCert` there). Out
- * of scope: the settings of the run itself (run_options.ts), which are sent to every node; these are not.
+ * The options of `iota orchestrate` that concern its process rather than the run, and their names in the [hub] table
+ * of a run's file (`--tls-cert` is `tlsCert` there). A run's settings are sent to every node; these are not.
  */
 
 import type { OptionSpec } from "../command.ts";
 import { logOptions } from "./service_options.ts";
 import { walletOptions } from "./wallet_options.ts";
 
-/** Where a server listens: `--host` and `--port`, the same for every command that has one. */
 export function listenOptions({ port }: { port: number }): OptionSpec[] {
   return [
     {
@@ -68,7 +64,6 @@ export const hubOptions: readonly OptionSpec[] = [...addressOptions, ...logOptio
 /** A swarm starts its orchestrator with this: its nodes are on this machine. */
 export const loopbackWord = "--loopback";
 
-/** The table of a run's file that sets these options. */
 export const hubTable = "hub";
 
 /** `tls-cert` as `tlsCert`. */

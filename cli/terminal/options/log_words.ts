@@ -1,4 +1,4 @@
-/** The options of the log on the command line of a process that a command starts. */
+/** The options of the log, for a process that a command starts. */
 
 import type { OptionValues } from "../command.ts";
 

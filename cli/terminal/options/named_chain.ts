@@ -28,10 +28,9 @@ export const chainOptions: readonly OptionSpec[] = [
 
 export type NamedChain = Pick<ChainConfig, "network" | "netuid">;
 
-/** The options that name this chain again. */
 export const chainWords = ({ network, netuid }: NamedChain): string[] => ["--chain", network, "--netuid", `${netuid}`];
 
-/** The typed chain; null: the run decides. */
+/** Null: the run decides. */
 export function givenChain({ options }: CommandContext): NamedChain | null {
   const network = options.text("chain");
   const netuid = options.number("netuid");

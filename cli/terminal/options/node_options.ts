@@ -42,7 +42,6 @@ export const tlsAuthorityOption: OptionSpec = {
   doc: "trust this certificate (PEM), for an orchestrator at wss:// with a self-signed one",
 };
 
-/** Help text: how a node finds its run without `--orchestrator`. */
 export const findingText =
   "Without --orchestrator it looks for a run on the chain of --chain. Without that too, it tries a chain on this machine (port 9944), then an " +
   "orchestrator on this machine (port 9009), then subnet 9 of finney, and waits until it finds one. It trusts announcements of the " +

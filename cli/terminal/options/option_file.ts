@@ -1,8 +1,6 @@
 /**
- * A file of a node's options: `orchestrator = "ws://…"` in TOML. The command line overrides it.
- *
- * Owns: turning such a file into command-line words, so that one parser checks both, and reporting every problem with
- * its line.
+ * A file of a node's options: `orchestrator = "ws://…"` in TOML. It is turned into command-line words, so that one
+ * parser checks both; every problem has its line. The command line overrides it.
  */
 
 import { showValue } from "../../../core/config/knob.ts";
@@ -13,12 +11,11 @@ import { UserError } from "../../program/errors.ts";
 
 const notInFiles = new Set(["config", "help", "json", "quiet", "verbose", "no-color", "log-level", "log-format"]); // parsed before any file
 
-/** The options that a file may set. */
 export function fileOptions(options: readonly OptionSpec[]): OptionSpec[] {
   return [...options, ...commonOptions].filter(({ name }) => !notInFiles.has(name));
 }
 
-/** For a command that takes `options`; a UserError lists every problem. */
+/** A UserError lists every problem. */
 export async function wordsOfFile(
   path: string,
   { command, options }: { command: string; options: readonly OptionSpec[] },
@@ -59,7 +56,7 @@ function entryProblem(specs: ReadonlyMap<string, OptionSpec>, entry: { name: str
   return valueProblem(spec, { value, shownAs: name });
 }
 
-/** The problem with a file's value for this option, which is called `shownAs` there; null: none. */
+/** `shownAs`: its name in the file; null: none. */
 export function valueProblem(
   spec: OptionSpec,
   { value, shownAs }: { value: unknown; shownAs: string },

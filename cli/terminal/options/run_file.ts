@@ -1,8 +1,6 @@
 /**
- * A run's whole TOML file: the settings of the run, and in [hub] the options of its orchestrator.
- *
- * Owns: telling the two apart, the problems of both, and [hub] as command-line words, so that one parser checks both.
- * Out of scope: reading the file (config_file.ts), what a run's settings mean (core/config).
+ * A run's whole TOML file: the settings of the run, and in [hub] the options of its orchestrator, as command-line
+ * words, so that one parser checks both.
  */
 
 import { showValue } from "../../../core/config/knob.ts";
@@ -18,14 +16,14 @@ import { shellWord } from "../../program/shell_words.ts";
 
 type Table = Readonly<Record<string, unknown>>;
 
-/** Without [hub], and without its settings outside that table: the input of `resolveConfig`. */
+/** The input of `resolveConfig`. */
 export function runPart({ [hubTable]: _, ...rest }: Table): Table {
   return Object.fromEntries(Object.entries(rest).filter(([name]) => misplacedHubSetting(name) === null));
 }
 
 const hubPaths = hubOptions.map((spec) => `${hubTable}.${settingName(spec)}`);
 
-/** The setting of [hub] that a name outside of it means, even if misspelt; null: none. */
+/** Even if misspelt; null: none. */
 function misplacedHubSetting(name: string): string | null {
   if (isKnobPath(name) || knobGroups.includes(name)) return null;
   const option = hubOptions.find((spec) => spec.name === name);
@@ -34,7 +32,7 @@ function misplacedHubSetting(name: string): string | null {
   return near !== null && hubPaths.includes(near) ? near : null;
 }
 
-/** What [hub] sets, by option; empty if it is absent or not a table. */
+/** Empty if it is absent or not a table. */
 export function hubPart(table: Table): ReadonlyMap<OptionSpec, unknown> {
   const hub = table[hubTable];
   if (!isTable(hub)) return new Map();
@@ -79,7 +77,7 @@ export function resolveRunFile({ table, ...input }: Omit<ResolveInput, "file"> &
   return { ok: false, problems: [...problems, ...resolved.ok ? [] : resolved.problems] };
 }
 
-/** [hub] as words that go before the typed ones. A `UserError` lists every problem. */
+/** They go before the typed ones. A `UserError` lists every problem. */
 export function wordsOfHub(file: ConfigFile): string[] {
   const problems = hubProblems(file.table);
   if (problems.length > 0) {
@@ -91,7 +89,6 @@ export function wordsOfHub(file: ConfigFile): string[] {
   return [...hubPart(file.table)].flatMap(([spec, value]) => wordsOfEntry(spec, value) ?? []);
 }
 
-/** The --config file, for a command that takes a run's. */
 export async function readRunFile(path: string | undefined): Promise<ConfigFile | null> {
   if (path === undefined) return null;
   const file = await readConfigFile(path);

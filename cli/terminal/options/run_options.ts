@@ -1,7 +1,6 @@
 /**
- * The options that shape a run, shared by `orchestrate` and `swarm`, and resolving them into a configuration.
- *
- * Owns: the flags with their own names and `--set path=value` for every other knob. Order of precedence: flag, file, size.
+ * The options that shape a run, shared by `orchestrate` and `swarm`: flags with their own names, and `--set
+ * path=value` for every other knob. Order of precedence: flag, file, size.
  */
 
 import type { RunConfig } from "../../../core/config/config.ts";
@@ -17,7 +16,6 @@ import type { ConfigFile } from "./config_file.ts";
 import { UsageError, UserError } from "../../program/errors.ts";
 import { hubOptions, hubTable, settingName } from "./hub_options.ts";
 
-/** The default of a setting that does not depend on --size. */
 function defaultOf(path: KnobPath): string {
   return String(knobAt(path).default);
 }
@@ -119,7 +117,7 @@ type Table = Readonly<Record<string, unknown>>;
 
 const corpusPath = "data.corpus";
 
-/** Flags with their own names, by the knob they set. */
+/** By the knob they set. */
 export const flagPaths: Readonly<Record<string, KnobPath>> = {
   stages: "pipeline.stages",
   replicas: "swarm.replicas",
@@ -139,7 +137,6 @@ export interface ResolvedRun {
   readonly origins: Origins;
 }
 
-/** What the command line sets, by knob. */
 export async function overridesOf(
   { options, environment }: Pick<CommandContext, "options" | "environment">,
 ): Promise<Record<string, KnobValue>> {
@@ -184,7 +181,7 @@ export async function overridesOf(
   return overrides;
 }
 
-/** The given option, other than --set, that sets this setting. */
+/** Other than --set. */
 export function givenOption(options: OptionValues, path: string): string | undefined {
   const paths = { ...flagPaths, size: "size", deterministic: "deterministic" };
   return Object.entries(paths).find(([name, ofName]) => ofName === path && options.given(name))?.[0];
@@ -217,12 +214,10 @@ export async function corpusFile(
   return typed === undefined ? corpusOf(expandCorpus(table, context.environment)) : textFile(typed);
 }
 
-/** The setting's name in a run's file. */
 export function corpusOf({ data }: Table): string | null {
   return textFile(typeof data === "object" && data !== null && "corpus" in data ? data.corpus : undefined);
 }
 
-/** The settings of a file whose text lies in the user's home. */
 export function expandCorpus(table: Table, environment: Environment): Table {
   const { data } = table;
   if (typeof data !== "object" || data === null || !("corpus" in data) || typeof data.corpus !== "string") return table;
@@ -238,7 +233,6 @@ export interface GivenRun {
   readonly input: ResolveInput;
 }
 
-/** What the --config file and the command line say about a run. */
 export async function givenRun(context: CommandContext): Promise<GivenRun> {
   const { hubProblems, readRunFile, runPart } = await import("./run_file.ts");
   const file = await readRunFile(context.options.text("config"));
@@ -256,7 +250,7 @@ export async function givenRun(context: CommandContext): Promise<GivenRun> {
   };
 }
 
-/** The configuration of a new run; every wrong field is reported with its line. */
+/** Every wrong field is reported with its line. */
 export async function resolveRun(context: CommandContext, given?: GivenRun): Promise<ResolvedRun> {
   const { file, input } = given ?? await givenRun(context);
   const resolved = (await import("../../../core/settings/parse.ts")).resolveConfig(input);
@@ -275,7 +269,7 @@ export async function settingsError(
     : new UserError(text, { next: next ?? `Correct ${file?.path ?? "the configuration"} and try again` });
 }
 
-/** The given run options as words for a child process; the parent has dealt with --fresh and --resume. */
+/** The parent has dealt with --fresh and --resume. */
 export function runWords({ options }: CommandContext): string[] {
   const ofRun = runOptions.filter(({ name }) => name !== "fresh" && name !== "resume");
   return givenWords(options, [...ofRun, { name: "config", kind: "string" }]);
@@ -283,7 +277,6 @@ export function runWords({ options }: CommandContext): string[] {
 
 type NamedOption = Pick<OptionSpec, "name" | "kind">;
 
-/** Those of these options that were given, in their order, as words. */
 export function givenWords(options: OptionValues, specs: readonly NamedOption[]): string[] {
   return specs.filter(({ name }) => options.given(name)).flatMap(({ name, kind }) => {
     if (kind === "boolean") return [`--${name}`];

@@ -1,8 +1,8 @@
 /**
  * How a secret enters the program: typed without echo, or from a file or a variable that the command line names.
  *
- * Owns: the terminal while a secret is typed, and restoring it however that ends. Rejects: secrets as arguments, which every
- * user of the machine can read, and an empty or short new password. Typed text is never printed, not even in an error.
+ * Rejected: secrets as arguments, which every user of the machine can read, and an empty or short new password. Typed
+ * text is never printed, not even in an error.
  */
 
 import type { CommandContext, OptionSpec } from "../command.ts";
@@ -26,13 +26,12 @@ export const passwordOptions: readonly OptionSpec[] = [
   },
 ];
 
-/** The password option that was typed, for messages; null: none. */
 export function givenPasswordOption({ options }: Pick<CommandContext, "options">): string | null {
   const name = ["password-file", "password-env"].find((each) => options.given(each));
   return name === undefined ? null : `--${name}`;
 }
 
-/** For a command line whose password would open and encrypt nothing. `why`: "hotkeys are never encrypted here". */
+/** `why`: "hotkeys are never encrypted here". */
 export function refuseIdlePassword(context: Pick<CommandContext, "options">, why: string): void {
   const given = givenPasswordOption(context);
   if (given === null) return;
@@ -41,20 +40,19 @@ export function refuseIdlePassword(context: Pick<CommandContext, "options">, why
   });
 }
 
-/** For a key that needs none: a script may pass the option in any case. `why`: "FILE is not encrypted". */
+/** `why`: "FILE is not encrypted". */
 export function warnOfIdlePassword(context: Pick<CommandContext, "options" | "output">, why: string): void {
   const given = givenPasswordOption(context);
   if (given !== null) context.output.log.warn(`${given} was not used as ${why}`);
 }
 
-/** What a hidden prompt needs from a terminal; tests supply their own. */
 export interface SecretTerminal {
   isTerminal(): boolean;
   setRaw(isRaw: boolean): void;
   read(): Promise<Uint8Array | null>;
   /** Not to stdout, which is for programs. */
   write(text: string): void;
-  /** Calls back when the process is told to end. Returns a function that unsubscribes and restores the system's default. */
+  /** Returns a function that unsubscribes and restores the system's default. */
   onTerminate(callback: () => void): () => void;
 }
 
@@ -78,7 +76,7 @@ export const processTerminal: SecretTerminal = {
 
 const key = { ctrlC: 3, ctrlD: 4, backspace: 8, newline: 10, enter: 13, ctrlU: 21, escape: 27, space: 32, delete: 127 };
 
-/** One line without echo. Ctrl-C, Ctrl-D and a termination signal stop the command. */
+/** Ctrl-C, Ctrl-D and a termination signal stop the command. */
 export async function askHidden(question: string, terminal: SecretTerminal = processTerminal): Promise<string> {
   const stopped = Promise.withResolvers<"cancelled">();
   const stopListening = terminal.onTerminate(() => stopped.resolve("cancelled"));
@@ -124,7 +122,6 @@ export interface PasswordQuestion {
   readonly terminal?: SecretTerminal;
 }
 
-/** From --password-file or --password-env, or from the terminal. */
 export async function readPassword(context: CommandContext, asked: PasswordQuestion): Promise<string> {
   const { options, environment } = context;
   const file = options.text("password-file");
@@ -161,7 +158,7 @@ async function askPassword({ question, isNew, terminal }: PasswordQuestion): Pro
   return password;
 }
 
-/** The text of the file `path`, of stdin if it is "-", or typed text if there is no path. */
+/** Of stdin if the path is "-"; without a path, typed text. */
 export async function readSecret(
   context: CommandContext,
   { path, question }: { path: string | undefined; question: string },

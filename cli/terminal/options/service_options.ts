@@ -44,5 +44,4 @@ export const serviceNameOption: OptionSpec = {
   doc: "the service's name, for a second service of the same role",
 };
 
-/** What `iota service` may run. */
 export const servicePrograms: readonly string[] = ["systemctl", "journalctl", "launchctl", "tail", "unshare"];

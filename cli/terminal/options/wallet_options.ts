@@ -1,8 +1,6 @@
 /**
- * The options that name a wallet, and opening its key; shared by every command that signs.
- *
- * Owns: --wallet, --hotkey, --wallet-path, where they look, and the next step for each way a wallet can fail. A node
- * never opens a coldkey: only commands that pay take `coldkeyOptions`, and they get the key as a `ChainSigner`.
+ * The options that name a wallet, and opening its key; shared by every command that signs. A node never opens a
+ * coldkey: only commands that pay take `coldkeyOptions`, and they get the key as a `ChainSigner`.
  */
 
 import type { ChainSigner } from "../../../chain/call.ts";
@@ -41,7 +39,6 @@ const walletOption: OptionSpec = {
 
 export const walletOptions: readonly OptionSpec[] = [walletOption, hotkeyOption, walletPathOption];
 
-/** For commands that pay; read by `openColdkeySigner`. */
 export const coldkeyOptions: readonly OptionSpec[] = [
   { ...walletOption, doc: "the wallet whose coldkey pays" },
   walletPathOption,
@@ -54,7 +51,7 @@ export interface OpenedHotkey {
   readonly path: string;
 }
 
-/** Loads the hotkey that `walletOptions` name; every failure is a UserError with its next step. */
+/** Every failure is a UserError with its next step. */
 export async function openHotkey(context: CommandContext): Promise<HotkeyPair> {
   return (await openHotkeyOf(context, context.options.text("wallet") ?? "default")).pair;
 }
@@ -71,7 +68,7 @@ export async function openHotkeyOf(context: CommandContext, wallet: string): Pro
   });
 }
 
-/** Opens the coldkey that `coldkeyOptions` name; asks for its password, takes 6 to 8 s and 512 MiB. */
+/** Asks for the password, takes 6 to 8 s and 512 MiB. */
 export async function openColdkeySigner(context: CommandContext): Promise<ChainSigner> {
   return await openColdkeyOf(context, context.options.text("wallet") ?? "default");
 }
@@ -95,7 +92,7 @@ export async function openColdkeyOf(context: CommandContext, wallet: string): Pr
   });
 }
 
-/** The folders that --wallet-path and --data name, in search order; new keys go into the first. */
+/** In search order; new keys go into the first. */
 export function foldersOf({ environment, options }: CommandContext): string[] {
   return walletFolders(environment, { explicit: options.text("wallet-path"), data: options.text("data") });
 }
@@ -134,7 +131,7 @@ export async function findHotkey(context: CommandContext, wallet: string): Promi
   });
 }
 
-/** What is wrong if there is no hotkey, with the next step; null: there is one. */
+/** Null: there is one. */
 export async function missingHotkey(place: HotkeyPlace): Promise<UserError | null> {
   const { hotkeyExists } = await import("../../../chain/wallet/hotkey_files.ts");
   const { hotkeyPath } = await import("../../../chain/wallet/wallet_place.ts");
@@ -162,7 +159,7 @@ export function warnOfOthers({ output }: CommandContext, path: string): void {
   output.log.warn(`Other users of this machine can read your key: chmod 600 '${path}'`);
 }
 
-/** Runs `body`; a wallet's failure becomes a UserError with its next step. A place without a hotkey is the coldkey's. */
+/** A wallet's failure becomes a UserError with its next step. A place without a hotkey is the coldkey's. */
 export async function explaining<T>(place: WalletPlace | HotkeyPlace, body: () => Promise<T>): Promise<T> {
   try {
     return await body();

@@ -1,9 +1,7 @@
 /**
- * The log of one process: lines on stderr with a time and a level.
- *
- * Owns: the levels, the two line formats, and making any text safe to print (remote text must not control the terminal).
- * Out of scope: where lines go (`write` is injected). As text, a line starts with the time of day on a terminal, in a file
- * with date and time. As JSON it is `{"time", "level", "text"}`, with the time in UTC; these field names stay.
+ * The log of one process: lines on stderr with a time and a level, safe to print. As text, a line starts with the
+ * time of day on a terminal, in a file with date and time. As JSON it is `{"time", "level", "text"}`, with the time
+ * in UTC; these names stay.
  */
 
 import type { Paint } from "../text/paint.ts";
@@ -24,7 +22,6 @@ export interface Log {
 
 export interface LogOptions {
   readonly least: LogLevel;
-  /** @default "text" */
   readonly format?: LogFormat;
   readonly paint: Paint;
   readonly withDate: boolean;

@@ -1,10 +1,10 @@
 /**
- * Everything a command prints goes through here.
+ * Everything a command prints goes through here: for people, or for programs with --json; the summary is the last
+ * output on stdout.
  *
- * Owns: the two audiences (people, or programs with --json), the summary as the last output on stdout, the log on
- * stderr, and the live screen's use of the terminal. Invariants: in --json mode every line on stdout is JSON; nothing
- * is printed after `close`. A reader that went away (`iota … | head`) is not an error: nothing more goes to stdout and
- * `onReaderGone` is called once. A full disk behind stdout is an error, and likewise the last thing that is tried there.
+ * In --json mode every line on stdout is JSON; nothing is printed after `close`. A reader that went away (`iota … |
+ * head`) is not an error: nothing more goes to stdout and `onReaderGone` is called once. A full disk behind stdout is
+ * an error, and the last thing that is tried there.
  */
 
 import { assert } from "../../../core/assert.ts";
@@ -20,7 +20,7 @@ import { type SummaryFields, summaryTable } from "./summary_table.ts";
 /** `live`: a terminal that can show a moving screen; `plain`: lines for people; `json`: lines for programs. */
 export type OutputMode = "live" | "plain" | "json";
 
-/** Given from outside, as few commands draw and all of them load this file. */
+/** Few commands draw and all of them load this file. */
 export type CreateTerminal = (options: LiveTerminalOptions) => LiveTerminal;
 
 export type OutputEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
@@ -33,33 +33,32 @@ export interface Output {
   readonly log: Log;
   /** One JSON line for programs; nothing for people. */
   event(record: OutputEvent): void;
-  /** Gives each event to `listener` from now on, whoever the output is for. */
+  /** Whoever the output is for. */
   watchEvents(listener: (record: OutputEvent) => void): void;
   /** One line for people; nothing in --json mode or with --quiet. */
   line(text: string): void;
-  /** A line for people who asked for more with --verbose; a log file always gets it. */
+  /** With --verbose; a log file always gets it. */
   detail(text: string): void;
-  /** A line for the log file only, because the live screen shows it in its own way. */
+  /** The live screen shows it in its own way. */
   keep(text: string): void;
-  /** How a line of progress is shown now (progress.ts). */
   readonly drawsProgress: "inPlace" | "asLines" | "not";
   /** In place of the last one, below all other lines; null: none. */
   drawProgress(line: string | null): void;
-  /** The last output on stdout, printed when the command ends; the last call counts. `closing`: lines for people below it. */
+  /** Printed when the command ends; the last call counts. `closing`: lines for people below it. */
   summary(fields: SummaryFields, closing?: readonly string[]): void;
-  /** Prints the summary now, for a command that goes on for a person who watches; nothing unless the mode is live. */
+  /** For a command that goes on for a person who watches; nothing unless the mode is live. */
   printSummary(): void;
   /** A result for which a table does not fit: the text for people (empty: shown already), a summary of the fields for programs. */
   answer(fields: SummaryFields, text: string): void;
   /**
-   * Gives `sink` the whole log from now on: log lines, lines for people with a timestamp, and lines that a live screen
-   * or --quiet keeps off the terminal.
+   * The whole log from now on: log lines, lines for people with a timestamp, and lines that a live screen or --quiet
+   * keeps off the terminal.
    */
   copyTo(sink: (line: string) => void, options: { readonly stampOf: () => string }): void;
-  /** The lower part of the terminal to draw on; null unless the mode is live. Lines and logs then go above it. */
+  /** Null unless the mode is live. Lines and logs then go above it. */
   openLive(create: CreateTerminal): LiveTerminal | null;
   closeLive(): void;
-  /** What a person types on a live terminal, until `closeLive`. False: nobody can type. */
+  /** Until `closeLive`. False: nobody can type. */
   openKeys(listener: KeyboardListener): boolean;
   /** The same as Ctrl-C. */
   askToStop(): void;
@@ -200,7 +199,7 @@ export class TerminalOutput implements Output {
     if (this.mode === "live") this.close();
   }
 
-  /** Why the command ends, or what to do next, on stderr; above the live screen if both share a terminal. */
+  /** On stderr; above the live screen if both share a terminal. */
   explain({ label, text }: { readonly label: "error" | "next" | null; readonly text: string }): void {
     const paints = { error: this.errorPaint.red, next: this.errorPaint.dim };
     const lines = label === null
@@ -228,7 +227,6 @@ export class TerminalOutput implements Output {
     else if (text !== "") this.writeOut(`${text}\n`);
   }
 
-  /** Text on stdout, unchanged. */
   writeOut(text: string): void {
     if (this.#readerGone) return;
     try {
@@ -278,7 +276,6 @@ export class TerminalOutput implements Output {
     this.writeOut("\n");
   }
 
-  /** Restores the terminal, then prints the summary. */
   close(): void {
     this.drawProgress(null);
     this.closeLive();
@@ -296,7 +293,7 @@ export class TerminalOutput implements Output {
   }
 }
 
-/** False when the reader of the stream is gone. */
+/** False when its reader is gone. */
 function quietly(write: () => void): boolean {
   try {
     write();
@@ -307,7 +304,6 @@ function quietly(write: () => void): boolean {
   }
 }
 
-/** The terminal was closed. */
 function isHungUp(error: unknown): boolean {
   return error instanceof Error && (error as Error & { code?: unknown }).code === "EIO";
 }

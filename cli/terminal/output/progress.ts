@@ -1,9 +1,7 @@
 /**
- * How far a long piece of work is: one line that is drawn in place on a terminal, one plain line now and then elsewhere.
- *
- * Owns: the estimate and the words. The estimate rests on the pace of the last part of the work, not on its whole, so that a slow start
- * does not spoil it; it is given only once that part is long enough. Without a total only the amount is shown. Out of scope: writing
- * (output.ts).
+ * How far a long piece of work is: one line that is drawn in place on a terminal, one plain line now and then
+ * elsewhere. The estimate rests on the pace of the last part of the work, so that a slow start does not spoil it.
+ * Without a total only the amount is shown.
  */
 
 import type { Output } from "./output.ts";
@@ -12,7 +10,6 @@ import { bar, byteSize, cut, decimal, roughly } from "../text/format.ts";
 export interface Progress {
   /** `total` null: unknown. `now`: in words, what is worked at. */
   at(done: number, total: number | null, now?: string): void;
-  /** The line goes away. Calling it twice does nothing. */
   close(): void;
 }
 
@@ -20,14 +17,14 @@ export interface ProgressOptions {
   readonly label: string; // "exporting"
   readonly unit?: "bytes" | string; // of amounts: "moments"; @default none
   readonly nowMs: () => number; // monotonic
-  /** A line no wider than that, in place of the last one; null: none from now on. */
+  /** Null: none from now on. */
   readonly draw: (line: string | null) => void;
   readonly width: () => number; // columns
-  /** A whole line, for where nothing can be drawn in place; null where it can. */
+  /** Null where a line can be drawn in place. */
   readonly say: ((line: string) => void) | null;
 }
 
-/** Of one piece of work at a time; nothing is shown with --json or --quiet, or while a live screen is open. */
+/** One piece of work at a time; nothing is shown with --json or --quiet, or while a live screen is open. */
 export function openProgress(output: Output, label: string, unit?: string): Progress {
   if (output.drawsProgress === "not") return { at: () => {}, close: () => {} };
   const progress = new WorkProgress({
@@ -86,7 +83,7 @@ export class WorkProgress implements Progress {
     this.again();
   }
 
-  /** Shows the last state with the time that has gone by since. */
+  /** With the time that has gone by since. */
   again(): void {
     const { nowMs, label, unit = "", draw, width, say } = this.#options;
     const atMs = nowMs();

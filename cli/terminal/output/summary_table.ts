@@ -1,8 +1,6 @@
 /**
- * The summary of a command as an aligned table for people: the same fields `--json` prints, in their order.
- *
- * Owns: turning a field's name into words and its value, by unit suffix, into readable text; separating values measured
- * over the whole run from those measured since it was resumed. Pure.
+ * The summary of a command as an aligned table: the fields of `--json`, in their order, with values measured over the
+ * whole run apart from those since it was resumed.
  */
 
 import type { Paint } from "../text/paint.ts";
@@ -42,7 +40,7 @@ interface Row {
   readonly isOfSession: boolean;
 }
 
-/** Fields that a node or run may lack. Any other missing value was not measured and has no line. */
+/** Any other missing value was not measured and has no line. */
 const sayNone: ReadonlySet<string> = new Set(["chain", "uid", "emissionRao", "earnedRao", "checkpoint"]);
 
 const isMissing = (value: unknown): value is null | undefined => value === null || value === undefined;

@@ -1,10 +1,9 @@
 /**
  * The lower part of a terminal, redrawn repeatedly while other lines scroll above it.
  *
- * Owns: the cursor, from the first frame to `close`, which leaves the last frame standing and shows the cursor again. Draws
- * only lines that changed, inside a synchronised update if the terminal supports it, so nothing flickers. Invariant: the cursor
- * rests at the start of the line below the last frame. After a change of width the old frame may have been wrapped; the rows it
- * now takes are counted and cleared.
+ * Draws only lines that changed, inside a synchronised update if the terminal supports it. Invariant: the cursor
+ * rests at the start of the line below the last frame. After a change of width the old frame may have been wrapped;
+ * the rows it now takes are counted and cleared.
  */
 
 import { visibleWidth } from "../text/format.ts";
@@ -57,7 +56,6 @@ export class LiveTerminal {
     if (text !== "") this.#write(update(text));
   }
 
-  /** Puts lines into the scrolling part and draws the frame again below them. */
   insertAbove(lines: string): void {
     if (!this.#open) return;
     const { columns } = this.#size();
@@ -65,7 +63,6 @@ export class LiveTerminal {
     this.#columns = columns;
   }
 
-  /** The next frame is drawn below what others have written. */
   forget(): void {
     this.#shown = [];
   }

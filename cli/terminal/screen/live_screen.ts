@@ -1,8 +1,6 @@
 /**
- * A live screen and its keys: draws frames, at most ten times a second and once a second for the clock, and shows help.
- *
- * Owns: when it draws, which keys mean what on every screen (help, details, stop), the line of hints. Out of scope: what a frame
- * shows. Does nothing unless the output is live. Stopping is exactly what Ctrl-C does, asked for twice.
+ * A live screen and its keys: draws at most ten times a second and once a second for the clock, and shows help. Does
+ * nothing unless the output is live. Stopping is what Ctrl-C does, asked for twice.
  */
 
 import type { Output } from "../output/output.ts";
@@ -24,12 +22,11 @@ export interface FrameRoom {
   readonly isDetailed: boolean; // the person wants more than the most important
 }
 
-/** A key of one kind of screen. */
 export interface KeyAction {
   readonly key: string;
   readonly word: string; // in the line of hints: `pause`
   readonly doc: string; // in the help: `pause until pressed again`
-  /** A sentence that says what happened, if it is worth one; a rejection is shown. */
+  /** A sentence that says what happened; a rejection is shown. */
   act(): Promise<string | null>;
 }
 
@@ -86,7 +83,6 @@ export class LiveScreen {
     this.#pending = timer;
   }
 
-  /** Leaves the last frame standing, without hints. */
   close(): void {
     if (this.#pending !== null) clearTimeout(this.#pending);
     if (this.#ticking !== null) clearInterval(this.#ticking);
@@ -163,10 +159,7 @@ export class LiveScreen {
   }
 }
 
-/**
- * From the bytes of a keyboard to keys: single characters; what arrows, function keys and pasted escapes send is
- * left out.
- */
+/** Single characters; what arrows, function keys and pasted escapes send is left out. */
 type Place = "text" | "escape" | "sequence" | "lone";
 
 const escapeByte = 0x1b;
@@ -174,7 +167,7 @@ const escapeByte = 0x1b;
 export class Keys {
   #place: Place = "text"; // a sequence may be cut between two reads
 
-  /** The characters pressed, in lower case. */
+  /** In lower case. */
   read(bytes: Uint8Array): string[] {
     const keys: string[] = [];
     for (const byte of bytes) {

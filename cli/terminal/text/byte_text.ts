@@ -7,14 +7,12 @@ const unitBytes: Readonly<Record<string, number>> = {
   ...{ KB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 },
 };
 
-/** Bytes; null if the text is not an amount. */
 export function bytesOf(text: string): number | null {
   const [, digits, unit] = /^(\d+(?:\.\d+)?) ?([KMGT]i?B)$/.exec(text) ?? [];
   const bytes = Number(digits) * unitBytes[unit ?? ""]!;
   return bytes > 0 && bytes <= Number.MAX_SAFE_INTEGER ? bytes : null; // false for NaN
 }
 
-/** An option's value; null if it was not given. */
 export function byteOption(name: string, text: string | undefined): number | null {
   if (text === undefined) return null;
   const bytes = bytesOf(text);

@@ -5,7 +5,6 @@ import { UsageError } from "../../program/errors.ts";
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const longestMs = 365 * 86_400_000;
 
-/** Milliseconds; null if the text is not a duration. */
 export function durationOf(text: string): number | null {
   if (text === "0") return 0;
   const [, digits, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text) ?? [];
@@ -13,7 +12,6 @@ export function durationOf(text: string): number | null {
   return ms <= longestMs ? ms : null; // false for NaN
 }
 
-/** An option's value; null if it was not given. */
 export function durationOption(name: string, text: string | undefined): number | null {
   if (text === undefined) return null;
   const ms = durationOf(text);

@@ -1,9 +1,4 @@
-/**
- * Numbers and words as people read them in a terminal.
- *
- * Owns: durations, sizes, counts, the sparkline and the bar, cutting and padding by visible width, and the one function that
- * makes foreign text harmless. Pure. Invariant: every text here is one line of characters of width one.
- */
+/** Numbers and words as people read them in a terminal. Every text here is one line of characters of width one. */
 
 import { nounFor } from "../../../core/plural.ts";
 
@@ -134,19 +129,17 @@ const escapes = /\x1b\[[0-9;]*m/g;
 
 export const withoutColour = (text: string): string => text.replaceAll(escapes, "");
 
-/** Visible characters of a line, excluding colours. */
+/** Excluding colours. */
 export function visibleWidth(text: string): number {
   return [...text.replace(escapes, "")].length;
 }
 
-/** Cuts unpainted text, with an ellipsis when something is lost. */
 export function cut(text: string, width: number): string {
   const characters = [...text];
   if (characters.length <= width) return text;
   return width <= 1 ? "…".slice(0, Math.max(0, width)) : `${characters.slice(0, width - 1).join("")}…`;
 }
 
-/** Pads unpainted or painted text to a column's width. */
 export function padEnd(text: string, width: number): string {
   return text + " ".repeat(Math.max(0, width - visibleWidth(text)));
 }

@@ -1,11 +1,11 @@
-/** The whole lines of a file that is appended to: what comes after the last line's end was torn, as its writer was killed. */
+/** The whole lines of a file that is appended to: a last line without its end was torn. */
 
 export interface WholeLines {
   readonly lines: readonly string[];
   readonly tornBytes: number; // after the last line's end
 }
 
-/** Reads all of it; null if there is no such file. */
+/** Null if there is no such file. */
 export async function readWholeLines(path: string): Promise<WholeLines | null> {
   try {
     const bytes = await Deno.readFile(path);
