@@ -42,31 +42,15 @@ Deno.test("parseArgs: aliases, short or long, set each other", () => {
   const args = parseArgs(["-h", "--conf", "run.toml"], {
     boolean: ["help"],
     string: ["config"],
-    alias: { help: "h", config: ["c", "conf"] },
+    alias: { help: ["h"], config: ["c", "conf"] },
   });
   assertEquals(args.help, true);
   assertEquals(args.config, "run.toml");
   assertEquals(args["c"], "run.toml");
 });
 
-Deno.test("parseArgs: a default holds until the option is given", () => {
-  const options = {
-    string: ["size"],
-    boolean: ["color"],
-    negatable: ["color"],
-    default: { size: "tiny", color: true },
-  };
-  assertEquals(parseArgs([], options).size, "tiny");
-  assertEquals(parseArgs(["--size", "small"], options).size, "small");
-  assertEquals(parseArgs([], options).color, true);
-  assertEquals(parseArgs(["--no-color"], options).color, false);
-});
-
 Deno.test("parseArgs: what follows two dashes is left alone", () => {
   assertEquals(parseArgs(["a", "--", "--json"], { boolean: ["json"] })._, ["a", "--json"]);
-  const kept = parseArgs(["a", "--", "--json"], { boolean: ["json"], "--": true });
-  assertEquals(kept._, ["a"]);
-  assertEquals(kept["--"], ["--json"]);
 });
 
 Deno.test("parseArgs: unknown sees what is not declared and may drop it", () => {
