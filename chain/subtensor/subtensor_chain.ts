@@ -32,8 +32,7 @@ import { Sender } from "./sending/sender.ts";
 import type { Session } from "./connection/session.ts";
 import { needed, readAtHead, type StateAt } from "./connection/state.ts";
 import type { Dice, Timers } from "./connection/timers.ts";
-import { findWeightCalls } from "./reads/weight_calls.ts";
-import { readPendingCommits, readWeights } from "./reads/weights.ts";
+import { findWeightCalls, readPendingCommits, readWeights } from "./reads/weights.ts";
 import { integer } from "./connection/plain_values.ts";
 
 export interface SubtensorOptions {

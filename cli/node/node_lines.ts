@@ -2,7 +2,7 @@
 
 import type { MinerRecord } from "../../core/miner/event.ts";
 import type { ValidatorRecord } from "../../core/validator/event.ts";
-import type { AuditTally } from "../observe/screen/audit_tally.ts";
+import type { AuditTally } from "../observe/screen/record_words.ts";
 import { byteSize, decimal, duration, plural } from "../terminal/text/format.ts";
 import { failedUploadText, noticeText } from "./screen/notice_text.ts";
 

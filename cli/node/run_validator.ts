@@ -9,7 +9,7 @@ import type { CommandContext } from "../terminal/command.ts";
 import { givenChain } from "../terminal/options/named_chain.ts";
 import { ValidatorChain } from "../chain/duty/validator_chain.ts";
 import { newVersion, openLogFile, openUpgradeWatch } from "../files/long_run.ts";
-import { AuditTally } from "../observe/screen/audit_tally.ts";
+import { AuditTally } from "../observe/screen/record_words.ts";
 import { systemTimers } from "../../net/timers.ts";
 import { LinkMeter } from "./screen/link_meter.ts";
 import { openNodeScreen } from "./screen/node_screen.ts";

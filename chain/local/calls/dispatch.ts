@@ -8,14 +8,17 @@ import { unreachable } from "../../../core/assert.ts";
 import type { BlockScope } from "../state/state.ts";
 import type { ChainEvent } from "../block/events.ts";
 import type { LedgerCall } from "../block/ledger.ts";
-import { type AccountKey, addressOf, theChain } from "../state/records.ts";
+import { type AccountKey, addressOf, keyOf, theChain } from "../state/records.ts";
 import { addFree, addStake, removeStake, spendableRao, transfer } from "./balances.ts";
 import { type CallError, customCodeOf } from "./call_error.ts";
 import { serveAxon, setCommitment } from "./commitments.ts";
-import { commitTimelockedWeights, commitWeights, revealWeights } from "./commit_reveal.ts";
-import { guardRefusal } from "./guards.ts";
+import { commitHash, commitTimelockedWeights, commitWeights, revealWeights } from "./commit_reveal.ts";
 import { burnedRegister, registerNetwork } from "./registration.ts";
-import { setWeights } from "./weights.ts";
+import { isInTime, missingMechanism, setWeights } from "./weights.ts";
+import type { ChainCall } from "../../call.ts";
+import { storageIndex } from "../../weights/salted_commit.ts";
+import { epochIndexIn } from "../epoch/schedule.ts";
+import { uidOf } from "../state/neurons.ts";
 
 /** Calls signed by hotkeys are free, because their accounts are empty. */
 const paidCalls: readonly LedgerCall["type"][] = [
@@ -97,4 +100,54 @@ function execute(scope: BlockScope, from: AccountKey, call: LedgerCall): CallErr
     default:
       return unreachable(call);
   }
+}
+
+/** The runtime's checks on weights calls before the call itself runs. */
+type Reveal = Extract<ChainCall, { type: "revealWeights" }>;
+
+function guardRefusal(scope: BlockScope, hotkey: AccountKey, call: LedgerCall): CallError | null {
+  switch (call.type) {
+    case "setWeights": {
+      const isDirect = scope.state.read("subnet", keyOf(call.netuid))?.hyperparameters.isCommitReveal === false;
+      return stakeRefusal(scope, hotkey, call.netuid) ??
+        (isDirect ? paceRefusal(scope, { hotkey, call, error: "SettingWeightsTooFast" }) : null);
+    }
+    case "commitWeights":
+      return stakeRefusal(scope, hotkey, call.netuid) ??
+        paceRefusal(scope, { hotkey, call, error: "CommittingWeightsTooFast" });
+    case "commitTimelockedWeights":
+      return stakeRefusal(scope, hotkey, call.netuid) ??
+        (call.revealRound < scope.lastRound ? "InvalidRevealRound" : null) ??
+        paceRefusal(scope, { hotkey, call, error: "CommittingWeightsTooFast" });
+    case "revealWeights":
+      return stakeRefusal(scope, hotkey, call.netuid) ?? revealRefusal(scope, hotkey, call);
+    default:
+      return null;
+  }
+}
+
+function stakeRefusal({ state, genesis }: BlockScope, hotkey: AccountKey, netuid: number): CallError | null {
+  const stake = state.read("stake", keyOf(netuid, hotkey)) ?? 0n;
+  return stake < genesis.stakeThresholdRao ? "NotEnoughStakeToSetWeights" : null;
+}
+
+/** Null for unregistered hotkeys and missing mechanisms: the call itself reports those. */
+function paceRefusal(scope: BlockScope, of: {
+  readonly hotkey: AccountKey;
+  readonly call: { readonly netuid: number; readonly mechanism: number };
+  readonly error: CallError;
+}): CallError | null {
+  const { netuid, mechanism } = of.call;
+  const uid = uidOf(scope.state, netuid, of.hotkey);
+  if (uid === null || missingMechanism(scope, of.call) !== null) return null;
+  return isInTime(scope, { netuid, mechanism, uid }) ? null : of.error;
+}
+
+function revealRefusal(scope: BlockScope, hotkey: AccountKey, call: Reveal): CallError | null {
+  if (missingMechanism(scope, call) !== null) return "NoWeightsCommitFound";
+  const hash = commitHash(hotkey, call);
+  const commit = scope.state.read("salted", keyOf(storageIndex(call), hotkey))?.find((each) => each.hash === hash);
+  if (commit === undefined) return "NoWeightsCommitFound";
+  const { revealPeriodEpochs } = scope.state.get("subnet", keyOf(call.netuid)).hyperparameters;
+  return epochIndexIn(scope, call.netuid) === commit.epoch + revealPeriodEpochs ? null : "RevealTooEarly";
 }

@@ -5,13 +5,15 @@
 
 import { blake2b } from "@noble/hashes/blake2.js";
 import { commitments, commitmentTypes } from "./commitments_pallet.ts";
-import { laterTypes, withLaterMethods } from "./later_surface.ts";
-import type { RuntimeApi, SignedExtension, Surface } from "./description.ts";
+import { laterCalls, laterErrors, laterStorage, laterTypes, withLaterMethods } from "./later_surface.ts";
+import { type Call, call, type Pallet, type RuntimeApi, type SignedExtension, type Surface } from "./description.ts";
 import { runtimeApis } from "./runtime_apis.ts";
-import { subtensorPallet } from "./subtensor_pallet.ts";
 import { subtensorTypes } from "./subtensor_types.ts";
 import { drand, mevShield, systemPallets } from "./system_pallets.ts";
 import { systemTypes } from "./system_types.ts";
+import { subtensorErrors } from "./subtensor_errors.ts";
+import { statefulEpochStorage, subtensorStorage } from "./subtensor_storage.ts";
+import { type Variant, variant } from "./type_language.ts";
 
 export interface SurfaceOptions {
   readonly epochs: "legacy" | "stateful";
@@ -85,4 +87,59 @@ export function runtimeVersion(specVersion: number): RuntimeVersion {
 /** Clients know a runtime API by the first 8 bytes of its name's hash. */
 function apiId(api: RuntimeApi): Uint8Array {
   return blake2b(new TextEncoder().encode(api.name), { dkLen: 8 });
+}
+
+/** The subnet pallet: the calls that a node or its owner sends, and their events. Indices are the chain's. */
+const weights = "uids: Vec<u16>, values: Vec<u16>, salt: Vec<u16>, version_key: u64";
+const timelock = "commit: Vec<u8>, reveal_round: u64, commit_reveal_version: u16";
+const staked = "hotkey: AccountId, netuid: u16";
+const limit = "limit_price: u64, allow_partial: bool";
+const axon = "version: u32, ip: u128, port: u16, ip_type: u8, protocol: u8, placeholder1: u8, placeholder2: u8";
+
+const calls: readonly Call[] = [
+  call(0, "set_weights", "netuid: u16, dests: Vec<u16>, weights: Vec<u16>, version_key: u64"),
+  call(119, "set_mechanism_weights", "netuid: u16, mecid: u8, dests: Vec<u16>, weights: Vec<u16>, version_key: u64"),
+  call(96, "commit_weights", "netuid: u16, commit_hash: H256"),
+  call(115, "commit_mechanism_weights", "netuid: u16, mecid: u8, commit_hash: H256"),
+  call(97, "reveal_weights", `netuid: u16, ${weights}`),
+  call(116, "reveal_mechanism_weights", `netuid: u16, mecid: u8, ${weights}`),
+  call(113, "commit_timelocked_weights", `netuid: u16, ${timelock}`),
+  call(118, "commit_timelocked_mechanism_weights", `netuid: u16, mecid: u8, ${timelock}`),
+  call(2, "add_stake", `${staked}, amount_staked: u64`),
+  call(3, "remove_stake", `${staked}, amount_unstaked: u64`),
+  call(88, "add_stake_limit", `${staked}, amount_staked: u64, ${limit}`),
+  call(89, "remove_stake_limit", `${staked}, amount_unstaked: u64, ${limit}`),
+  call(4, "serve_axon", `netuid: u16, ${axon}`),
+  call(7, "burned_register", "netuid: u16, hotkey: AccountId"),
+  call(59, "register_network", "hotkey: AccountId"),
+];
+
+const events: Readonly<Record<string, Variant>> = {
+  NetworkAdded: variant(0, "u16", "u16"),
+  StakeAdded: variant(2, "AccountId", "AccountId", "u64", "u64", "u16", "u64"),
+  StakeRemoved: variant(3, "AccountId", "AccountId", "u64", "u64", "u16", "u64"),
+  WeightsSet: variant(5, "u16", "u16"), // index, uid
+  NeuronRegistered: variant(6, "u16", "u16", "AccountId"),
+  AxonServed: variant(28, "u16", "AccountId"),
+  WeightsCommitted: variant(83, "AccountId", "u16", "H256"),
+  WeightsRevealed: variant(84, "AccountId", "u16", "H256"),
+  TimelockedWeightsCommitted: variant(105, "AccountId", "u16", "H256", "u64"),
+  TimelockedWeightsRevealed: variant(106, "u16", "AccountId"),
+};
+
+function subtensorPallet(options: { readonly epochs: "legacy" | "stateful" }): Pallet {
+  const isLater = options.epochs === "stateful";
+  return {
+    name: "SubtensorModule",
+    index: 7,
+    crate: "pallet_subtensor",
+    calls: isLater ? [...calls, ...laterCalls] : calls,
+    storage: isLater ? [...subtensorStorage, ...statefulEpochStorage, ...laterStorage] : subtensorStorage,
+    events,
+    errors: isLater ? [...subtensorErrors, ...laterErrors] : subtensorErrors,
+    constants: [
+      { name: "InitialTempo", type: "u16", value: 360 },
+      { name: "KeySwapCost", type: "u64", value: 100_000_000n },
+    ],
+  };
 }

@@ -5,7 +5,6 @@
  * pass one line a round.
  */
 
-import { AuditTally } from "./audit_tally.ts";
 import { ownerText } from "./news_words.ts";
 import { unreachable } from "../../../core/assert.ts";
 import { isOfNode, type NodeRecord } from "../../../core/view/fold_nodes.ts";
@@ -13,6 +12,7 @@ import { type RunView, tokensPerSecond } from "../../../core/view/view.ts";
 import type { RecordOf as Of, ViewRecord } from "../../../core/view/view_record.ts";
 import { byteSize, clock, decimal, duration, plural, printable, shortAddress } from "../../terminal/text/format.ts";
 import {
+  AuditTally,
   awaitedText,
   endsEarlyText,
   isReturn,

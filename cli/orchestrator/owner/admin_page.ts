@@ -16,8 +16,7 @@ import type { TicketBox } from "../../../net/auth/ticket.ts";
 import type { HubPage } from "../../../net/hub_http.ts";
 import type { NetLimits } from "../../../net/limits.ts";
 import type { Timers } from "../../../net/timers.ts";
-import { answerOf, readBody, refusal } from "./owner_answer.ts";
-import { type OwnerRequest, readOwnerCall } from "./owner_request.ts";
+import { answerOf, type OwnerRequest, readBody, readOwnerCall, refusal } from "./owner_request.ts";
 
 export const adminPath = "/api/v1/admin";
 const nsPerMs = 1_000_000n;

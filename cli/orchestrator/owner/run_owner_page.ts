@@ -11,8 +11,7 @@ import { type OwnedRun, sendToHub } from "./owner_call.ts";
 import { createHash, timingSafeEqual } from "node:crypto";
 import { outboundFetch } from "../../program/outbound.ts";
 import { openDashboard } from "../../observe/dashboard/dashboard.ts";
-import { answerOf, headers, readBody, refusal } from "./owner_answer.ts";
-import { type OwnerRequest, readOwnerRequest } from "./owner_request.ts";
+import { answerOf, headers, type OwnerRequest, readBody, readOwnerRequest, refusal } from "./owner_request.ts";
 
 const host = "127.0.0.1"; // whoever reaches the page and has its key acts as the owner
 const keyBytes = 32;

@@ -5,9 +5,8 @@
 import { Keyring } from "@polkadot/keyring";
 import { cryptoWaitReady } from "@polkadot/util-crypto";
 import type { Ledger } from "../../../chain/local/block/ledger.ts";
-import type { Connection } from "../../../chain/local/rpc/server/connection.ts";
 import type { RpcLimits } from "../../../chain/local/rpc/limits.ts";
-import { type LocalNode, localNode } from "../../../chain/local/rpc/server/local_node.ts";
+import { type Connection, type LocalNode, localNode } from "../../../chain/local/rpc/server/local_node.ts";
 import { type RpcServer, serveRpc } from "../../../chain/local/rpc/server/rpc_server.ts";
 import { type Runtime, runtimeOf } from "../../../chain/local/surface/runtime.ts";
 import { runtimeSurface } from "../../../chain/local/surface/surface.ts";

@@ -1,7 +1,7 @@
 /** A device compared with the processor operation by operation: an honest one agrees, a wrong kernel is named with its rows. */
 
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
-import { checkedStages, judgeNumbers, knownProcessorHash } from "../../../cli/tools/doctor/numbers_check.ts";
+import { checkedStages, judgeNumbers, knownProcessorHash } from "../../../cli/tools/doctor/device_checks.ts";
 import { resolveConfig } from "../../../core/settings/parse.ts";
 import { sizeNames } from "../../../core/config/size.ts";
 import { splitLayers } from "../../../core/model/stages.ts";

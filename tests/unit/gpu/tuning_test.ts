@@ -1,13 +1,13 @@
 /** The search for the fastest kernels, and what may be used of what it found. */
 
 import { assert, assertEquals } from "@std/assert";
-import { fastestExact } from "../../../gpu/webgpu/tuning/fastest_exact.ts";
-import { choiceWith, gemmCandidates } from "../../../gpu/webgpu/tuning/gemm_candidates.ts";
 import { openProducts } from "../../../gpu/webgpu/tuning/gemm_products.ts";
-import { choiceOf, tuneGemm } from "../../../gpu/webgpu/tuning/tune_gemm.ts";
+import { choiceOf, fastestExact, tuneGemm } from "../../../gpu/webgpu/tuning/tune_gemm.ts";
 import { tunedKernels } from "../../../gpu/webgpu/tuning/tuned.ts";
 import {
+  choiceWith,
   choiceWithin,
+  gemmCandidates,
   gemmKinds,
   type GemmSettings,
   hardwareGemm,

@@ -6,7 +6,7 @@ import { joinedAnew, type RunRecord } from "../../../core/protocol/record.ts";
 import type { ValidatorRecord } from "../../../core/validator/event.ts";
 import { createPaint } from "../../../cli/terminal/text/paint.ts";
 import { minerLine, validatorLine } from "../../../cli/node/node_lines.ts";
-import { AuditTally } from "../../../cli/observe/screen/audit_tally.ts";
+import { AuditTally } from "../../../cli/observe/screen/record_words.ts";
 import { shortAddress } from "../../../cli/terminal/text/format.ts";
 import { frame } from "../../../cli/observe/screen/panels.ts";
 import { createPlainLines } from "../../../cli/observe/screen/plain.ts";
