@@ -1,9 +1,7 @@
 /**
- * The entry of `iota`: finds the command, parses its options, runs it and turns the outcome into an exit code.
- *
- * Owns: the order of these steps, the handling of Ctrl-C and of a closed stdout, the process's last catch. Exit codes
- * are in errors.ts. A user's mistake prints what was wrong and the next step; an unexpected error prints one line,
- * with its stack under --verbose. A command that was asked to stop ends with a summary.
+ * The entry of `iota`: finds the command, parses its options, runs it and turns the outcome into an exit code. A
+ * user's mistake prints what was wrong and the next step; an unexpected error prints one line, with its stack under
+ * --verbose. A command that was asked to stop ends with a summary.
  */
 
 import { closest, parseOptions, splitCommand } from "./terminal/options/args.ts";
@@ -253,7 +251,7 @@ async function closestAction(name: string, table: CommandTable): Promise<string 
   return found === undefined ? undefined : `${found.group.name} ${found.action}`;
 }
 
-/** Prepared for every command, but Ctrl-C is taken over only when a command asks for the signal. */
+/** Ctrl-C is taken over only when a command asks for the signal. */
 function interruptionOf(output: TerminalOutput): CommandContext["interruption"] {
   const controller = new AbortController();
   let subscribed = false;

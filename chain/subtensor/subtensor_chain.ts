@@ -1,9 +1,6 @@
 /**
- * `Chain` over any Subtensor endpoint.
- *
- * Owns: mapping the roles' queries to the connection. Reads are taken at the newest block, once per block for any
- * number of callers. Out of scope: policy (chain/duty) and secrets (the signer signs). Loaded by one dynamic import,
- * because polkadot-js takes a quarter second to load.
+ * `Chain` over any Subtensor endpoint. Reads are taken at the newest block, once per block for any number of callers.
+ * Loaded by one dynamic import, because polkadot-js takes a quarter second to load.
  */
 
 import type { Address, ChainCall, ChainSigner } from "../call.ts";
@@ -99,7 +96,6 @@ export class SubtensorChain implements Chain {
     return (await this.#connection.run(read)).number;
   }
 
-  /** For a call that was seen in a block: whether it is final. */
   finalityOf(seen: SeenCall): FinalitySearch {
     return new FinalitySearch({ connection: this.#connection, archive: () => this.#archived(), seen });
   }
@@ -152,13 +148,13 @@ export class SubtensorChain implements Chain {
     return this.#read(`uid ${hotkey}`, (state) => readUid(state, { netuid: this.netuid, hotkey }));
   }
 
-  /** The block of the hotkey's newest announcement. Null: none. */
+  /** Null: none. */
   async announcementBlockOf(hotkey: Address): Promise<number | null> {
     const of = { netuid: this.netuid, hotkey };
     return (await this.#read(`axon ${of.netuid} ${hotkey}`, (state) => readAxon(state, of)))?.block ?? null;
   }
 
-  /** Whether the subnet's owner has started it; until then it accepts no stake. */
+  /** Until then the subnet accepts no stake. */
   isStarted(): Promise<boolean> {
     return this.#read("isStarted", (state) => readIsStarted(state, this.netuid));
   }
@@ -203,7 +199,7 @@ export class SubtensorChain implements Chain {
     return this.#connection.run((session) => session.cached(name, () => readAtHead(session, work)));
   }
 
-  /** Opened when first needed; retried if that failed. */
+  /** Retried if that failed. */
   #archived(): Promise<Connection | null> {
     this.#archive ??= this.#openArchive().catch((error) => {
       this.#archive = null;
@@ -213,7 +209,6 @@ export class SubtensorChain implements Chain {
   }
 }
 
-/** The time of the block, by its author's clock. */
 async function readBlockTime(state: StateAt): Promise<{ block: number; timeMs: number }> {
   const { now } = await state.read({
     now: { pallet: "Timestamp", name: "Now", keys: [], schema: integer, isRawWithoutMetadata: false },

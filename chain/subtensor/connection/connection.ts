@@ -1,10 +1,9 @@
 /**
- * Keeps one session with one of several nodes alive.
+ * Keeps one session with one of several nodes alive, reconnecting with jittered back-off. There is one socket at a
+ * time, owned only here.
  *
- * Owns: the choice of the node, reconnecting with jittered back-off, the listeners for heads. There is one socket at a
- * time, owned only here. Out of scope: what is read (state.ts and the reads) and sent (sender.ts). Invariants: nodes of
- * a chain other than the first are skipped; heads increase, except after an absurd one; `run` settles within its
- * patience; after `close` nothing is left open.
+ * Invariants: nodes of a chain other than the first are skipped; heads increase, except after an absurd one; `run`
+ * settles within its patience; after `close` nothing is left open.
  */
 
 import { ChainError, type Head } from "../../chain.ts";
@@ -64,7 +63,6 @@ export class Connection {
     throw new ChainError("unreachable", `Cannot reach the chain: ${problems.join("; ")}`);
   }
 
-  /** The current session, or null between two. */
   get session(): Session | null {
     return this.#session;
   }
@@ -83,8 +81,8 @@ export class Connection {
   }
 
   /**
-   * Called with the reason when no node is reachable, once per outage, and with null when one is again. A node that is
-   * back at the first attempt does not count as an outage.
+   * Once per outage, and with null when a node is reachable again. A node that is back at the first attempt does not
+   * count as an outage.
    */
   onOutage(listener: (problem: string | null) => void): () => void {
     this.#outageListeners.add(listener);
@@ -162,7 +160,6 @@ export class Connection {
     await this.#dialling.catch(() => {/* the caller that dialled gets the error */});
   }
 
-  /** Connects to the next node; on failure the following one is next. */
   #dial(): Promise<void> {
     this.#dialling = this.#open();
     return this.#dialling;
@@ -256,7 +253,6 @@ export class Connection {
   }
 }
 
-/** An unreadable answer, as opposed to a refusal or silence. */
 function isGarbage(error: unknown): boolean {
   if (error instanceof UnsupportedRuntime || error instanceof RpcError) return false;
   return !(error instanceof ChainError) || error.code === "badAnswer";

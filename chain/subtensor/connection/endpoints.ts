@@ -1,8 +1,6 @@
 /**
- * The endpoints of a Subtensor chain: presets with fallbacks, or custom addresses.
- *
- * Owns: names, addresses, and the order in which they are tried. Out of scope: sockets (rpc_socket.ts) and when to
- * retry (timers.ts). Public endpoints serve about one request per second and address; your own node is better.
+ * The endpoints of a Subtensor chain: presets with fallbacks, or custom addresses, in the order in which they are
+ * tried. Public endpoints serve about one request per second and address; your own node is better.
  */
 
 import { ChainError } from "../../chain.ts";

@@ -21,7 +21,6 @@ const headerSchema = v.object({
   digest: v.object({ logs: v.array(hexSchema) }),
 });
 
-/** A block's number and hash. */
 export interface BlockRef {
   readonly number: number;
   readonly hash: string; // 0x…
@@ -42,15 +41,12 @@ export function parseHeader(json: unknown): BlockRef {
   return { number, hash: blake2Hex(encoded) };
 }
 
-/** The hash that names blocks and extrinsics. */
 export function blake2Hex(bytes: Uint8Array): string {
   return u8aToHex(blake2b(bytes, { dkLen: 32 }));
 }
 
-/** A block number, a count, a u16. */
 export const integer = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 
-/** A u64 or u128 of any size. */
 export const bigInteger = v.pipe(
   v.union([integer, v.pipe(v.string(), v.regex(/^0x[0-9a-f]+$/i))]),
   v.transform((value) => BigInt(value)),

@@ -1,8 +1,4 @@
-/**
- * A node's JSON-RPC error for one request, and what the client can infer from it.
- *
- * Owns: the error and the checks on its text. Out of scope: the pool's refusals of an extrinsic (pool_error.ts).
- */
+/** A node's JSON-RPC error for one request, and what the client can infer from its text. */
 
 export class RpcError extends Error {
   override readonly name = "RpcError";

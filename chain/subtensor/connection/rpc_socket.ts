@@ -1,10 +1,9 @@
 /**
  * JSON-RPC 2.0 over one WebSocket: calls with a deadline, and subscriptions.
  *
- * Owns: the socket, open requests, subscriptions. Out of scope: reconnecting (connection.ts) and the meaning of answers.
- * Invariants: every call settles; a socket that misses a deadline for an answer, or sends invalid JSON-RPC, is cut and never
- * used again; after `terminate` no timer and no socket is left. It uses `ws` rather than the runtime's own client, which
- * cannot cut a connection: closing one whose peer has gone waits forever for that peer's close frame (measured).
+ * Every call settles; a socket that misses a deadline for an answer, or sends invalid JSON-RPC, is cut and never used
+ * again; after `terminate` no timer and no socket is left. It uses `ws`, because closing the runtime's own client
+ * waits forever for the close frame of a peer that has gone (measured).
  */
 
 import * as v from "valibot";
@@ -13,7 +12,6 @@ import { ChainError } from "../../chain.ts";
 import { RpcError } from "./rpc_error.ts";
 import type { Cancel, Timers } from "./timers.ts";
 
-/** The part of a `ws` socket used here; the package has no types. */
 interface Socket {
   send(text: string): void;
   terminate(): void;
@@ -27,7 +25,7 @@ export interface RpcSocketOptions {
   readonly url: string;
   readonly timers: Timers;
   readonly callDeadlineMs: number;
-  /** Further options of `ws` for an address, such as the way through a proxy. Default: a direct connection. */
+  /** Of `ws`, for an address, such as the way through a proxy. */
   readonly socketOptions?: ((url: string) => Readonly<Record<string, unknown>>) | undefined;
 }
 
@@ -104,7 +102,6 @@ export class RpcSocket {
     return this.#reason === null;
   }
 
-  /** Calls back when the socket becomes unusable, before pending calls are rejected. */
   onBroken(listener: (reason: ChainError) => void): void {
     if (this.#reason === null) this.#brokenListeners.push(listener);
     else listener(this.#reason);
@@ -115,7 +112,7 @@ export class RpcSocket {
     return this.#request({ method, params }, () => {});
   }
 
-  /** `listener` gets every notification until the returned function is called or the socket is closed. */
+  /** Until the returned function is called or the socket is closed. */
   async subscribe(
     options: { method: string; unsubscribe: string; params: readonly unknown[] },
     listener: Listener,
@@ -129,7 +126,7 @@ export class RpcSocket {
     };
   }
 
-  /** Cuts the connection; pending calls reject with `reason`. */
+  /** Pending calls reject with `reason`. */
   terminate(reason: ChainError): void {
     this.#fail(reason);
   }

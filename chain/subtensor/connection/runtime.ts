@@ -1,10 +1,10 @@
 /**
- * One version of the chain's runtime, read from its metadata: how its storage, calls, runtime APIs and errors are encoded.
+ * One version of the chain's runtime, read from its metadata: how its storage, calls, runtime APIs and errors are
+ * encoded.
  *
- * Owns: the registry of types and the queries on it. Values are returned as plain JSON (integers above 2^53 as 0x text,
- * accounts as ss58), to be checked by the reader's schema. Out of scope: sockets, and tables of versions: a runtime's
- * features are read from its metadata. Invariant: the registry knows only its own signed extensions; unknown ones have
- * neither extra nor implicit data.
+ * Values are returned as plain JSON (integers above 2^53 as 0x text, accounts as ss58), to be checked by the reader's
+ * schema. A runtime's features are read from its metadata, not from tables of versions. The registry knows only its
+ * own signed extensions; unknown ones have neither extra nor implicit data.
  */
 
 import { expandMetadata, Metadata, TypeRegistry, unwrapStorageType } from "@polkadot/types";
@@ -17,7 +17,6 @@ export interface RuntimeVersion {
   readonly transactionVersion: number;
 }
 
-/** How one storage entry is addressed and read. */
 export interface StorageItem {
   key(args: readonly unknown[]): string;
   /** `null`: nothing is stored, so the runtime's default applies. */
@@ -57,7 +56,6 @@ export class Runtime {
   readonly #metadata: Metadata;
   readonly #surface: ReturnType<typeof expandMetadata>;
 
-  /** Throws if the metadata cannot be read. */
   constructor({ metadata, version }: { metadata: Uint8Array; version: RuntimeVersion }) {
     this.version = version;
     this.registry = new TypeRegistry();
@@ -68,7 +66,7 @@ export class Runtime {
     this.#surface = expandMetadata(this.registry, this.#metadata);
   }
 
-  /** The entry of a pallet, named as in the runtime's source, or null if this runtime has none. */
+  /** Named as in the runtime's source; null if this runtime has none. */
   storageItem(pallet: string, name: string): StorageItem | null {
     const entry = this.#surface.query[stringCamelCase(pallet)]?.[stringCamelCase(name)];
     if (entry === undefined) return null;
@@ -102,12 +100,12 @@ export class Runtime {
     return this.#surface.consts[stringCamelCase(pallet)]?.[stringCamelCase(name)]?.toJSON();
   }
 
-  /** Whether this runtime has the call, in polkadot-js' camel case. */
+  /** In polkadot-js' camel case. */
   hasCall(pallet: string, name: string): boolean {
     return this.#surface.tx[pallet]?.[name] !== undefined;
   }
 
-  /** The SCALE bytes of a call. Throws if the arguments do not fit. */
+  /** Throws if the arguments do not fit. */
   encodeCall(pallet: string, name: string, args: readonly unknown[]): Uint8Array {
     const call = this.#surface.tx[pallet]?.[name];
     if (call === undefined) throw new UnsupportedRuntime(`call ${pallet}.${name}`, this.version);
@@ -149,7 +147,7 @@ export class Runtime {
     }
   }
 
-  /** Decodes all of the bytes; throws a `ChainError` unless they have the type. */
+  /** Throws a `ChainError` unless the bytes have the type. */
   #decode(type: string, bytes: Uint8Array): unknown {
     try {
       const value = this.registry.createTypeUnsafe(type, [bytes]);
@@ -166,7 +164,6 @@ export class Runtime {
   }
 }
 
-/** The part of polkadot-js' event record used here. */
 interface EventRecordCodec {
   readonly phase: { readonly isApplyExtrinsic: boolean; readonly asApplyExtrinsic: { toNumber(): number } };
   readonly event: {

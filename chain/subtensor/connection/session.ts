@@ -1,10 +1,9 @@
 /**
- * One connection to one node: its socket, its runtime, its newest block.
+ * One connection to one node: its socket, its runtime, its newest block; handshake (genesis, version, metadata,
+ * head), subscriptions (heads, runtime version), keepalive and watchdog.
  *
- * Owns: the handshake (genesis, version, metadata, head), the two subscriptions (heads, runtime version), the keepalive
- * and the watchdog. Out of scope: reconnecting (connection.ts). Invariants: a session that has seen no new block for
- * `headSilenceMs` ends itself, even if its socket seems alive; the runtime in use is the one the node last announced,
- * or soon will be.
+ * A session that has seen no new block for `headSilenceMs` ends itself, even if its socket seems alive; the runtime
+ * in use is the one the node last announced, or soon will be.
  */
 
 import { compactStripLength, hexToU8a } from "@polkadot/util";
@@ -100,7 +99,6 @@ export class Session {
     return this.#runtime;
   }
 
-  /** Resolves when no announced upgrade is still being loaded. */
   get upgraded(): Promise<void> {
     return this.#upgrade;
   }
@@ -229,7 +227,6 @@ async function loadMetadata(socket: RpcSocket): Promise<Uint8Array> {
   throw new ChainError("badAnswer", `Cannot use ${socket.url}: it does not offer metadata in version 15`);
 }
 
-/** Converts any failure of a node into a `ChainError`. */
 export function asChainError(error: unknown, url: string): ChainError {
   if (error instanceof ChainError) return error;
   if (error instanceof AssertionFailure) throw error; // ours, not the node's

@@ -1,8 +1,6 @@
 /**
- * The chain's state at one block: many storage entries in one request, and runtime APIs.
- *
- * Owns: naming what is read, with its schema, and the fallback when a node no longer has the block. Out of scope: the meaning
- * of values (metagraph.ts, parameters.ts and their neighbours). Invariant: all reads of one `StateAt` are of one block.
+ * The chain's state at one block: many storage entries in one request, and runtime APIs. All reads of one `StateAt`
+ * are of one block.
  */
 
 import { hexToU8a, stringToU8a, u8aConcat, u8aToHex } from "@polkadot/util";
@@ -15,7 +13,7 @@ import { isStateGone } from "./rpc_error.ts";
 import { type ChainEvent, type Runtime, UnsupportedRuntime } from "./runtime.ts";
 import type { Session } from "./session.ts";
 
-/** A storage entry by the runtime's own names, its keys, and the schema of its value. */
+/** By the runtime's own names. */
 export interface StoredItem<T> {
   readonly pallet: string;
   readonly name: string;
@@ -50,7 +48,7 @@ export function systemItem<T>(
   return { pallet: "System", name, keys, schema, isRawWithoutMetadata: false };
 }
 
-/** A u64 by netuid, which is read even if the metadata does not list it. */
+/** Read even if the metadata does not list it. */
 export function recentItem<T>(name: string, netuid: number, schema: v.GenericSchema<unknown, T>): StoredItem<T> {
   return { pallet: "SubtensorModule", name, keys: [netuid], schema, isRawWithoutMetadata: true };
 }
@@ -66,7 +64,6 @@ export class StateAt {
     this.runtime = session.runtime;
   }
 
-  /** One request for any number of entries. */
   async read<B extends Batch>(batch: B): Promise<BatchValues<B>> {
     const items = Object.entries(batch).map(([field, item]) => ({ field, item, ...addressOf(this.runtime, item) }));
     const keys = items.flatMap(({ key }) => key === null ? [] : [key]);
@@ -80,7 +77,6 @@ export class StateAt {
     return values as BatchValues<B>;
   }
 
-  /** The block's events. */
   async events(): Promise<ChainEvent[]> {
     const item = this.runtime.storageItem("System", "Events");
     if (item === null) throw new UnsupportedRuntime("storage System.Events", this.runtime.version);
@@ -88,7 +84,6 @@ export class StateAt {
     return answer === null ? [] : this.runtime.decodeEvents(v.parse(hexSchema, answer));
   }
 
-  /** Whether the runtime has this API, according to its metadata. */
   hasApi(api: string, method: string): boolean {
     return this.runtime.runtimeApi(api, method) !== null;
   }
@@ -128,7 +123,7 @@ export async function readAtBlock<T>(
   });
 }
 
-/** A required value; `what` names it for people. */
+/** `what` names it for people. */
 export function needed<T>(value: T | undefined, what: string): T {
   if (value !== undefined) return value;
   throw new ChainError("badAnswer", `Cannot read the subnet as the chain's runtime has no ${what}`);

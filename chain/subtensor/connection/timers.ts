@@ -1,22 +1,19 @@
 /**
- * The chain client's clock and random numbers, injected so that tests control both.
- *
- * Owns: the two shapes and the bounded waits built on them. Invariant: nothing else under chain/subtensor reads a clock, starts a
- * timer or draws at random.
+ * The chain client's clock and random numbers, injected so that tests control both. Nothing else under
+ * chain/subtensor reads a clock, starts a timer or draws at random.
  */
 
 export type Cancel = () => void;
 
 export interface Timers {
   nowMs(): number; // wall clock
-  /** Calls back once. */
   after(delayMs: number, callback: () => void): Cancel;
 }
 
 /** In [0, 1). */
 export type Dice = () => number;
 
-/** Settles as `promise` does, or rejects with `late()` after `deadlineMs`. The promise itself continues, ignored. */
+/** Rejects with `late()` after `deadlineMs`. The promise itself continues, ignored. */
 export function withDeadline<T>(
   promise: Promise<T>,
   options: { timers: Timers; deadlineMs: number; late: () => Error },
@@ -28,7 +25,6 @@ export function withDeadline<T>(
   });
 }
 
-/** One point in time, for many waits. */
 export class Deadline {
   readonly passed: Promise<null>;
   readonly cancel: Cancel;

@@ -1,7 +1,6 @@
 /**
- * What the chain stores about one account: nonce and free balance, its uid, its stake and its axon in a subnet.
- *
- * Owns: those reads. Out of scope: the next nonce including the pool, which only the node knows (sender.ts).
+ * What the chain stores about one account: nonce and free balance, its uid, its stake and its axon in a subnet. The
+ * next nonce including the pool only the node knows (sender.ts).
  */
 
 import * as v from "valibot";

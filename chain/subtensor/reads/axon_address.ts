@@ -1,8 +1,6 @@
 /**
- * A miner's address on the chain: text and number, and which addresses the chain accepts.
- *
- * Owns: the conversion, and predicting a node's refusals before anything is sent. IPv6 addresses are written in their
- * short form. Out of scope: finding this machine's external address.
+ * A miner's address on the chain: text and number, and which addresses the chain accepts. IPv6 addresses are written
+ * in their short form.
  */
 
 import * as v from "valibot";

@@ -1,8 +1,6 @@
 /**
- * What hotkeys published about themselves: read in one request, and written as the runtime's fields.
- *
- * Owns: the runtime's names of the kinds of fields. Content is untrusted: a field of an unknown kind is left out. Out
- * of scope: the meaning of the bytes.
+ * What hotkeys published about themselves: read in one request, and written as the runtime's fields. Content is
+ * untrusted: a field of an unknown kind is left out.
  */
 
 import { hexToU8a, u8aToHex } from "@polkadot/util";
@@ -29,7 +27,6 @@ const registrationSchema = v.nullable(v.object({
   info: v.object({ fields: v.array(v.union([v.string(), v.record(v.string(), v.unknown())])) }),
 }));
 
-/** One request for any number of hotkeys. */
 export async function readCommitments(
   state: StateAt,
   { netuid, hotkeys }: { netuid: number; hotkeys: readonly Address[] },
@@ -65,7 +62,6 @@ function fieldOf(field: string | Readonly<Record<string, unknown>>): CommitmentF
   return kind === undefined ? null : { kind, bytes };
 }
 
-/** In the form that polkadot-js accepts. */
 export function runtimeField({ kind, bytes }: CommitmentField): Record<string, string | null> {
   assert(kind !== "raw" || bytes.length <= rawBytesMax, `A raw field must have at most ${rawBytesMax} bytes`);
   if (kind === "none") return { None: null };

@@ -1,8 +1,6 @@
 /**
- * The metagraph, in one request.
- *
- * Owns: which of the runtime's columns are requested and how they become neurons. Rejects: a runtime without either
- * API. The selective form leaves out names, identities and commitments, which are most of the bytes.
+ * The metagraph, in one request. The selective form leaves out names, identities and commitments, which are most of
+ * the bytes.
  */
 
 import * as v from "valibot";

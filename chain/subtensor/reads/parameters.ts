@@ -1,8 +1,6 @@
 /**
- * A subnet's parameters, in one request for storage.
- *
- * Owns: which entries form `SubnetParameters`, and their equivalents in older or newer runtimes. It adds no defaults of
- * its own, except where an entry's absence implies the value.
+ * A subnet's parameters, in one request for storage, with their equivalents in older or newer runtimes. It adds no
+ * defaults, except where an entry's absence implies the value.
  */
 
 import * as v from "valibot";
@@ -86,7 +84,7 @@ function blockMs(state: StateAt): number {
   return 2 * v.parse(integer, state.runtime.constant("Timestamp", "MinimumPeriod"));
 }
 
-/** Reads the state that decides when the next epoch is due, for either of the runtime's formulas. */
+/** For either of the runtime's formulas. */
 export async function readEpochState(state: StateAt, netuid: number): Promise<EpochState> {
   const found = await state.read({
     tempo: subtensorItem("Tempo", [netuid], integer),

@@ -1,8 +1,4 @@
-/**
- * Weights on the chain: a validator's row, and its unrevealed commits.
- *
- * Owns: the shapes of both kinds of commit. Out of scope: creating them (chain/weights, chain/timelock).
- */
+/** Weights on the chain: a validator's row, its unrevealed commits, and the blocks of its calls. */
 
 import * as v from "valibot";
 import type { Address } from "../../call.ts";
@@ -40,7 +36,7 @@ const timelockedSchema = v.array(v.tuple([address, integer, hexSchema, bigIntege
 /** The form of older runtimes, which do not store the commit's block. */
 const blocklessSchema = v.array(v.tuple([address, hexSchema, bigInteger]));
 
-/** The commits that can still become weights, oldest first. */
+/** Oldest first. */
 export async function readPendingCommits(
   state: StateAt,
   options: { netuid: number; mechanism: number; hotkey: Address },
@@ -98,7 +94,7 @@ function timelockedEntries(hotkey: Address, epochFirstBlock: number) {
   return { TimelockedWeightCommits: withBlock, CRV3WeightCommitsV2: withBlock, CRV3WeightCommits: blockless };
 }
 
-/** Which blocks hold a call of a hotkey that set or committed weights, read from the blocks and their events. */
+/** Read from the blocks and their events. */
 const blockSchema = v.object({ block: v.object({ extrinsics: v.array(hexSchema) }) });
 const callNames = /^(set|commit)\w*Weights$/i; // with a mechanism or without, hidden or not; never a reveal
 

@@ -1,9 +1,8 @@
 /**
  * A `ChainCall` as the runtime's call, signed for one nonce and a short era.
  *
- * Owns: which of the runtime's calls carries each of ours, and the signature. Out of scope: nonces and blocks
- * (sender.ts). Invariants: a runtime without mechanisms gets the older form, as its metadata shows; the signed bytes
- * follow the runtime's own layout of extensions exactly, whether polkadot-js knows them or not.
+ * A runtime without mechanisms gets the older form, as its metadata shows; the signed bytes follow the runtime's own
+ * layout of extensions exactly, whether polkadot-js knows them or not.
  */
 
 import { u8aConcat, u8aToHex } from "@polkadot/util";

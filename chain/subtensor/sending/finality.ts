@@ -1,8 +1,8 @@
 /**
  * Whether a call that was seen in a block is in the final chain, which no fork can undo.
  *
- * A call of an abandoned block returns to the pool and may land in another block, where it may end differently. So the
- * final blocks themselves are searched, not the block in which it was first seen. Out of scope: waiting (the caller asks again).
+ * A call of an abandoned block returns to the pool and may land in another block, where it may end differently. So
+ * the final blocks themselves are searched.
  */
 
 import * as v from "valibot";
@@ -33,13 +33,12 @@ export interface FinalityOptions {
 
 const forkBlocksMax = 16; // a fork may move the call to an earlier block, too; final blocks lag by two or three
 
-/** The newest final block. */
 export async function finalizedHead(session: Session): Promise<BlockRef> {
   const hash = v.parse(hashSchema, await session.socket.call("chain_getFinalizedHead", []));
   return parseHeader(await session.socket.call("chain_getHeader", [hash]));
 }
 
-/** Follows one call. Blocks already searched are not read again. */
+/** Blocks already searched are not read again. */
 export class FinalitySearch {
   readonly #options: FinalityOptions;
   readonly #search: BlockSearch;
@@ -55,7 +54,6 @@ export class FinalitySearch {
     });
   }
 
-  /** What the final blocks say now. */
   async look(): Promise<Finality> {
     const { connection, archive, seen: { block, type } } = this.#options;
     const finalized = await connection.run(finalizedHead);

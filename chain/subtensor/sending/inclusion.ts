@@ -1,8 +1,7 @@
 /**
  * Determines an extrinsic's outcome from the blocks themselves.
  *
- * Owns: the walk through blocks since it was signed, and the outcome in its block. Out of scope: sending. Invariants:
- * blocks are walked from the newest back along their parents, so an abandoned branch is never trusted; absence is
+ * Blocks are walked from the newest back along their parents, so an abandoned branch is never trusted; absence is
  * reported only for blocks that were read.
  */
 
@@ -69,12 +68,11 @@ export class BlockSearch {
     });
   }
 
-  /** Reads the blocks from this one back, of those that were not read before. */
+  /** Those that were not read before. */
   lookFrom(block: BlockRef): Promise<{ inclusion: Inclusion | null; isComplete: boolean }> {
     return this.#connection.run((session) => this.#walk(session, block));
   }
 
-  /** In one block that the node has named. */
   findIn(hash: string): Promise<Inclusion | null> {
     return this.#connection.run(async (session) => (await this.#read(session, hash))?.inclusion ?? null);
   }
@@ -117,7 +115,6 @@ async function readBlock(session: Session, hash: string): Promise<unknown> {
   }
 }
 
-/** Exactly this extrinsic. */
 export function isExtrinsic({ hash }: Pick<SignedExtrinsic, "hash">): IsSought {
   return (extrinsic) => blake2Hex(hexToU8a(extrinsic)) === hash;
 }
@@ -130,7 +127,7 @@ export function isSameCall({ publicKey, call }: { publicKey: Uint8Array; call: U
   return (extrinsic) => extrinsic.endsWith(ending) && new RegExp(`^0x.{2,8}?8400${account}`, "i").test(extrinsic);
 }
 
-/** Whether the call worked, from the events of its block. */
+/** From the events of the block. */
 export async function readOutcome(
   options: {
     connection: Connection;

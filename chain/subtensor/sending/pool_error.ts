@@ -1,8 +1,6 @@
 /**
- * Why a node's transaction pool refused an extrinsic, read from the text of its answer.
- *
- * Owns: the codes and both spellings nodes use, `Custom error: 12` and `{"invalid":{"custom":12}}`. Out of scope:
- * reactions (sender.ts) and messages (refusals.ts). Invariant: every text gives a value; unknown ones give "other".
+ * Why a node's transaction pool refused an extrinsic, read from the text of its answer, in both spellings nodes use:
+ * `Custom error: 12` and `{"invalid":{"custom":12}}`. Unknown texts give "other".
  */
 
 import type { RpcError } from "../connection/rpc_error.ts";

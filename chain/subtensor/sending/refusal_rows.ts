@@ -1,8 +1,6 @@
 /**
- * The meaning and remedy of each refusal, by the chain's own names of errors in blocks.
- *
- * Owns: the texts, and which of them depend on the call: a name may mean one thing for weights and another for a
- * registration. Out of scope: what only the pool says (refusals.ts), which row is looked up (refusals.ts).
+ * The meaning and remedy of each refusal, by the chain's own names of errors in blocks. A name may mean one thing for
+ * weights and another for a registration.
  */
 
 import type { ChainCall } from "../../call.ts";

@@ -1,9 +1,6 @@
 /**
- * Every refusal a subnet node can get, for people: what it means, what to do, when to retry.
- *
- * Owns: the pool's custom codes and finding the row that fits the call. Out of scope: the texts (refusal_rows.ts) and
- * deciding to retry (sender.ts, chain/duty). Invariant: every name and code gives a refusal; one without a row says so
- * and shows the chain's own message.
+ * Every refusal a subnet node can get, for people: what it means, what to do, when to retry. A name or code without a
+ * row gives the chain's own message.
  */
 
 import type { ChainCall } from "../../call.ts";
@@ -42,12 +39,11 @@ export function poolRefusal(error: PoolError, { words, call }: { words: string; 
   return refusal(`Custom(${error.custom})`, meant === undefined ? undefined : rowOf(meant, call), words);
 }
 
-/** A node's refusal of an axon, predicted without asking it. */
+/** Predicted without asking a node. */
 export function axonRefusal(meant: "InvalidIpAddress" | "InvalidPort"): Refusal {
   return poolRefusal({ kind: "custom", custom: customNames.indexOf(meant) }, { words: "", call: "serveAxon" });
 }
 
-/** The pool dropped an accepted extrinsic. */
 export function invalidated(): Refusal {
   return refusal("Invalid", [
     "The extrinsic became invalid while it waited for its block, as happens when the runtime is upgraded",

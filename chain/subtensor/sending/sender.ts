@@ -1,10 +1,9 @@
 /**
  * Sends calls, each at most once, and determines their outcome.
  *
- * Owns: one call at a time per account, the nonce of every attempt, what to do after each verdict of the pool, and the search
- * for an extrinsic whose answer was lost. Out of scope: whether a call is due (chain/duty). Invariants: a new extrinsic for
- * the same call is signed only after a verdict that the last one was not accepted; after a lost answer only the same bytes
- * are resent, whose nonce counts once; every promise settles within `inclusionWaitMs` and the deadlines of its requests.
+ * One call at a time per account. A new extrinsic for the same call is signed only after a verdict that the last one
+ * was not accepted; after a lost answer only the same bytes are resent, whose nonce counts once; every promise
+ * settles within `inclusionWaitMs` and the deadlines of its requests.
  */
 
 import * as v from "valibot";
@@ -41,14 +40,12 @@ interface Attempt {
   readonly headBlock: number; // the newest when it was signed
 }
 
-/** The requested call, besides the extrinsic that carries it. */
 interface Order {
   readonly call: ChainCall;
   readonly signer: ChainSigner;
   readonly deadline: Deadline;
 }
 
-/** The pool's refusal of an attempt. */
 interface Rejection {
   readonly attempt: Attempt;
   readonly error: RpcError;
