@@ -26,7 +26,7 @@ const charactersOfToken = 16; // more than any text needs on average
 export interface TextSamplesOptions {
   readonly folder: string; // of the run
   readonly config: () => RunConfig; // of now
-  /** Also of earlier processes. */
+  /** The newest step of any process of the run. */
   readonly sampledStep: () => number | null;
   readonly timers: Timers;
   readonly start: StartSample;

@@ -33,7 +33,7 @@ export interface Output {
   readonly log: Log;
   /** One JSON line for programs; nothing for people. */
   event(record: OutputEvent): void;
-  /** Whoever the output is for. */
+  /** For people and for programs alike. */
   watchEvents(listener: (record: OutputEvent) => void): void;
   /** One line for people; nothing in --json mode or with --quiet. */
   line(text: string): void;
