@@ -22,19 +22,10 @@ RUN ?= runs/demo
 PICTURES ?= cli/observe/dashboard/pictures
 PREFIX ?= $(HOME)/.local
 
-# Runs one folder of tests; $(1) is its name, $(2) are extra flags. A folder without tests says so and passes.
-define suite
-@mkdir -p $(RESULTS); rm -f $(RESULTS)/$(1).xml $(RESULTS)/$(1).failed; \
-began=$$(date +%s); \
-if [ -z "$$(find tests/$(1) -name '*_test.ts' 2>/dev/null)" ]; then echo "tests/$(1): no tests"; exit 0; fi; \
-run() { $(DENO) test --allow-all --no-check --quiet $(2) --junit-path $(RESULTS)/$(1).xml tests/$(1)/; }; \
-run; status=$$?; \
-if [ $$status -ge 128 ]; then echo "tests/$(1): ended by a signal ($$status), running it again"; run; status=$$?; fi; \
-echo "tests/$(1): $$(( $$(date +%s) - began )) s"; \
-[ $$status -eq 0 ] || { touch $(RESULTS)/$(1).failed; exit 1; }
-endef
+# Runs one folder of tests (tests/suite.ts); $(1) is its name, $(2) are extra flags.
+suite = @$(DENO) run --allow-all --no-check --quiet tests/suite.ts $(1) $(2)
 
-.PHONY: help setup demo test ok static tidy unit scenarios attack conformance simulated seeds sim e2e browser screenshots bench binary release install clean
+.PHONY: help setup demo test ok static tidy unit scenarios attack conformance webgpu simulated seeds sim e2e browser screenshots bench binary release install clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,9 +36,9 @@ setup: ## fetch Deno, packages and a Vulkan driver, write ./iota and ./lab (quic
 demo: setup ## train a small model on this machine: orchestrator, miners, validator; resumes if it was stopped before its end
 	@if grep -qs '"finished": true' runs/demo/summary.json; then fresh=--fresh; else fresh=; fi; exec ./iota swarm --data runs/demo $$fresh --steps 640
 
-test: setup static tidy unit scenarios attack conformance ## format, lint, types and all quick suites
+test: setup static tidy unit scenarios attack conformance webgpu ## format, lint, types and all quick suites
 
-ok: setup static tidy unit scenarios attack conformance simulated seeds ## run before a commit: test and the simulator
+ok: test simulated seeds ## run before a commit: test and the simulator
 
 static: setup
 	@mkdir -p $(RESULTS); rm -f $(RESULTS)/static_*.failed; status=0; \
@@ -62,16 +53,19 @@ tidy: setup ## floor plan, import cycles, sizes, names
 	$(call suite,tidy)
 
 unit: setup ## tests of single files and folders
-	$(call suite,unit,--parallel)
+	$(call suite,unit,--parallel --together 24)
 
 scenarios: setup ## scripted runs of the role machines
-	$(call suite,scenarios,--parallel)
+	$(call suite,scenarios,--parallel --together 8)
 
 attack: setup ## whole runs with liars and withholders; the quick rows, or all of them with SEEDS=n
 	$(call suite,attack,--parallel)
 
 conformance: setup ## one suite per interface, run for each implementation
 	$(call suite,conformance,--parallel)
+
+webgpu: setup ## the kernels on a WebGPU driver, in a process of its own: a driver may crash
+	$(call suite,webgpu,--parallel)
 
 simulated: setup ## scripted simulations: restarts, reconnects, chains, calm runs
 	$(call suite,sim,--parallel)
@@ -88,7 +82,7 @@ seeds: setup ## 64 seeded swarms of 256 miners: SEEDS=n MINERS=n MINUTES=n; ./la
 
 sim: setup ## thousands of seeded swarms, all attacks, the quick suites whole: SEEDS=n MINERS=n MINUTES=n CALM=n
 	$(call seeded,10000,24)
-	@export SEEDS=$${SEEDS:-10000} CALM=$${CALM:-200}; $(MAKE) simulated attack unit scenarios conformance
+	@export SEEDS=$${SEEDS:-10000} CALM=$${CALM:-200}; $(MAKE) simulated attack unit scenarios conformance webgpu
 
 e2e: setup ## real processes on this machine
 	$(call suite,e2e)

@@ -6,17 +6,12 @@
 import { assert, assertEquals } from "@std/assert";
 import { bytesOfFloats } from "../../core/model/vector_bytes.ts";
 import { refOf } from "../../net/blob_hash.ts";
-import {
-  reducedByReplicas,
-  type Row,
-  testAttacks,
-  unitsByRound,
-  wholeTableTest,
-} from "../support/attack/attack_checks.ts";
+import { reducedByReplicas, type Row, testAttacks, unitsByRound } from "../support/attack/attack_checks.ts";
 import { type Aftermath, type Attacker, runAttack } from "../support/attack/attacked_run.ts";
 import { commitsPayload, keepsBack, reducesFalsely, showsFalsely } from "../lab/redteam/hostile_merges.ts";
 import { type Hostile, together } from "../lab/redteam/hostile_node.ts";
 import { times } from "../lab/redteam/hostile_wires.ts";
+import { slowTest } from "../support/whole.ts";
 
 const falseSlices = reducesFalsely(times(-3));
 const falseVote = showsFalsely("parameters", 0.05);
@@ -37,7 +32,6 @@ const rows = (): readonly Row[] => [
   { name: "one of two shows a false momentum", replicas: 2, miners: colluding([0], falseMomentum) },
   {
     name: "the first two of three agree on false slices",
-    isQuick: true,
     lossTolerance,
     miners: colluding([0, 1], falseSlices),
   },
@@ -107,7 +101,7 @@ testAttacks("collusion where the hub reduces", () => [
 
 const finalHash = ({ parameters }: Aftermath): string => refOf(bytesOfFloats(parameters[1]!)).hash;
 
-wholeTableTest(
+slowTest(
   "Attack, collusion: the contribution of a replica expelled in a merge is neither in the mean nor paid",
   async () => {
     const fromRound = 3;

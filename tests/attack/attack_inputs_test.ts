@@ -119,7 +119,6 @@ function whileAway(name: string, { liars, away }: { liars: readonly number[]; aw
   let isAway = false;
   return {
     name,
-    isQuick: true,
     miners: liars.map((replica) => ({ stage: 1, replica, hostile: sendsNaNWhile(() => isAway) })),
     meddle: (swarm, miners) => {
       const { state } = swarm.orchestrator;
@@ -235,7 +234,7 @@ testAttacks("a validator that fails all", () => [
 ]);
 
 testAttacks("told losses", () => [
-  { name: "of 999 by a tail", isQuick: true, culprit: "unpaid", miners: [{ stage: 2, hostile: reportsLoss(999) }] },
+  { name: "of 999 by a tail", culprit: "unpaid", miners: [{ stage: 2, hostile: reportsLoss(999) }] },
 ]);
 
 /** Whoever contradicts others has the microbatch made again; nobody loses pay or gets a bad name for that. */

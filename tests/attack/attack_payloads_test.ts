@@ -13,7 +13,7 @@ import { commitsBytes, commitsPayload } from "../lab/redteam/hostile_merges.ts";
 import { allOf, oneOf, times } from "../lab/redteam/hostile_wires.ts";
 
 const rows = (): readonly Row[] => [
-  { name: "one NaN", isQuick: true, miners: [{ stage: 0, hostile: commitsPayload(oneOf(NaN)) }] },
+  { name: "one NaN", miners: [{ stage: 0, hostile: commitsPayload(oneOf(NaN)) }] },
   { name: "all NaN", miners: [{ stage: 1, hostile: commitsPayload(allOf(NaN)) }] },
   { name: "one infinity", miners: [{ stage: 1, hostile: commitsPayload(oneOf(Infinity)) }] },
   { name: "one value of 1e30", miners: [{ stage: 1, hostile: commitsPayload(oneOf(1e30)) }] },
@@ -28,7 +28,7 @@ const rows = (): readonly Row[] => [
     fromRound: 2,
     miners: [{ stage: 0, hostile: commitsPayload(times(1000)) }],
   },
-  { name: "hashes with nothing behind them", isQuick: true, miners: [{ stage: 0, hostile: commitsHashesOnly }] },
+  { name: "hashes with nothing behind them", miners: [{ stage: 0, hostile: commitsHashesOnly }] },
   {
     name: "a reducer that calls the first payload bad",
     isQuick: true,
@@ -91,6 +91,7 @@ const ofInt8 = (): readonly Row[] =>
     (["hub", "replicas"] as const).map((reducers): Row => ({
       ...row,
       name: `${row.name}, reduced by ${reducers}`,
+      isQuick: "isQuick" in row && reducers === "replicas",
       payload: "int8",
       culprit: "named",
       reducers,
@@ -126,7 +127,6 @@ const plausible = (): readonly Row[] => [
   {
     name: "-1.9 times its payload, one of three that does half of the work",
     steps: 24,
-    isQuick: true,
     lossTolerance: 0.75, // of three, directions are not judged: without the bound on its weight it is 1.1
     slownessOf: (place) => place === 2 ? 0.2 : 1,
     miners: [{ stage: 2, hostile: commitsPayload(times(-1.9)) }],
@@ -134,7 +134,6 @@ const plausible = (): readonly Row[] => [
   ...[0, 1, 2].map((stage): Row => ({
     name: `its whole length in the norm gains of stage ${stage}`,
     steps: 24,
-    isQuick: stage === 2,
     miners: [{ stage, hostile: gathersPayload(1.9, /norm/) }],
   })),
   {
@@ -162,7 +161,6 @@ const shortMates = (): readonly Row[] =>
     [0.01, 0.1].map((factor): Row => ({
       name: `all but one of ${replicas} commit ${factor} of their payloads, and the last is no suspect`,
       replicas,
-      isQuick: replicas === 2 && factor === 0.1,
       culprit: "tolerated",
       lossTolerance: 1,
       miners: Array.from({ length: replicas - 1 }, (_, replica) => ({

@@ -12,7 +12,7 @@ import type { Timers } from "../../net/timers.ts";
 const two = (hostile: () => Hostile) => [0, 1].map((replica) => ({ stage: 1, replica, hostile: hostile() }));
 
 const rows = (): readonly Row[] => [
-  { name: "back with empty hands", isQuick: true, miners: [{ stage: 1, hostile: returnsEmptyHanded() }] },
+  { name: "back with empty hands", miners: [{ stage: 1, hostile: returnsEmptyHanded() }] },
   { name: "two of three back with empty hands", culprit: "tolerated", miners: two(returnsEmptyHanded) },
   { name: "a new member", miners: [{ stage: 1, hostile: beginsAnew({ isPolite: false }) }] },
   { name: "a farewell and a new member", miners: [{ stage: 1, hostile: beginsAnew({ isPolite: true }) }] },
@@ -52,5 +52,5 @@ testAttacks("ever slower", () => [0, 1, 2].map(slower));
 
 /** Each is answered by a welcome and an assignment, and fills the journal. */
 testAttacks("joins without end", () => [
-  { name: "by one miner", isQuick: true, culprit: "unpaid", miners: [{ stage: 1, hostile: joinsTimes(4000) }] },
+  { name: "by one miner", culprit: "unpaid", miners: [{ stage: 1, hostile: joinsTimes(4000) }] },
 ]);

@@ -36,7 +36,7 @@ const shown = (): readonly Row[] =>
   [
     { name: "nothing, by a cheat", isQuick: true, hostile: showsNothing },
     { name: "a blob that nobody has", hostile: showsUnstored },
-    { name: "NaN", isQuick: true, hostile: showsChange(NaN) },
+    { name: "NaN", hostile: showsChange(NaN) },
     { name: "a change of a thousand", hostile: showsChange(1000) },
   ].map(({ hostile, ...row }) => ({
     ...row,
@@ -51,7 +51,7 @@ testAttacks("parameters shown", shown);
 /** In rounds of eight steps, whose last one's parameters are far from where the payload ends. */
 const payloads = (): readonly Row[] =>
   [
-    { name: "the wrong sign", isQuick: true, hostile: commitsPayload(times(-1)) },
+    { name: "the wrong sign", hostile: commitsPayload(times(-1)) },
     { name: "ten times its change", hostile: commitsPayload(times(10)) },
     { name: "what it committed in the first round", hostile: copiesPayload() },
   ].map(({ hostile, ...row }) => ({ ...row, steps: 32, culprit: "out", miners: [{ stage: 1, hostile }] }));

@@ -14,6 +14,7 @@ import {
 import { failsEverybody, passesEverybody } from "../lab/redteam/hostile_validators.ts";
 import { reportsLoss } from "../lab/redteam/hostile_wires.ts";
 import type { World } from "../lab/world/world.ts";
+import { slowTest } from "../support/whole.ts";
 
 /**
  * The first parameters and the last ones were evaluated by an honest validator, and every honest miner was audited. Rounds between
@@ -50,7 +51,6 @@ const deadlineMs = 5_000; // shorter than a round: what one validator keeps wait
 const silentRows = (): readonly Row[] => [
   {
     name: "one of two is silent",
-    isQuick: true,
     culprit: "named",
     validators: [silent, "honest"],
     also: assertAudited,
@@ -146,28 +146,33 @@ const lyingRows = (): readonly Row[] => [
 testAttacks("validators", () => [...silentRows(), ...lyingRows()].map((row) => ({ deadlineMs, ...row })));
 
 /** One answer may take as long as half of the time for closing, so that another validator has the rest. */
-Deno.test("Attack, validators: a false loss of the last round that comes as late as it may is not the summary's number", async () => {
-  let swarm: World | null = null;
-  const liar = evaluatesLate({
-    loss: 0.001,
-    timers: () => swarm?.clock.timers ?? null,
-    pauseMs: () => swarm?.orchestrator.state.phase === "closing" ? 4650 : 500, // four of them: 18.6 s of 20; the slowest answer sets the patience
-  });
-  const { state, records, validators } = await runAttack({
-    validators: [liar, "honest"],
-    gradients: 0,
-    trials: 0, // as the liar must be free when the last round is to be evaluated
-    meddle: (world, _miners, [, honest]) => {
-      swarm = world;
-      const { link } = world.member(honest!);
-      const { phase, step, config } = world.orchestrator.state;
-      const isLast = phase !== "closing" && step >= config.train.steps - 1; // the next draw must fall on the liar
-      if (isLast && !link.unreachable) link.cut();
-      link.unreachable = isLast;
-    },
-  });
-  const ofLast = records.flatMap((each) => each.type === "evaluated" && each.round === rounds ? [each.validator] : []);
-  assertEquals(ofLast, validators, "the liar answers first");
-  assertEquals(state.facts.heldOutLast, null, "no round's loss was confirmed");
-  assertEquals(state.facts.heldOutDisputed?.round, rounds, "its word is said and called disputed");
-});
+slowTest(
+  "Attack, validators: a false loss of the last round that comes as late as it may is not the summary's number",
+  async () => {
+    let swarm: World | null = null;
+    const liar = evaluatesLate({
+      loss: 0.001,
+      timers: () => swarm?.clock.timers ?? null,
+      pauseMs: () => swarm?.orchestrator.state.phase === "closing" ? 4650 : 500, // four of them: 18.6 s of 20; the slowest answer sets the patience
+    });
+    const { state, records, validators } = await runAttack({
+      validators: [liar, "honest"],
+      gradients: 0,
+      trials: 0, // as the liar must be free when the last round is to be evaluated
+      meddle: (world, _miners, [, honest]) => {
+        swarm = world;
+        const { link } = world.member(honest!);
+        const { phase, step, config } = world.orchestrator.state;
+        const isLast = phase !== "closing" && step >= config.train.steps - 1; // the next draw must fall on the liar
+        if (isLast && !link.unreachable) link.cut();
+        link.unreachable = isLast;
+      },
+    });
+    const ofLast = records.flatMap((each) =>
+      each.type === "evaluated" && each.round === rounds ? [each.validator] : []
+    );
+    assertEquals(ofLast, validators, "the liar answers first");
+    assertEquals(state.facts.heldOutLast, null, "no round's loss was confirmed");
+    assertEquals(state.facts.heldOutDisputed?.round, rounds, "its word is said and called disputed");
+  },
+);

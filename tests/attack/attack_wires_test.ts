@@ -25,13 +25,10 @@ import {
   shoutsWhenLarge,
   tamed,
 } from "../support/attack/hostile_values.ts";
+import { slowTest } from "../support/whole.ts";
 
 const rows = (): readonly Row[] => [
-  {
-    name: "NaN in a forward wire of the head",
-    isQuick: true,
-    miners: [{ stage: 0, hostile: spoilsForward(oneOf(NaN)) }],
-  },
+  { name: "NaN in a forward wire of the head", miners: [{ stage: 0, hostile: spoilsForward(oneOf(NaN)) }] },
   { name: "NaN in a forward wire of the middle", miners: [{ stage: 1, hostile: spoilsForward(oneOf(NaN)) }] },
   {
     name: "NaN in a gradient of the tail",
@@ -55,7 +52,6 @@ const rows = (): readonly Row[] => [
   },
   {
     name: "a code that no encoder writes in a gradient of the tail",
-    isQuick: true,
     gradientBits: 8,
     miners: [{ stage: 2, hostile: sendsUndefinedCode }],
   },
@@ -67,7 +63,6 @@ const rows = (): readonly Row[] => [
   },
   {
     name: "results of a microbatch that no dataset has",
-    isQuick: true,
     sideWidth: 8,
     miners: [{ stage: 0, hostile: namesHugeMicrobatch }],
   },
@@ -133,7 +128,6 @@ const plausible = (): readonly Row[] => [
   // Codes may differ by one where a value is near the edge of two, but not in a whole gradient.
   {
     name: "gradients in 4 bits, all codes off by one",
-    isQuick: true,
     gradientBits: 4,
     miners: [{ stage: 2, hostile: spoilsGradients(codesOffByOne(4)) }],
   },
@@ -150,7 +144,6 @@ const plausible = (): readonly Row[] => [
   },
   {
     name: "ids of other tokens behind honest values",
-    isQuick: true,
     sideWidth: 8,
     miners: [{ stage: 1, hostile: forgesIds((id, vocabSize) => (id + 1) % vocabSize) }],
   },
@@ -166,7 +159,7 @@ testAttacks("plausible wires", () => plausible().map((row) => ({ culprit: "out",
  */
 const pairs = (): readonly Row[] =>
   [
-    { name: "and NaN where honest values are large", isQuick: true, hostile: spoilsGradients(shoutsWhenLarge(NaN)) },
+    { name: "and NaN where honest values are large", hostile: spoilsGradients(shoutsWhenLarge(NaN)) },
     { name: "and 1e9 where honest values are large", hostile: spoilsGradients(shoutsWhenLarge(1e9)) },
   ].map(({ hostile, ...row }) => ({
     ...row,
@@ -181,7 +174,7 @@ testAttacks("rows of zeros", () => pairs().map((row) => ({ ...row, culprit: "tol
  * Its small gradients look plausible where honest ones are large, so it does the work of the honest ones, who go unpaid
  * for what they did. Only a repetition can tell, but no node is expelled.
  */
-Deno.test("Attack, rows of zeros: small gradients where honest ones are large get no node expelled", async () => {
+slowTest("Attack, rows of zeros: small gradients where honest ones are large get no node expelled", async () => {
   const after = await runAttack({
     fromRound: 1,
     miners: [{ stage: 0, hostile: spoilsForward(everyNthRow(10)) }, {

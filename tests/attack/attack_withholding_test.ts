@@ -19,7 +19,7 @@ import {
 import { keepsBack, leavesConfirmed } from "../lab/redteam/hostile_merges.ts";
 
 const rows = (): readonly Row[] => [
-  { name: "tasks are never answered", isQuick: true, miners: [{ stage: 1, hostile: keepsBack("taskDone") }] },
+  { name: "tasks are never answered", miners: [{ stage: 1, hostile: keepsBack("taskDone") }] },
   { name: "tasks of the tail are never answered", miners: [{ stage: 2, hostile: keepsBack("taskDone") }] },
   { name: "gradients are never confirmed", miners: [{ stage: 0, hostile: keepsBack("stepSealed") }] },
   {
@@ -141,7 +141,7 @@ const two = (hostile: Hostile) => [0, 1].map((replica) => ({ stage: 1, replica, 
 
 /** What is computed in a round is in no merge by its maker's own doing: it is paid as little as if it had been kept back. */
 const unmerged = (): readonly Row[] => [
-  { name: "a payload", isQuick: true, miners: [{ stage: 1, hostile: refuses("payloadCommitted") }] },
+  { name: "a payload", miners: [{ stage: 1, hostile: refuses("payloadCommitted") }] },
   { name: "merged parameters", miners: [{ stage: 1, hostile: refuses("mergeApplied") }] },
   { name: "a slice", miners: [{ stage: 1, hostile: refuses("sliceReduced") }] },
   { name: "payloads, two of three", lossTolerance: 0.05, miners: two(refuses("payloadCommitted")) },
@@ -151,7 +151,7 @@ testAttacks("refusing", () => reducedByReplicas(unmerged()));
 
 testAttacks("not taking part", () =>
   reducedByReplicas([
-    { name: "slices have the wrong size", isQuick: true, miners: [{ stage: 1, hostile: reducesToSize(4) }] },
+    { name: "slices have the wrong size", miners: [{ stage: 1, hostile: reducesToSize(4) }] },
     {
       name: "leaves and joins in place of a payload",
       isQuick: true,
@@ -159,7 +159,6 @@ testAttacks("not taking part", () =>
     },
     {
       name: "leaves and joins after each last confirmation of a round",
-      isQuick: true,
       culprit: "unpaid",
       miners: [{ stage: 1, hostile: leavesConfirmed((step) => (step + 1) % (steps / rounds) === 0) }],
       also: (after) => assertEquals(unitsByRound(after, after.miners[1]!).slice(1).filter((units) => units > 0), []),

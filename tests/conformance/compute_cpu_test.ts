@@ -4,7 +4,7 @@ import { defaultOptimizer } from "../../core/config/optimizer_names.ts";
 import { createCpuStage } from "../../gpu/cpu/cpu_stage.ts";
 import { pairedStage } from "../support/paired_stage.ts";
 import { isWhole } from "../support/whole.ts";
-import { aFew, computeSuite, type OpenStage } from "./compute_suite.ts";
+import { aFew, computeSuite, onePerCodec, type OpenStage } from "./compute_suite.ts";
 import { type TraceTolerances, trainingSuite } from "./training_suite.ts";
 
 const activationBytes = 2 ** 20; // some of these stages keep all forwards of the suite, the larger ones a few
@@ -17,21 +17,22 @@ const tolerances: TraceTolerances = {
 
 const open: OpenStage = (spec, optimizer) => createCpuStage(spec, { optimizer, activationBytes });
 
-computeSuite("cpu", open);
+computeSuite("cpu", open, isWhole ? {} : { onlyOthers: [...aFew, "q5block, both ends"] });
 trainingSuite("cpu", open, { tolerances });
 
 const partBytes = 2 ** 14; // 64 rows of 64: every matrix but those of attention comes in parts
 
 computeSuite("cpu, vectors in parts", (spec, optimizer) => createCpuStage(spec, { optimizer, partBytes }), {
   optimizers: [defaultOptimizer],
+  ...(isWhole ? {} : { only: [...aFew, "tail, codec resbm, side"] }),
 });
 
 /** Every operation is shared, however small, and has the bits that one thread gives it, which the first suite has judged. */
 const sharing = { leastNs: 0, leastRangeNs: 0 };
 
-for (const threads of [2, 3]) {
+for (const threads of isWhole ? [2, 3] : [3]) {
   computeSuite(`cpu, ${threads} threads as one`, async (spec, optimizer) => {
     const shared = await createCpuStage(spec, { optimizer, activationBytes, threads }, { sharing });
     return pairedStage(await open(spec, optimizer), shared);
-  }, { oracle: open, ...(threads === 2 && !isWhole ? { only: aFew } : {}) });
+  }, { oracle: open, ...(isWhole ? {} : { only: onePerCodec, onlyOthers: ["receives and sends"] }) });
 }

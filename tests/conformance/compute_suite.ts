@@ -40,8 +40,14 @@ export interface ComputeSuiteOptions {
 
 export type OpenStage = (spec: StageSpec, optimizer: OptimizerName) => Promise<StageCompute>;
 
-/** Of all roles one each, for suites whose cases take long or add little. */
+/** One of each role, for suites whose cases take long or add little. */
 export const aFew = ["whole model", "receives and sends", "4:1 heads"];
+
+/** One small stage of each codec, of all roles that have a wire, one of them with a side. */
+export const onePerCodec = [
+  ...["receives and sends", "4:1 heads", "body, q5block, side"],
+  ...["head, codec q4block", "q6block", "body, codec resbm"],
+];
 
 const openReference: OpenStage = (spec, optimizer) => Promise.resolve(createReferenceStage(spec, { optimizer }));
 

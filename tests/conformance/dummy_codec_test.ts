@@ -12,17 +12,13 @@ import { neededFrameBytes } from "../../core/settings/derive.ts";
 import { boundaryParameters, parameterTable, type StageSpec } from "../../core/model/spec.ts";
 import { splitLayers, stageFlopsPerToken } from "../../core/model/stages.ts";
 import { stageWires, wiresOfDirection } from "../../core/model/stage_wires.ts";
-import type { StageCompute } from "../../gpu/compute.ts";
-import { createReferenceStage } from "../lab/reference/stage.ts";
-import { createWebGpuStage } from "../../gpu/webgpu/stage/webgpu_stage.ts";
+import { createCpuStage } from "../../gpu/cpu/cpu_stage.ts";
 import { describeSettings } from "../../cli/orchestrator/run/describe_run.ts";
 import { readInput } from "../../cli/roles/stage_input.ts";
 import { dummyCodec, withDummyCodec } from "../support/dummy_codec.ts";
-import { gpuTest } from "../support/gpu_adapter.ts";
-import { parametersOf, specsOf, tinyConfig, tokensOf } from "../support/tiny_model.ts";
-import { assertClose, gradientTolerance, suiteMicrobatch } from "./compute_world.ts";
+import { specsOf } from "../support/tiny_model.ts";
+import { checkDummyStages, dummyConfig as config } from "./dummy_codec_stages.ts";
 
-const config = tinyConfig({ pipeline: { codec: dummyCodec } });
 const [rows, wide, narrow] = [32, 64, 32];
 
 Deno.test("A new codec: sizes, parameters, costs and words of a run follow from its record", () =>
@@ -62,51 +58,8 @@ Deno.test("A new codec: a peer's wire is judged and measured by its record, each
     assert(readInput(body!, encodeWire(input, values)).ok);
   }));
 
-/** Forward through all stages, then back; what each stage put out, and each stage's gradients. */
-async function trainOnce(stages: readonly StageCompute[], given?: { wires: Uint8Array[]; gradients: Uint8Array[] }) {
-  const [head, body, tail] = stages as [StageCompute, StageCompute, StageCompute];
-  const { tokens, targets } = tokensOf(head.spec);
-  const first = await head.forward({ type: "tokens", tokens });
-  const second = await body.forward({ type: "wire", wire: given?.wires[0] ?? first });
-  const turned = await tail.turnaround({ type: "wire", wire: given?.wires[1] ?? second }, targets);
-  assert(turned.gradient !== null);
-  const back = await body.backward(
-    { type: "wire", wire: given?.wires[0] ?? first },
-    given?.gradients[0] ?? turned.gradient,
-  );
-  assert(back !== null);
-  assertEquals(await head.backward({ type: "tokens", tokens }, given?.gradients[1] ?? back), null);
-  const sums = await Promise.all(stages.map((stage) => stage.readGradients()));
-  return { wires: [first, second], gradients: [turned.gradient, back], losses: turned.lossPerSequence, sums };
-}
-
-gpuTest("A new codec: three stages on WebGPU compute what its reference does", async ({ gpu, kernels }) => {
-  await withDummyCodec(async () => {
-    const specs = specsOf(config);
-    const open = async (create: (spec: StageSpec) => Promise<StageCompute>) => {
-      const stages = await Promise.all(specs.map(create));
-      for (const stage of stages) await stage.loadParameters(parametersOf(stage.spec));
-      return stages;
-    };
-    const oracles = await open((spec) => Promise.resolve(createReferenceStage(spec)));
-    const stages = await open((spec) => createWebGpuStage(gpu, spec, { kernels }));
-    const expected = await trainOnce(oracles);
-    const actual = await trainOnce(stages, expected); // the same wires for both: a code may round the other way
-    actual.sums.forEach((sum, i) => {
-      assertClose({ what: `gradients of stage ${i}`, actual: sum, expected: expected.sums[i]! }, gradientTolerance);
-    });
-    assertClose({ what: "losses", actual: actual.losses, expected: expected.losses }, gradientTolerance);
-    const [forward] = wiresOfDirection(config, "forward");
-    actual.wires.forEach((wire, i) => {
-      const values = { actual: decodeWire(forward!, wire), expected: decodeWire(forward!, expected.wires[i]!) };
-      assertClose({ what: `wire ${i}`, ...values }, 1e-2);
-    });
-    const microbatch = suiteMicrobatch(specs[1]!, 0);
-    const once = await stages[1]!.forward(microbatch.input);
-    assertEquals(await stages[1]!.forward(microbatch.input), once, "the same bytes twice");
-    for (const stage of stages) stage.close();
-  });
-});
+Deno.test("A new codec: three stages on the processor compute what its reference does", () =>
+  checkDummyStages((spec) => createCpuStage(spec)));
 
 Deno.test("A new codec: the tables are as before", () => {
   assertEquals(Object.keys(codecs), [...codecNames]);

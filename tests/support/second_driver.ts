@@ -39,12 +39,13 @@ export function secondDriver(): SecondDriver {
 /** Runs `deno` with the driver, to its end. */
 export async function withSecondDriver(
   words: readonly string[],
+  env: Readonly<Record<string, string>> = {},
 ): Promise<{ code: number; stdout: string; stderr: string }> {
   const root = new URL("../../", import.meta.url).pathname;
   const command = new Deno.Command(Deno.execPath(), {
     args: [...words],
     cwd: root,
-    env: { ...secondDriver().env, NO_COLOR: "1" },
+    env: { ...secondDriver().env, ...env, NO_COLOR: "1" },
     stdout: "piped",
     stderr: "piped",
   });

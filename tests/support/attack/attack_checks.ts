@@ -44,11 +44,6 @@ export function testAttacks(area: string, rows: () => readonly Row[]): void {
   }
 }
 
-/** A test that runs when all rows do. */
-export function wholeTableTest(name: string, run: () => Promise<void>): void {
-  if (isWhole) Deno.test(name, run);
-}
-
 async function checkRow(row: Row): Promise<void> {
   const after = await runAttack(row);
   const before = await calm(row);

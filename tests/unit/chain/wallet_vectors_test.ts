@@ -20,6 +20,7 @@ import { keyOfSecretUri } from "../../../chain/wallet/secret_uri.ts";
 import { encodeAddress } from "../../../chain/wallet/ss58.ts";
 import { WalletError } from "../../../chain/wallet/wallet_error.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
+import { slowTest } from "../../support/whole.ts";
 
 interface Vectors {
   readonly files: readonly { readonly name: string; readonly text: string; readonly address: string }[];
@@ -84,7 +85,7 @@ Deno.test("Wallet vectors: Python's signature verifies here", () => {
 });
 
 // The only test with the real parameters: 6 to 8 s and 512 MiB.
-Deno.test("Sealed key: argon2i with Bittensor's parameters gives PyNaCl's key", async () => {
+slowTest("Sealed key: argon2i with Bittensor's parameters gives PyNaCl's key", async () => {
   assertEquals((await deriveArgon2iKey(sealed.password)).toHex(), sealed.key);
 });
 
@@ -131,7 +132,7 @@ const exportPassword = "a password of the browser";
 await cryptoWaitReady();
 const account = new Keyring({ type: "sr25519" }).addFromUri("//Alice");
 
-Deno.test("polkadot-js: its export gives the same account", async () => {
+slowTest("polkadot-js: its export gives the same account", async () => {
   await withScratchFolder(async (folder) => {
     const path = `${folder}/account.json`;
     await Deno.writeTextFile(path, JSON.stringify(account.toJson(exportPassword)));

@@ -6,6 +6,7 @@ import { measureRestart } from "../../lab/bench/restart.ts";
 import { main } from "../../../cli/main.ts";
 import { nextTurn } from "../../../net/turns.ts";
 import { FakeHost } from "../../support/fake_host.ts";
+import { isWhole, slowTest } from "../../support/whole.ts";
 
 async function bench(...words: string[]) {
   const host = new FakeHost();
@@ -25,7 +26,7 @@ Deno.test("Bench: an unknown benchmark or part proposes the nearest and exits wi
   assertStringIncludes(part.stderr, "current value is 'rely'. Did you mean relay?");
 });
 
-for (const part of ["hello", "messages"]) {
+for (const part of isWhole ? ["hello", "messages"] : ["messages"]) {
   Deno.test(`Bench: hub ${part} prints a measurement and a summary`, async () => {
     const { code, stdout } = await bench("hub", part, "--seconds", "0.1", "--json");
     assertEquals(code, 0);
@@ -37,13 +38,13 @@ for (const part of ["hello", "messages"]) {
   });
 }
 
-Deno.test("Bench: a restart is measured on a journal that is due for a snapshot", () => {
+slowTest("Bench: a restart is measured on a journal that is due for a snapshot", () => {
   const cost = measureRestart(12);
   assert(cost.entries >= 4096 && cost.entries < 4096 + 64, `${cost.entries} entries`);
   assert(Object.values(cost).every((value) => value > 0) && cost.openMs + cost.replayMs <= cost.restartMs + 1e-6);
 });
 
-Deno.test("Bench: wire tells the bytes that every codec puts on a socket, framing included", async () => {
+slowTest("Bench: wire tells the bytes that every codec puts on a socket, framing included", async () => {
   const { code, stdout } = await bench("wire", "--d", "2048", "--seconds", "0.1", "--json");
   assertEquals(code, 0);
   const { rows } = JSON.parse(stdout.trimEnd().split("\n").at(-1)!);

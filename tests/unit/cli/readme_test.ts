@@ -8,6 +8,7 @@ import type { Command, CommandTable } from "../../../cli/terminal/command.ts";
 import { allOptions } from "../../../cli/terminal/completions/command_tree.ts";
 import { parseOptions } from "../../../cli/terminal/options/args.ts";
 import { lab } from "../../lab/main.ts";
+import { isWhole } from "../../support/whole.ts";
 
 const readme = await Deno.readTextFile(new URL("../../../README.md", import.meta.url));
 
@@ -40,6 +41,7 @@ Deno.test("README: the table of sizes is what the planner says", async () => {
   assert(rows.length >= 7, `${rows.length} rows`);
   for (const [name = "", , stages, memory = "", wires = "", ...links] of rows) {
     const size = name.replaceAll("`", "");
+    if (!isWhole && /^\d+b$/.test(size)) continue; // the plans of these take seconds each
     const plan = await planned(size);
     const most = (of: (stage: PlannedStage) => number, stages = plan) => Math.max(...stages.map(of));
     assertEquals(stages, String(plan.length), name);

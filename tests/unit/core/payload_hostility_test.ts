@@ -6,8 +6,9 @@ import type { PayloadCodec } from "../../../core/update/payload/payload_codec.ts
 import { payloadCodecs } from "../../../core/update/payload/payload_codecs.ts";
 import { noEmbeddings } from "../../support/no_embeddings.ts";
 import { prngOf } from "../../support/small_prng.ts";
+import { cases } from "../../support/whole.ts";
 
-const mutations = 100_000; // of all codecs together
+const mutations = cases(100_000); // of all codecs together
 
 const arrays = ["Uint8Array", "Uint16Array", "Uint32Array", "Float32Array", "Float64Array"] as const;
 

@@ -18,6 +18,7 @@ import {
 import { gaussOf } from "../../support/small_gauss.ts";
 import { noEmbeddings } from "../../support/no_embeddings.ts";
 import { ScriptedOrchestrator } from "../../support/swarm/scripted_orchestrator.ts";
+import { isWhole, slowTest } from "../../support/whole.ts";
 
 const size = 16 * 4096;
 const tensors: ParameterTensor[] = [{ name: "w", shape: [256, 256], initial: { type: "ones" }, offset: 0, size }];
@@ -73,7 +74,7 @@ Deno.test("Payload trails: a miner that goes the wrong way is told by its sparse
   const stage = new Stage();
   for (let i = 0; i < 6; i++) stage.add(1);
   const liars = [stage.add(-1), stage.add(-1.9)];
-  for (let round = 0; round < 24; round++) {
+  for (let round = 0; round < youngRounds + (isWhole ? 16 : 3); round++) {
     const { now, trails } = stage.round();
     assertEquals(now, [], `round ${round}: 1/64 of the values of one round say nothing`);
     if (round >= youngRounds) assertEquals(trails, liars, `round ${round}`);
@@ -81,14 +82,14 @@ Deno.test("Payload trails: a miner that goes the wrong way is told by its sparse
   }
   const late = stage.add(1);
   const lateLiar = stage.add(-1);
-  for (let round = 0; round < 12; round++) {
+  for (let round = 0; round < youngRounds + (isWhole ? 6 : 2); round++) {
     const { trails } = stage.round();
     assert(!trails.includes(late), `a newcomer in its round ${round}`);
     if (round >= youngRounds) assert(trails.includes(lateLiar), `a newcomer that lies in its round ${round}`);
   }
 });
 
-Deno.test("Payload trails: a huge payload now and then does not hide the ones that go the wrong way", () => {
+slowTest("Payload trails: a huge payload now and then does not hide the ones that go the wrong way", () => {
   const stage = new Stage();
   for (let i = 0; i < 6; i++) stage.add(1);
   const liars = [stage.add(-1.9), stage.add(-1.9)];

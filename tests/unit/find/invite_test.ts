@@ -8,6 +8,7 @@ import { UsageError } from "../../../cli/program/errors.ts";
 import { bareWord, hubAddress } from "../../../cli/roles/addresses.ts";
 import { prngOf } from "../../support/small_prng.ts";
 import { testSigner } from "../../support/net/test_keys.ts";
+import { cases } from "../../support/whole.ts";
 
 const hub = testSigner(1).address;
 const of = (place: string, scheme = "iota") => `${scheme}://${place}/toy-1a2b3c4d#${hub}`;
@@ -77,7 +78,7 @@ Deno.test("Invite: random damage gives nothing, or an invite in its canonical sp
   const below = prngOf(7);
   const alphabet = "iots:/#[].-_~%@?0123456789abcfxz5FH \u001bé";
   let read = 0;
-  for (let i = 0; i < 20_000; i++) {
+  for (let i = 0; i < cases(20_000); i++) {
     const whole = of(
       ["203.0.113.7:9009", "[2001:db8::7]:9009", "run.example/a"][below(3)]!,
       ["iota", "iotas"][below(2)],
@@ -96,7 +97,7 @@ Deno.test("Invite: random damage gives nothing, or an invite in its canonical sp
     assertEquals([url.hash, url.search, url.username], ["", "", ""], text);
     assertEquals(`${url.hostname}`.replace(/^\[|\]$/g, ""), hostOfSocket(invite.socket), text);
   }
-  assert(read > 1_000, `${read} of them could be read`);
+  assert(read > cases(1_000), `${read} of them could be read`);
 });
 
 Deno.test("Invite: the join line is one word to a shell", async () => {

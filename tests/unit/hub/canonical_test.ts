@@ -5,6 +5,7 @@ import { CanonicalError, readCanonical } from "../../../cli/orchestrator/journal
 import { CanonicalWriter } from "../../../cli/orchestrator/journal/canonical_writer.ts";
 import { isSameState } from "../../support/same_state.ts";
 import { keyOf, nextBelow, openStream, type Stream } from "../../../core/prng.ts";
+import { cases } from "../../support/whole.ts";
 
 const hex = (bytes: Uint8Array) => bytes.toHex();
 const write = (value: unknown) => new CanonicalWriter().write(value);
@@ -126,7 +127,7 @@ Deno.test("Canonical bytes: other bytes are refused with a sentence, whatever th
   }
   assertThrows(() => readCanonical(new Uint8Array([...whole, 0])), CanonicalError, "bytes follow the end of the value");
   assertThrows(() => readCanonical(new Uint8Array([0xff, 0x0f])), CanonicalError, "the version must be 1, but is 255");
-  for (let seed = 1; seed <= 3000; seed++) {
+  for (let seed = 1; seed <= cases(3000); seed++) {
     const stream = openStream(keyOf(seed, "canonical damage"));
     const damaged = whole.slice();
     for (let i = 1 + nextBelow(stream, 3); i > 0; i--) {

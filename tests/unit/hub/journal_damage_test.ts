@@ -7,6 +7,7 @@ import { JournalError } from "../../../cli/files/journal_error.ts";
 import { keyOf, nextBelow, openStream } from "../../../core/prng.ts";
 import { append, bytes, entries, failure, open, text, textsOf } from "../../support/swarm/journal_samples.ts";
 import { withMemoryFolder } from "../../support/scratch_folder.ts";
+import { cases } from "../../support/whole.ts";
 
 function tamper(path: string, sql: string): void {
   const db = new DatabaseSync(path);
@@ -175,7 +176,7 @@ Deno.test("Journal: flipped and cut bytes give a prefix of the truth or a refusa
     const truth = entries(20, 200).map(({ event }) => text(event));
     let refused = 0;
     let cut = 0;
-    for (let seed = 1; seed <= 200; seed++) {
+    for (let seed = 1; seed <= cases(200); seed++) {
       const stream = openStream(keyOf(seed, "journal damage"));
       const length = nextBelow(stream, 4) === 0 ? nextBelow(stream, whole.length) : whole.length;
       const damaged = whole.slice(0, length);
@@ -198,7 +199,7 @@ Deno.test("Journal: flipped and cut bytes give a prefix of the truth or a refusa
         refused += 1;
       }
     }
-    assert(refused > 10 && cut > 10, `${refused} refused, ${cut} cut`);
+    assert(refused > 2 && cut > 2, `${refused} refused, ${cut} cut`);
   });
 });
 

@@ -14,6 +14,7 @@ import { keyOf, nextBelow, openStream } from "../../../core/prng.ts";
 import { bytes, entries, identity, maxBytes, open, text, textsOf } from "../../support/swarm/journal_samples.ts";
 import { killAfterLines } from "../../support/process/killed_program.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
+import { cases } from "../../support/whole.ts";
 
 const progress = { round: 2, step: 3 };
 const onSnapshotWanted = () => {};
@@ -92,8 +93,8 @@ function inThread(isFull: () => boolean) {
   };
 }
 
-Deno.test("Journal thread: a disk that is full at any write loses, doubles and reorders nothing (50 random runs)", async () => {
-  for (let seed = 1; seed <= 50; seed++) {
+Deno.test("Journal thread: a disk that is full at any write loses, doubles and reorders nothing", async () => {
+  for (let seed = 1; seed <= cases(50); seed++) {
     await withScratchFolder(async (folder) => {
       const stream = openStream(keyOf(seed, "journal thread"));
       const path = `${folder}/journal.db`;

@@ -11,6 +11,7 @@ import { keyOf, nextBelow, openStream, type Stream } from "../../../core/prng.ts
 import { copyFolder, leaveRun, reopen } from "../../support/swarm/damaged_run.ts";
 import { withMemoryFolder } from "../../support/scratch_folder.ts";
 import { tinyConfig } from "../../support/tiny_model.ts";
+import { isWhole } from "../../support/whole.ts";
 
 const config = tinyConfig({
   model: { width: 32, contextLength: 8 },
@@ -96,7 +97,7 @@ const damages: readonly { name: string; damage: (journal: string, stream: Stream
   },
 ];
 
-const seedsEach = 12;
+const seedsEach = isWhole ? 12 : 3;
 
 Deno.test("Damage: whatever is lost of a journal, the newest provable state wins, and it is said", async () => {
   await withRun(async ({ left, again }) => {

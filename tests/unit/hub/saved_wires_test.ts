@@ -6,6 +6,7 @@ import { wiresFile } from "../../../cli/files/run_folder.ts";
 import { keyOf, nextBelow, openStream } from "../../../core/prng.ts";
 import { hashOf } from "../../../net/blob_hash.ts";
 import { withMemoryFolder } from "../../support/scratch_folder.ts";
+import { cases } from "../../support/whole.ts";
 
 const wires = [1, 700, 40_000].map((length) => Uint8Array.from({ length }, (_, i) => (i * 7 + length) % 256));
 const byHash = new Map(wires.map((bytes) => [hashOf(bytes), bytes]));
@@ -31,7 +32,7 @@ Deno.test("Saved wires: of a damaged file only what is whole is named as it was,
     const path = `${folder}/${wiresFile}`;
     const whole = await Deno.readFile(path);
     let kept = 0;
-    for (let seed = 1; seed <= 200; seed++) {
+    for (let seed = 1; seed <= cases(200); seed++) {
       const stream = openStream(keyOf(seed, "saved wires"));
       const damaged = whole.slice(0, nextBelow(stream, 3) === 0 ? nextBelow(stream, whole.length) : whole.length);
       for (let i = nextBelow(stream, 4); i > 0 && damaged.length > 0; i--) {
@@ -43,5 +44,5 @@ Deno.test("Saved wires: of a damaged file only what is whole is named as it was,
       for (const [hash, bytes] of found) assertEquals(hashOf(bytes), hash, `seed ${seed}`);
       kept += [...byHash.keys()].filter((hash) => found.has(hash)).length;
     }
-    assertEquals(kept > 100, true, `${kept} wires survived`);
+    assertEquals(kept > cases(100), true, `${kept} wires survived`);
   }));

@@ -11,6 +11,7 @@ import { idle } from "../../support/idle.ts";
 import { ManualTimers } from "../../support/net/manual_timers.ts";
 import { prngOf } from "../../support/small_prng.ts";
 import { type Conduct, ScriptedSource, sourceOf } from "../../support/net/scripted_source.ts";
+import { cases } from "../../support/whole.ts";
 
 const leaves = 16;
 const bytes = varied((leaves - 1) * leafBytes + 777, 1);
@@ -182,10 +183,10 @@ Deno.test("Fetch: a small blob comes whole from the first that has it in good or
   assertEquals(fetch.blamed, ["empty missing", "lying wrongHash", "stalling slow"]);
 });
 
-Deno.test("Fetch: 150 random swarms of liars, failures and stalls, each with one honest source, always end with the blob", async () => {
+Deno.test("Fetch: random swarms of liars, failures and stalls, each with one honest source, always end with the blob", async () => {
   const sized = varied(6 * leafBytes + 1, 5);
   const honest = await holding(undefined, sized);
-  for (let seed = 1; seed <= 150; seed++) {
+  for (let seed = 1; seed <= cases(150); seed++) {
     const below = prngOf(seed);
     const conducts = ["honest", "honest", "honest", "lie", "short", "long", "fail", "stall"] as const;
     const sources = await Promise.all(Array.from({ length: below(4) }, async (_, index) => {

@@ -16,6 +16,7 @@ import { faultCodes } from "../../../net/messages/schema_values.ts";
 import { hubSamples, nodeSamples } from "../../support/net/message_vectors.ts";
 import { mutate } from "../../support/attack/mutated_bytes.ts";
 import { prngOf } from "../../support/small_prng.ts";
+import { cases } from "../../support/whole.ts";
 
 const limits = { frameBytes: 100_000, headerBytes: 10_000, headerDepth: 8, segments: 4 };
 
@@ -126,7 +127,7 @@ Deno.test("Frame: a new acknowledgement leaves the checksums right", () => {
   assertEquals(frame.ok && frame.value.acknowledged, 1_000_000);
 });
 
-Deno.test("Frame: 40,000 mutated, truncated and random frames give a typed fault or a valid message", () => {
+Deno.test("Frame: mutated, truncated and random frames give a typed fault or a valid message", () => {
   const pick = prngOf(20_260_801);
   const headers: unknown[] = [...Object.values(nodeSamples), ...Object.values(hubSamples)];
   const frames = headers.map((header, index) =>
@@ -135,7 +136,7 @@ Deno.test("Frame: 40,000 mutated, truncated and random frames give a typed fault
   const codes = new Set<string>(faultCodes);
   const seen = new Map<string, number>();
   const any = () => frames[pick(frames.length)]!;
-  for (let round = 0; round < 40_000; round++) {
+  for (let round = 0; round < cases(40_000); round++) {
     const bytes = mutate(any(), any(), pick);
     if (bytes.length >= 44 && pick(4) > 0) writeChecksums(bytes); // or hardly any would get past them
     const frame = decodeFrame(bytes, limits);
@@ -146,6 +147,6 @@ Deno.test("Frame: 40,000 mutated, truncated and random frames give a typed fault
     seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
   }
   for (const outcome of ["malformedFrame", "malformedMessage", "limitExceeded", "versionMismatch"]) {
-    assert((seen.get(outcome) ?? 0) > 50, `the mutations must reach ${outcome}: ${JSON.stringify([...seen])}`);
+    assert((seen.get(outcome) ?? 0) > 20, `the mutations must reach ${outcome}: ${JSON.stringify([...seen])}`);
   }
 });

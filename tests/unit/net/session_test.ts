@@ -6,6 +6,7 @@ import { FrameMemory } from "../../../net/messages/frame_memory.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";
 import { type Receipt, Session } from "../../../net/links/session.ts";
 import { prngOf } from "../../support/small_prng.ts";
+import { cases } from "../../support/whole.ts";
 
 const limits = {
   ...defaultNetLimits,
@@ -94,8 +95,8 @@ Deno.test("Session: a heartbeat shows that the last message was lost", () => {
 });
 
 /** Two sessions on a link that loses everything in flight when it breaks; every message must arrive once, in order. */
-Deno.test("Session: 200 random histories of sends, arrivals and breaks deliver exactly once, in order", () => {
-  for (let seed = 1; seed <= 200; seed++) {
+Deno.test("Session: random histories of sends, arrivals and breaks deliver exactly once, in order", () => {
+  for (let seed = 1; seed <= cases(200); seed++) {
     const pick = prngOf(seed);
     const sides = [0, 1].map(() => ({
       session: openSession(),

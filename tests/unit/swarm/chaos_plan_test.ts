@@ -5,6 +5,7 @@ import { chaosActions, type ChaosPlan, type ChaosStatement, parsePlan } from "..
 import { drawTarget, dueActions, openSchedule } from "../../../cli/swarm/chaos/schedule.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
 import { prngOf } from "../../support/small_prng.ts";
+import { cases } from "../../support/whole.ts";
 
 function planOf(text: string): ChaosPlan {
   const parsed = parsePlan(text);
@@ -94,7 +95,7 @@ Deno.test("Chaos plan: whatever is typed is a plan or one short sentence", () =>
   ];
   const shapes = ["kill-miner 1 every 7 steps", "pause-miner for 2.5 seconds in merge 1", "add-miner at round 7 ;"];
   let plans = 0;
-  for (let round = 0; round < 20_000; round++) {
+  for (let round = 0; round < cases(20_000); round++) {
     const picked = Array.from({ length: below(9) }, () => words[below(words.length)]!);
     const shaped = shapes[below(shapes.length)]!.split(" ");
     if (below(2) === 0) shaped.splice(below(shaped.length), below(2), ...picked.slice(0, below(2)));
@@ -106,7 +107,7 @@ Deno.test("Chaos plan: whatever is typed is a plan or one short sentence", () =>
       assertLess(parsed.problem.length, 400);
     }
   }
-  assert(plans > 4_000 && plans < 12_000, `some of them are plans: ${plans}`);
+  assert(plans > cases(4_000) && plans < cases(12_000), `some of them are plans: ${plans}`);
 });
 
 // ---------------------------------------------------------------------------------------------------------- when

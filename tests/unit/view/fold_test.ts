@@ -12,6 +12,7 @@ import { viewProblem } from "../../../cli/observe/projection/view_shape.ts";
 import { anyRecord } from "../../support/any_record.ts";
 import { foldAt, openedView, sampleFacts, sampleMiners, sampleRun } from "../../support/sample_run.ts";
 import { prngOf } from "../../support/small_prng.ts";
+import { cases } from "../../support/whole.ts";
 
 const copyOf = (view: RunView): RunView => JSON.parse(JSON.stringify(view));
 
@@ -28,7 +29,7 @@ Deno.test("View: at every moment of a run it survives JSON unchanged, and the co
 });
 
 Deno.test("View: no order of records throws, in the fold or in what shows it", () => {
-  for (let seed = 1; seed <= 60; seed++) {
+  for (let seed = 1; seed <= cases(60); seed++) {
     const pick = prngOf(seed);
     const view = openedView();
     const plain = createPlainLines();

@@ -1,19 +1,19 @@
 /** A device compared with the processor operation by operation: an honest one agrees, a wrong kernel is named with its rows. */
 
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
-import { checkedStages, judgeNumbers, knownProcessorHash } from "../../../cli/tools/doctor/device_checks.ts";
-import { resolveConfig } from "../../../core/settings/parse.ts";
-import { sizeNames } from "../../../core/config/size.ts";
-import { splitLayers } from "../../../core/model/stages.ts";
-import { parameterTable, type StageSpec, stageSpecs } from "../../../core/model/spec.ts";
-import { CpuStageDevice } from "../../../gpu/cpu/cpu_stage.ts";
-import { CpuMemory } from "../../../gpu/cpu/layout/memory.ts";
-import type { Dispatch, StageOps } from "../../../gpu/stage_ops.ts";
-import { checkOperations, tracedTask, valueTolerance } from "../../../gpu/trace/operation_check.ts";
-import { checkedStage } from "../../../gpu/trace/checked_stage.ts";
-import { outputs } from "../../../gpu/trace/traced_device.ts";
-import { openComputeWorker } from "../../../gpu/worker_client.ts";
-import { gpuTest } from "../../support/gpu_adapter.ts";
+import { checkedStages, judgeNumbers, knownProcessorHash } from "../../cli/tools/doctor/device_checks.ts";
+import { resolveConfig } from "../../core/settings/parse.ts";
+import { sizeNames } from "../../core/config/size.ts";
+import { splitLayers } from "../../core/model/stages.ts";
+import { parameterTable, type StageSpec, stageSpecs } from "../../core/model/spec.ts";
+import { CpuStageDevice } from "../../gpu/cpu/cpu_stage.ts";
+import { CpuMemory } from "../../gpu/cpu/layout/memory.ts";
+import type { Dispatch, StageOps } from "../../gpu/stage_ops.ts";
+import { checkOperations, tracedTask, valueTolerance } from "../../gpu/trace/operation_check.ts";
+import { checkedStage } from "../../gpu/trace/checked_stage.ts";
+import { outputs } from "../../gpu/trace/traced_device.ts";
+import { openComputeWorker } from "../../gpu/worker_client.ts";
+import { gpuTest } from "../support/gpu_adapter.ts";
 
 const processor = () => new CpuStageDevice(new CpuMemory({}), { threads: 1 });
 

@@ -11,8 +11,8 @@ import { Kernels } from "../../gpu/webgpu/kernel.ts";
 import { hardwareKernels, softwareKernels } from "../../gpu/webgpu/ops.ts";
 import { createWebGpuStage } from "../../gpu/webgpu/stage/webgpu_stage.ts";
 import type { StageCompute } from "../../gpu/compute.ts";
-import { stepOptions } from "./compute_pair.ts";
-import { computeCases, relativeL2, suiteMicrobatch, suiteParameters } from "./compute_world.ts";
+import { stepOptions } from "../conformance/compute_pair.ts";
+import { computeCases, relativeL2, suiteMicrobatch, suiteParameters } from "../conformance/compute_world.ts";
 
 export interface DriverSample {
   readonly adapter: string;

@@ -1,13 +1,13 @@
 /** What the WebGPU stage promises beyond the shared conformance suite: repeatable bits, both kernel families, refusals. */
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { AssertionFailure } from "../../../core/assert.ts";
-import type { StageSpec } from "../../../core/model/spec.ts";
-import { hardwareKernels, softwareKernels } from "../../../gpu/webgpu/ops.ts";
-import { createWebGpuStage } from "../../../gpu/webgpu/stage/webgpu_stage.ts";
-import { tokenIndex } from "../../../gpu/token_index.ts";
-import { type GpuSupport, gpuTest } from "../../support/gpu_adapter.ts";
-import { parametersOf, specAt, specsOf, tinyConfig, tokensOf } from "../../support/tiny_model.ts";
+import { AssertionFailure } from "../../core/assert.ts";
+import type { StageSpec } from "../../core/model/spec.ts";
+import { hardwareKernels, softwareKernels } from "../../gpu/webgpu/ops.ts";
+import { createWebGpuStage } from "../../gpu/webgpu/stage/webgpu_stage.ts";
+import { tokenIndex } from "../../gpu/token_index.ts";
+import { type GpuSupport, gpuTest } from "../support/gpu_adapter.ts";
+import { parametersOf, specAt, specsOf, tinyConfig, tokensOf } from "../support/tiny_model.ts";
 
 const hyper = { learningRate: 3e-3, gradientScale: 0.5, beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0.1 };
 const wholeModel = (): StageSpec => specAt(specsOf(tinyConfig({ pipeline: { stages: 1 } })), 0);

@@ -1,13 +1,13 @@
 /** Devices that refuse or lie: a stage that is not given its memory fails alone, and says how much it wanted. */
 
 import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
-import { BuildScope } from "../../../gpu/webgpu/stage/webgpu_stage.ts";
-import { DeviceLostError, GpuDevice, GpuFailure, NoAdapterError, openGpuDevice } from "../../../gpu/webgpu/device.ts";
-import { Kernels } from "../../../gpu/webgpu/kernel.ts";
-import { createWebGpuStage } from "../../../gpu/webgpu/stage/webgpu_stage.ts";
-import { isTooLarge, openComputeWorker } from "../../../gpu/worker_client.ts";
-import { gpuTest } from "../../support/gpu_adapter.ts";
-import { parametersOf, specAt, specsOf, tinyConfig, tokensOf } from "../../support/tiny_model.ts";
+import { BuildScope } from "../../gpu/webgpu/stage/webgpu_stage.ts";
+import { DeviceLostError, GpuDevice, GpuFailure, NoAdapterError, openGpuDevice } from "../../gpu/webgpu/device.ts";
+import { Kernels } from "../../gpu/webgpu/kernel.ts";
+import { createWebGpuStage } from "../../gpu/webgpu/stage/webgpu_stage.ts";
+import { isTooLarge, openComputeWorker } from "../../gpu/worker_client.ts";
+import { gpuTest } from "../support/gpu_adapter.ts";
+import { parametersOf, specAt, specsOf, tinyConfig, tokensOf } from "../support/tiny_model.ts";
 
 const spec = specAt(specsOf(tinyConfig({ pipeline: { stages: 1 } })), 0);
 

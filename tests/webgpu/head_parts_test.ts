@@ -1,15 +1,15 @@
 /** A vocabulary whose logits are made for some rows at a time: the losses and gradients are those of the whole. */
 
 import { assert, assertEquals } from "@std/assert";
-import type { StageSpec } from "../../../core/model/spec.ts";
-import type { StageCompute } from "../../../gpu/compute.ts";
-import { createCpuStage } from "../../../gpu/cpu/cpu_stage.ts";
-import { logitRows } from "../../../gpu/layers/head.ts";
-import { createReferenceStage } from "../../lab/reference/stage.ts";
-import { createWebGpuStage } from "../../../gpu/webgpu/stage/webgpu_stage.ts";
-import { relativeL2 } from "../../conformance/compute_world.ts";
-import { gpuTest } from "../../support/gpu_adapter.ts";
-import { parametersOf, specAt, specsOf, tinyConfig, tokensOf } from "../../support/tiny_model.ts";
+import type { StageSpec } from "../../core/model/spec.ts";
+import type { StageCompute } from "../../gpu/compute.ts";
+import { createCpuStage } from "../../gpu/cpu/cpu_stage.ts";
+import { logitRows } from "../../gpu/layers/head.ts";
+import { createReferenceStage } from "../lab/reference/stage.ts";
+import { createWebGpuStage } from "../../gpu/webgpu/stage/webgpu_stage.ts";
+import { relativeL2 } from "../conformance/compute_world.ts";
+import { gpuTest } from "../support/gpu_adapter.ts";
+import { parametersOf, specAt, specsOf, tinyConfig, tokensOf } from "../support/tiny_model.ts";
 
 const vocabSize = 65_600;
 

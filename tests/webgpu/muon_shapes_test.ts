@@ -4,21 +4,21 @@
  */
 
 import { assert, assertEquals } from "@std/assert";
-import type { ParameterTable } from "../../../core/model/spec.ts";
-import { Gemm, gemmFloats, type Operand } from "../../../gpu/cpu/layout/gemm.ts";
-import { cpuKernels } from "../../../gpu/cpu/kernels/cpu_kernels.ts";
-import { CpuMemory } from "../../../gpu/cpu/layout/memory.ts";
-import { hardwareKernels, softwareKernels } from "../../../gpu/webgpu/ops.ts";
-import { relativeL2 } from "../../conformance/compute_world.ts";
-import { noise } from "../../support/finite_difference.ts";
-import { gpuTest } from "../../support/gpu_adapter.ts";
+import type { ParameterTable } from "../../core/model/spec.ts";
+import { Gemm, gemmFloats, type Operand } from "../../gpu/cpu/layout/gemm.ts";
+import { cpuKernels } from "../../gpu/cpu/kernels/cpu_kernels.ts";
+import { CpuMemory } from "../../gpu/cpu/layout/memory.ts";
+import { hardwareKernels, softwareKernels } from "../../gpu/webgpu/ops.ts";
+import { relativeL2 } from "../conformance/compute_world.ts";
+import { noise } from "../support/finite_difference.ts";
+import { gpuTest } from "../support/gpu_adapter.ts";
 import {
   type Stepped,
   steppedByGpu,
   steppedByProcessor,
   steppedByReference,
   type StepRun,
-} from "../../support/optimizer_steps.ts";
+} from "../support/optimizer_steps.ts";
 
 const shapes = [[4, 128], [128, 4], [4, 16], [20, 132], [132, 20], [68, 68], [64, 12], [260, 36]] as const;
 const beyondOneBlock = [[148, 532], [532, 140]] as const; // of the processor's product

@@ -1,9 +1,9 @@
 /** The search for the fastest kernels, and what may be used of what it found. */
 
 import { assert, assertEquals } from "@std/assert";
-import { openProducts } from "../../../gpu/webgpu/tuning/gemm_products.ts";
-import { choiceOf, fastestExact, tuneGemm } from "../../../gpu/webgpu/tuning/tune_gemm.ts";
-import { tunedKernels } from "../../../gpu/webgpu/tuning/tuned.ts";
+import { openProducts } from "../../gpu/webgpu/tuning/gemm_products.ts";
+import { choiceOf, fastestExact, tuneGemm } from "../../gpu/webgpu/tuning/tune_gemm.ts";
+import { tunedKernels } from "../../gpu/webgpu/tuning/tuned.ts";
 import {
   choiceWith,
   choiceWithin,
@@ -12,9 +12,9 @@ import {
   type GemmSettings,
   hardwareGemm,
   sameForAll,
-} from "../../../gpu/webgpu/generate/gemm_settings.ts";
-import { kernelsFor } from "../../../gpu/webgpu/ops.ts";
-import { gpuTest } from "../../support/gpu_adapter.ts";
+} from "../../gpu/webgpu/generate/gemm_settings.ts";
+import { kernelsFor } from "../../gpu/webgpu/ops.ts";
+import { gpuTest } from "../support/gpu_adapter.ts";
 
 interface Fake {
   readonly name: string;

@@ -2,9 +2,9 @@
 
 import type { WebGpuStageOptions } from "../../gpu/webgpu/stage/webgpu_stage.ts";
 import { createWebGpuStage } from "../../gpu/webgpu/stage/webgpu_stage.ts";
+import type { OpenStage } from "../conformance/compute_suite.ts";
+import type { TraceTolerances } from "../conformance/training_suite.ts";
 import { gpuSupport, noGpuReason } from "../support/gpu_adapter.ts";
-import type { OpenStage } from "./compute_suite.ts";
-import type { TraceTolerances } from "./training_suite.ts";
 
 export const activationBytes = 2 ** 20; // some of these stages keep all forwards of the suite, the larger ones a few
 export const skip = noGpuReason;

@@ -1,10 +1,10 @@
 /** What a person reads when the GPU, or our shader, is at fault. */
 
 import { assertEquals, assertInstanceOf, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
-import { gpuBuffer, StageBuffers } from "../../../gpu/webgpu/buffers.ts";
-import { GpuFailure, NoAdapterError, openGpuDevice, type OpenGpuOptions } from "../../../gpu/webgpu/device.ts";
-import { floatBits, Kernels, ShaderError } from "../../../gpu/webgpu/kernel.ts";
-import { gpuTest } from "../../support/gpu_adapter.ts";
+import { gpuBuffer, StageBuffers } from "../../gpu/webgpu/buffers.ts";
+import { GpuFailure, NoAdapterError, openGpuDevice, type OpenGpuOptions } from "../../gpu/webgpu/device.ts";
+import { floatBits, Kernels, ShaderError } from "../../gpu/webgpu/kernel.ts";
+import { gpuTest } from "../support/gpu_adapter.ts";
 
 Deno.test("GpuDevice: without the wanted kind of adapter the error says what there is instead", async () => {
   const messageOf = async (options: OpenGpuOptions) =>

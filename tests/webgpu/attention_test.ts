@@ -1,12 +1,12 @@
 /** The attention kernels of both families against the float64 reference: lengths that fill no tile, grouped queries. */
 
 import { assert, assertEquals } from "@std/assert";
-import { attention as plain, attentionBackward as plainBackward } from "../../lab/reference/attention.ts";
-import { type AttentionSizes, qkvWidth } from "../../../gpu/attention_sizes.ts";
-import { attention, attentionBackward, type AttentionSettings } from "../../../gpu/webgpu/attention_ops.ts";
-import { StageBuffers } from "../../../gpu/webgpu/buffers.ts";
-import { hardwareKernels, softwareKernels } from "../../../gpu/webgpu/ops.ts";
-import { type GpuSupport, gpuTest } from "../../support/gpu_adapter.ts";
+import { attention as plain, attentionBackward as plainBackward } from "../lab/reference/attention.ts";
+import { type AttentionSizes, qkvWidth } from "../../gpu/attention_sizes.ts";
+import { attention, attentionBackward, type AttentionSettings } from "../../gpu/webgpu/attention_ops.ts";
+import { StageBuffers } from "../../gpu/webgpu/buffers.ts";
+import { hardwareKernels, softwareKernels } from "../../gpu/webgpu/ops.ts";
+import { type GpuSupport, gpuTest } from "../support/gpu_adapter.ts";
 
 const cases: readonly AttentionSizes[] = [
   { sequences: 2, length: 5, heads: 2, kvHeads: 2, headWidth: 16 },

@@ -1,15 +1,15 @@
 /** Vectors in parts where widths are multiples of 32 but not of 64: matrices are cut at rows that every adapter can bind. */
 
 import { assert, assertEquals } from "@std/assert";
-import { parameterTable, type StageSpec } from "../../../core/model/spec.ts";
-import type { StageCompute } from "../../../gpu/compute.ts";
-import { createCpuStage } from "../../../gpu/cpu/cpu_stage.ts";
-import { cutsOf } from "../../../gpu/device_vector.ts";
-import { createReferenceStage } from "../../lab/reference/stage.ts";
-import { createWebGpuStage } from "../../../gpu/webgpu/stage/webgpu_stage.ts";
-import { gradientTolerance, relativeL2, suiteMicrobatch, suiteParameters } from "../../conformance/compute_world.ts";
-import { gpuTest } from "../../support/gpu_adapter.ts";
-import { specAt, specsOf, tinyConfig } from "../../support/tiny_model.ts";
+import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
+import type { StageCompute } from "../../gpu/compute.ts";
+import { createCpuStage } from "../../gpu/cpu/cpu_stage.ts";
+import { cutsOf } from "../../gpu/device_vector.ts";
+import { createReferenceStage } from "../lab/reference/stage.ts";
+import { createWebGpuStage } from "../../gpu/webgpu/stage/webgpu_stage.ts";
+import { gradientTolerance, relativeL2, suiteMicrobatch, suiteParameters } from "../conformance/compute_world.ts";
+import { gpuTest } from "../support/gpu_adapter.ts";
+import { specAt, specsOf, tinyConfig } from "../support/tiny_model.ts";
 
 const models = [
   { width: 96, heads: 3, kvHeads: 1, ffnWidth: 160, vocabSize: 320, layers: 2, contextLength: 24 },

@@ -1,7 +1,7 @@
 /** The three products of the GEMM generator against a plain loop, and against each other bit by bit. */
 
 import { assert, assertEquals } from "@std/assert";
-import { StageBuffers } from "../../../gpu/webgpu/buffers.ts";
+import { StageBuffers } from "../../gpu/webgpu/buffers.ts";
 import {
   type GemmChoice,
   type GemmKind,
@@ -10,9 +10,9 @@ import {
   sameForAll,
   settingsFor,
   softwareGemm,
-} from "../../../gpu/webgpu/generate/gemm_settings.ts";
-import { Ops, softwareKernels } from "../../../gpu/webgpu/ops.ts";
-import { type GpuSupport, gpuTest } from "../../support/gpu_adapter.ts";
+} from "../../gpu/webgpu/generate/gemm_settings.ts";
+import { Ops, softwareKernels } from "../../gpu/webgpu/ops.ts";
+import { type GpuSupport, gpuTest } from "../support/gpu_adapter.ts";
 
 interface Case {
   readonly kind: GemmKind;

@@ -4,16 +4,16 @@
  */
 
 import { assert, assertEquals } from "@std/assert";
-import { resolveConfig } from "../../../core/settings/parse.ts";
-import type { SizeName } from "../../../core/config/size.ts";
-import { CpuMemory } from "../../../gpu/cpu/layout/memory.ts";
-import { CpuOps } from "../../../gpu/cpu/ops.ts";
-import { Team } from "../../../gpu/cpu/threads/team.ts";
-import type { CpuDispatch } from "../../../gpu/cpu/cpu_dispatch.ts";
-import type { BufferRange, DeviceBuffers, Dispatch, LinearSizes, StageOps } from "../../../gpu/stage_ops.ts";
-import { StageBuffers } from "../../../gpu/webgpu/buffers.ts";
-import { kernelsFor, Ops } from "../../../gpu/webgpu/ops.ts";
-import { gpuTest } from "../../support/gpu_adapter.ts";
+import { resolveConfig } from "../../core/settings/parse.ts";
+import type { SizeName } from "../../core/config/size.ts";
+import { CpuMemory } from "../../gpu/cpu/layout/memory.ts";
+import { CpuOps } from "../../gpu/cpu/ops.ts";
+import { Team } from "../../gpu/cpu/threads/team.ts";
+import type { CpuDispatch } from "../../gpu/cpu/cpu_dispatch.ts";
+import type { BufferRange, DeviceBuffers, Dispatch, LinearSizes, StageOps } from "../../gpu/stage_ops.ts";
+import { StageBuffers } from "../../gpu/webgpu/buffers.ts";
+import { kernelsFor, Ops } from "../../gpu/webgpu/ops.ts";
+import { gpuTest } from "../support/gpu_adapter.ts";
 
 const bindingBytes = 128 << 20; // what every adapter binds
 const rows = 4;

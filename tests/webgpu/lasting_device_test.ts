@@ -1,20 +1,20 @@
 /** A device that is lost: stages go on with the same bits, whatever was going on, or the node ends with a sentence. */
 
 import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
-import { present } from "../../../core/assert.ts";
-import { LastingDevice, type LastingDeviceOptions, LostDeviceError } from "../../../cli/device/lasting_device.ts";
-import { UnusableDeviceError } from "../../../cli/device/device_check.ts";
-import { StageLostError } from "../../../cli/device/lasting_stage.ts";
-import type { HostedStage } from "../../../cli/device/compute_host.ts";
-import type { StageCompute } from "../../../gpu/compute.ts";
-import { createReferenceStage } from "../../lab/reference/stage.ts";
-import { type ComputeWorker, openComputeWorker } from "../../../gpu/worker_client.ts";
-import { gpuTest } from "../../support/gpu_adapter.ts";
-import { losingWorker, steadyWorker } from "../../support/losing/losing_host.ts";
-import { withLosingWorkers } from "../../support/losing/losing_workers.ts";
-import { ManualTimers } from "../../support/net/manual_timers.ts";
-import { suiteMicrobatch } from "../../conformance/compute_world.ts";
-import { parametersOf, specAt, specsOf, tinyConfig } from "../../support/tiny_model.ts";
+import { present } from "../../core/assert.ts";
+import { LastingDevice, type LastingDeviceOptions, LostDeviceError } from "../../cli/device/lasting_device.ts";
+import { UnusableDeviceError } from "../../cli/device/device_check.ts";
+import { StageLostError } from "../../cli/device/lasting_stage.ts";
+import type { HostedStage } from "../../cli/device/compute_host.ts";
+import type { StageCompute } from "../../gpu/compute.ts";
+import { createReferenceStage } from "../lab/reference/stage.ts";
+import { type ComputeWorker, openComputeWorker } from "../../gpu/worker_client.ts";
+import { gpuTest } from "../support/gpu_adapter.ts";
+import { losingWorker, steadyWorker } from "../support/losing/losing_host.ts";
+import { withLosingWorkers } from "../support/losing/losing_workers.ts";
+import { ManualTimers } from "../support/net/manual_timers.ts";
+import { suiteMicrobatch } from "../conformance/compute_world.ts";
+import { parametersOf, specAt, specsOf, tinyConfig } from "../support/tiny_model.ts";
 
 const spec = specAt(specsOf(tinyConfig({ model: { layers: 2 }, pipeline: { stages: 2, codec: "iota" } })), 0);
 const hyper = { learningRate: 1e-3, gradientScale: 1, beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0.1 };

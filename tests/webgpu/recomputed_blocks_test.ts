@@ -1,21 +1,21 @@
 /** Blocks that are computed again in the backward: equal bits in every role of a stage, and less memory. */
 
 import { assert, assertEquals } from "@std/assert";
-import type { StageSpec } from "../../../core/model/spec.ts";
-import type { StageCompute, StageOptions } from "../../../gpu/compute.ts";
-import { bytesOfCpuStage, createCpuStage } from "../../../gpu/cpu/cpu_stage.ts";
-import { createReferenceStage } from "../../lab/reference/stage.ts";
-import { createWebGpuStage } from "../../../gpu/webgpu/stage/webgpu_stage.ts";
+import type { StageSpec } from "../../core/model/spec.ts";
+import type { StageCompute, StageOptions } from "../../gpu/compute.ts";
+import { bytesOfCpuStage, createCpuStage } from "../../gpu/cpu/cpu_stage.ts";
+import { createReferenceStage } from "../lab/reference/stage.ts";
+import { createWebGpuStage } from "../../gpu/webgpu/stage/webgpu_stage.ts";
 import {
   computeCases,
   gradientTolerance,
   relativeL2,
   suiteMicrobatch,
   suiteParameters,
-} from "../../conformance/compute_world.ts";
-import { gpuTest } from "../../support/gpu_adapter.ts";
-import { specAt, specsOf, tinyConfig } from "../../support/tiny_model.ts";
-import { isWhole } from "../../support/whole.ts";
+} from "../conformance/compute_world.ts";
+import { gpuTest } from "../support/gpu_adapter.ts";
+import { specAt, specsOf, tinyConfig } from "../support/tiny_model.ts";
+import { isWhole } from "../support/whole.ts";
 
 type Open = (spec: StageSpec, options: StageOptions) => Promise<StageCompute>;
 

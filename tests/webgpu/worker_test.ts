@@ -1,11 +1,11 @@
 /** The compute worker: same results as in-thread, several stages on one device, readable faults. */
 
 import { assertEquals, assertRejects } from "@std/assert";
-import type { StageCompute, StageInput } from "../../../gpu/compute.ts";
-import { createWebGpuStage } from "../../../gpu/webgpu/stage/webgpu_stage.ts";
-import { ComputeError, openComputeWorker } from "../../../gpu/worker_client.ts";
-import { gpuTest } from "../../support/gpu_adapter.ts";
-import { parametersOf, specAt, specsOf, tinyConfig, tokensOf } from "../../support/tiny_model.ts";
+import type { StageCompute, StageInput } from "../../gpu/compute.ts";
+import { createWebGpuStage } from "../../gpu/webgpu/stage/webgpu_stage.ts";
+import { ComputeError, openComputeWorker } from "../../gpu/worker_client.ts";
+import { gpuTest } from "../support/gpu_adapter.ts";
+import { parametersOf, specAt, specsOf, tinyConfig, tokensOf } from "../support/tiny_model.ts";
 
 const specs = specsOf(tinyConfig({ model: { layers: 2 }, pipeline: { stages: 2, codec: "iota" } }));
 const headSpec = specAt(specs, 0);

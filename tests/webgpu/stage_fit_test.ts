@@ -1,18 +1,18 @@
 /** Whether a stage fits an adapter, and how fast the adapter multiplies: the paper device against the real one. */
 
 import { assert, assertEquals, assertInstanceOf, assertStringIncludes } from "@std/assert";
-import { resolveConfig } from "../../../core/settings/parse.ts";
-import { parameterTable, type StageSpec, stageSpecs } from "../../../core/model/spec.ts";
-import { splitLayers } from "../../../core/model/stages.ts";
-import { muonMatrices } from "../../../core/train/muon.ts";
-import { type DeviceLimits, GpuDevice } from "../../../gpu/webgpu/device.ts";
-import { kernelsFor } from "../../../gpu/webgpu/ops.ts";
-import { measureGpuGemm } from "../../../gpu/webgpu/gpu_speed.ts";
-import { createWebGpuStage } from "../../../gpu/webgpu/stage/webgpu_stage.ts";
-import { fitStage } from "../../../gpu/stage_fit.ts";
-import { TooLargeError } from "../../../gpu/fit/too_large.ts";
-import { openComputeWorker } from "../../../gpu/worker_client.ts";
-import { gpuTest } from "../../support/gpu_adapter.ts";
+import { resolveConfig } from "../../core/settings/parse.ts";
+import { parameterTable, type StageSpec, stageSpecs } from "../../core/model/spec.ts";
+import { splitLayers } from "../../core/model/stages.ts";
+import { muonMatrices } from "../../core/train/muon.ts";
+import { type DeviceLimits, GpuDevice } from "../../gpu/webgpu/device.ts";
+import { kernelsFor } from "../../gpu/webgpu/ops.ts";
+import { measureGpuGemm } from "../../gpu/webgpu/gpu_speed.ts";
+import { createWebGpuStage } from "../../gpu/webgpu/stage/webgpu_stage.ts";
+import { fitStage } from "../../gpu/stage_fit.ts";
+import { TooLargeError } from "../../gpu/fit/too_large.ts";
+import { openComputeWorker } from "../../gpu/worker_client.ts";
+import { gpuTest } from "../support/gpu_adapter.ts";
 
 const gibibyte = 2 ** 30;
 const roomy: DeviceLimits = {

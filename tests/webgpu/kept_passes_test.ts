@@ -1,10 +1,10 @@
 /** Forwards kept for their backward: which forward gets a pass, when it is free again, and that a stage really uses it. */
 
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import { KeptPasses } from "../../../gpu/kept_passes.ts";
-import { createWebGpuStage } from "../../../gpu/webgpu/stage/webgpu_stage.ts";
-import { gpuTest } from "../../support/gpu_adapter.ts";
-import { parametersOf, specAt, specsOf, tinyConfig, tokensOf } from "../../support/tiny_model.ts";
+import { KeptPasses } from "../../gpu/kept_passes.ts";
+import { createWebGpuStage } from "../../gpu/webgpu/stage/webgpu_stage.ts";
+import { gpuTest } from "../support/gpu_adapter.ts";
+import { parametersOf, specAt, specsOf, tinyConfig, tokensOf } from "../support/tiny_model.ts";
 
 Deno.test("Kept passes: the oldest stay, a backward frees its pass, and a change of parameters all of them", () => {
   const passes = new KeptPasses("spare", ["one", "two"]);

@@ -4,13 +4,13 @@
  */
 
 import { assertAlmostEquals, assertEquals } from "@std/assert";
-import { adamw } from "../../../core/train/adamw.ts";
-import { stateLength, type VectorRange } from "../../../core/train/optimizer.ts";
-import { StageBuffers } from "../../../gpu/webgpu/buffers.ts";
-import { Ops, softwareKernels } from "../../../gpu/webgpu/ops.ts";
-import { buildAdamw, buildGradientNorm } from "../../../gpu/webgpu/optimizers/updates.ts";
-import { type DeviceVector, storeVectors } from "../../../gpu/device_vector.ts";
-import { type GpuSupport, gpuTest } from "../../support/gpu_adapter.ts";
+import { adamw } from "../../core/train/adamw.ts";
+import { stateLength, type VectorRange } from "../../core/train/optimizer.ts";
+import { StageBuffers } from "../../gpu/webgpu/buffers.ts";
+import { Ops, softwareKernels } from "../../gpu/webgpu/ops.ts";
+import { buildAdamw, buildGradientNorm } from "../../gpu/webgpu/optimizers/updates.ts";
+import { type DeviceVector, storeVectors } from "../../gpu/device_vector.ts";
+import { type GpuSupport, gpuTest } from "../support/gpu_adapter.ts";
 
 const length = 5 * 256 + 64; // five whole ranges of 1024 bytes and a rest
 const decayLength = 3 * 256 + 128; // ends inside the fourth

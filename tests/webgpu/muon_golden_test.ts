@@ -4,21 +4,21 @@
  */
 
 import { assert, assertEquals } from "@std/assert";
-import type { ModelShape } from "../../../core/model/shape.ts";
-import { type ParameterTable, parameterTable } from "../../../core/model/spec.ts";
-import { muon } from "../../../core/train/muon.ts";
-import type { StepOptions } from "../../../gpu/compute.ts";
-import { hardwareKernels, softwareKernels } from "../../../gpu/webgpu/ops.ts";
-import { relativeL2 } from "../../conformance/compute_world.ts";
-import { gpuTest } from "../../support/gpu_adapter.ts";
+import type { ModelShape } from "../../core/model/shape.ts";
+import { type ParameterTable, parameterTable } from "../../core/model/spec.ts";
+import { muon } from "../../core/train/muon.ts";
+import type { StepOptions } from "../../gpu/compute.ts";
+import { hardwareKernels, softwareKernels } from "../../gpu/webgpu/ops.ts";
+import { relativeL2 } from "../conformance/compute_world.ts";
+import { gpuTest } from "../support/gpu_adapter.ts";
 import {
   type Stepped,
   steppedByGpu,
   steppedByProcessor,
   steppedByReference,
   type StepRun,
-} from "../../support/optimizer_steps.ts";
-import { specsOf, tinyConfig } from "../../support/tiny_model.ts";
+} from "../support/optimizer_steps.ts";
+import { specsOf, tinyConfig } from "../support/tiny_model.ts";
 
 interface Golden {
   readonly model: Partial<ModelShape>;
@@ -36,7 +36,7 @@ interface GoldenTensor {
   readonly state: Readonly<Record<string, Float32Array>>; // by the name of the state vector
 }
 
-const file = (ending: string) => new URL(`../../vectors/compute/muon.${ending}`, import.meta.url);
+const file = (ending: string) => new URL(`../vectors/compute/muon.${ending}`, import.meta.url);
 const golden: Golden = JSON.parse(Deno.readTextFileSync(file("json")));
 
 function readTensors(): Map<string, GoldenTensor> {
