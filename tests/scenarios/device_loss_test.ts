@@ -10,6 +10,7 @@ import { losingWorker, type StageCall, steadyWorker } from "../support/losing/lo
 import { withScratchFolder } from "../support/scratch_folder.ts";
 import { World } from "../lab/world/world.ts";
 import { assertWhole, configOf, recordsOf } from "../support/swarm/whole_run.ts";
+import { isWhole } from "../support/whole.ts";
 
 /** A device whose n-th worker is lost by the n-th rule, and whose later ones are not. */
 function losing(rules: readonly ((call: StageCall) => boolean)[], kept: KeptLimits = usualLimits) {
@@ -60,7 +61,9 @@ Deno.test("Device loss: wherever a miner's device is lost, the run ends with the
     "in the second round": [at("backward", 15)],
     "twice in a row": [at("backward", 6), at("backward", 2)],
   };
+  const quick = ["while its parameters are placed", "in a later step", "with a step", "while a merge is applied"];
   for (const [when, rule] of Object.entries(rules)) {
+    if (!isWhole && !quick.includes(when)) continue;
     await t.step(when, () =>
       withScratchFolder(async (folder) => {
         const { device, losses, rebuilt } = losing(rule);

@@ -20,6 +20,7 @@ import type { KnobValue } from "../../core/config/knob.ts";
 import { FakeHost } from "../support/fake_host.ts";
 import { processor as device } from "../lab/world/devices.ts";
 import { countingBatches } from "../lab/world/counting_batches.ts";
+import { slowTest } from "../support/whole.ts";
 
 function configOf(overrides: Record<string, KnobValue>) {
   const resolved = resolveConfig({
@@ -100,7 +101,7 @@ Deno.test("Lab: an interrupted run ends at once", async () => {
   await assertRejects(() => run, Error, "enough");
 });
 
-Deno.test("Experiment: gaps and their standard error are those of its runs", async () => {
+slowTest("Experiment: gaps and their standard error are those of its runs", async () => {
   const host = new FakeHost();
   const words = "experiment codecs --size toy --steps 2 --seeds 2 --threads 1 --json".split(" ");
   assertEquals(await main(words, host, program), 0, host.written.stderr);
@@ -134,7 +135,7 @@ Deno.test("Experiment: gaps and their standard error are those of its runs", asy
   }
 });
 
-Deno.test("Experiment: --rows keeps the control and the rows that its words name, and refuses words that name none", async () => {
+slowTest("Experiment: --rows keeps the control and the rows that its words name, and refuses words that name none", async () => {
   const host = new FakeHost();
   const words = "experiment codecs --size toy --steps 1 --seeds 1 --device cpu --json --rows".split(" ");
   assertEquals(await main([...words, "resbm, q4block d/8"], host, program), 0, host.written.stderr);
@@ -161,7 +162,7 @@ function interruptedAt(text: string): FakeHost {
   return host;
 }
 
-Deno.test("Experiment: an interrupted one tells the rows that have ended, to programs and to people", async () => {
+slowTest("Experiment: an interrupted one tells the rows that have ended, to programs and to people", async () => {
   const words = "experiment codecs --size toy --steps 2 --seeds 1 --threads 1 --rows zero,tail".split(" ");
   const host = interruptedAt('"type":"run","name":"zero"');
   assertEquals(await main([...words, "--json"], host, program), 1);
@@ -201,7 +202,7 @@ Deno.test("Experiment: an unknown name or a wrong setting is refused before anyt
   }
 });
 
-Deno.test("Experiment: audits meet cheats as often as arithmetic says, whatever the share and the stage", async () => {
+slowTest("Experiment: audits meet cheats as often as arithmetic says, whatever the share and the stage", async () => {
   const host = new FakeHost();
   const words = "experiment audits --size toy --seeds 1 --steps 240 --set train.stepsPerRound=6 --json".split(" ");
   assertEquals(await main(words, host, program), 0, host.written.stderr);

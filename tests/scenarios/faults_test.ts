@@ -10,6 +10,7 @@ import type { BlobAccess } from "../../cli/roles/blob_access.ts";
 import { referenceHost } from "../lab/world/devices.ts";
 import { World } from "../lab/world/world.ts";
 import { assertWhole, configOf, recordsOf } from "../support/swarm/whole_run.ts";
+import { isWhole } from "../support/whole.ts";
 
 const moments: { name: string; when: (record: RunRecord) => boolean }[] = [
   { name: "in a forward", when: (record) => record.type === "taskFinished" && record.direction === "forward" },
@@ -33,7 +34,7 @@ const moments: { name: string; when: (record: RunRecord) => boolean }[] = [
 ];
 
 for (const { name, when } of moments) {
-  for (const victimOf of ["the node or stage concerned", "the tail"] as const) {
+  for (const victimOf of isWhole ? ["the node or stage concerned", "the tail"] : ["the node or stage concerned"]) {
     Deno.test(`Faults: a miner of ${victimOf} killed ${name} costs nothing`, async () => {
       let victim: string | null = null;
       const stages = new Map<string, number>();

@@ -4,6 +4,7 @@ import { assert, assertEquals } from "@std/assert";
 import { processor } from "../lab/world/devices.ts";
 import { World } from "../lab/world/world.ts";
 import { tinyConfig, type TinyOverrides } from "../support/tiny_model.ts";
+import { rowTest } from "../support/whole.ts";
 
 const runs: Readonly<Record<string, TinyOverrides>> = {
   "float32 wires": { pipeline: { codec: "none" } },
@@ -13,7 +14,7 @@ const runs: Readonly<Record<string, TinyOverrides>> = {
 };
 
 for (const [name, overrides] of Object.entries(runs)) {
-  Deno.test(`Gradient audits: of an honest run with ${name} all pass, in first and later steps`, async () => {
+  rowTest(name === "coarse wires", `Gradient audits: of an honest run with ${name} all pass, in first and later steps`, async () => {
     const config = tinyConfig({
       deterministic: false,
       swarm: { replicas: 2, validators: 2 },

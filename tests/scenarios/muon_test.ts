@@ -5,8 +5,9 @@ import type { PayloadStats } from "../../core/update/payload_stats.ts";
 import { World } from "../lab/world/world.ts";
 import { commit, merging, stageOf } from "../support/swarm/scripted_merge.ts";
 import { tinyConfig } from "../support/tiny_model.ts";
+import { slowTest } from "../support/whole.ts";
 
-Deno.test("Muon: a whole run of two replicas a stage agrees on its merges, learns, and nobody is blamed", async () => {
+slowTest("Muon: a whole run of two replicas a stage agrees on its merges, learns, and nobody is blamed", async () => {
   const lengths: number[] = [];
   const config = tinyConfig({
     pipeline: { codec: "iota" },

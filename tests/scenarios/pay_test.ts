@@ -15,6 +15,7 @@ import { keyOf, netuid, tokens } from "../conformance/chain_world.ts";
 import { epoch, openLedger, register, send, stake, vote, voter } from "../support/chain/small_subnet.ts";
 import { World } from "../lab/world/world.ts";
 import { assertWhole, configOf, recordsOf } from "../support/swarm/whole_run.ts";
+import { slowTest } from "../support/whole.ts";
 
 const most = 0.05; // of a miner's share of work
 
@@ -57,7 +58,7 @@ function emissions(ledger: LocalLedger, scores: readonly MinerScore[]): Map<Node
 
 const sumOf = (values: Iterable<number>): number => [...values].reduce((sum, value) => sum + value, 0);
 
-Deno.test("Pay: in a calm swarm a miner's share of emission is within 5 % of its share of work, from the first paid epoch on", async () => {
+slowTest("Pay: in a calm swarm a miner's share of emission is within 5 % of its share of work, from the first paid epoch on", async () => {
   const config = configOf({
     model: { vocabSize: 256 }, // the tail's forward costs about twice another stage's
     train: { steps: 2 * (roundsUntilDue + 2), stepsPerRound: 2, microbatchesPerStep: 5 },

@@ -8,6 +8,7 @@ import { World } from "../lab/world/world.ts";
 import { pass } from "../support/swarm/pass_simulation.ts";
 import { tinyConfig } from "../support/tiny_model.ts";
 import { topHalf, useTopHalf } from "../support/top_half_codec.ts";
+import { isWhole, slowTest } from "../support/whole.ts";
 
 useTopHalf();
 
@@ -31,7 +32,7 @@ async function trained(replicas: number) {
   return { swarm, payloads };
 }
 
-for (const replicas of [1, 2, 3]) {
+for (const replicas of isWhole ? [1, 2, 3] : [2]) {
   Deno.test(`Payload codec: ${replicas} replicas a stage agree on merges of sparse payloads, and learn`, async () => {
     const { swarm, payloads } = await trained(replicas);
     const { counters, stageFloats } = swarm.orchestrator.state;
@@ -50,10 +51,10 @@ for (const replicas of [1, 2, 3]) {
 }
 
 testAttacks("payloads of another codec", () => [
-  { name: "bytes that are no payload", isQuick: true, miners: [{ stage: 0, hostile: commitsPayload(allOf(NaN)) }] },
+  { name: "bytes that are no payload", miners: [{ stage: 0, hostile: commitsPayload(allOf(NaN)) }] },
   { name: "a place that is none", isQuick: true, miners: [{ stage: 1, hostile: commitsPayload(oneOf(Infinity)) }] },
 ]);
 
-Deno.test("Payload codec: simulated swarms with faults and liars keep what they promise", () => {
+slowTest("Payload codec: simulated swarms with faults and liars keep what they promise", () => {
   for (const seed of [1, 2]) pass({ seed, miners: 48, minutes: 1, forwardMs: 60, faults: "drawn" });
 });

@@ -7,9 +7,10 @@ import { World } from "../lab/world/world.ts";
 import { pass } from "../support/swarm/pass_simulation.ts";
 import { shapeOf } from "../lab/sim/swarm_shape.ts";
 import { tinyConfig } from "../support/tiny_model.ts";
+import { rowTest, slowTest } from "../support/whole.ts";
 
 for (const payload of payloadCodecNames) {
-  Deno.test(`Payload codec ${payload}: three replicas a stage agree on every merge, and learn`, async () => {
+  rowTest(payload === "int8" || payload === "sparse", `Payload codec ${payload}: three replicas a stage agree on every merge, and learn`, async () => {
     const config = tinyConfig({
       swarm: { replicas: 3, validators: 2 },
       train: { steps: 12, stepsPerRound: 3 },
@@ -47,7 +48,7 @@ for (const payload of payloadCodecNames) {
 
 /** What a residual holds of earlier rounds is far more than one step with a small rate can make. */
 for (const [name, finalLearningRateFraction] of [["a rate of zero", 0], ["a small rate", 0.01]] as const) {
-  Deno.test(`Payload codec sparse: a last round of one step with ${name} is merged, and nobody is blamed`, async () => {
+  rowTest(finalLearningRateFraction === 0, `Payload codec sparse: a last round of one step with ${name} is merged, and nobody is blamed`, async () => {
     const config = tinyConfig({
       swarm: { replicas: 3, validators: 1 },
       train: { steps: 25, stepsPerRound: 12, decayFraction: 0.04, finalLearningRateFraction },
@@ -62,7 +63,7 @@ for (const [name, finalLearningRateFraction] of [["a rate of zero", 0], ["a smal
   });
 }
 
-Deno.test("Payload codecs: simulated swarms with faults and liars keep what they promise with each of them", () => {
+slowTest("Payload codecs: simulated swarms with faults and liars keep what they promise with each of them", () => {
   const seen = new Set<string>();
   for (let seed = 1; seen.size < payloadCodecNames.length; seed++) {
     const { outer } = shapeOf({ seed, miners: 24, forwardMs: 60 }).config;

@@ -4,6 +4,7 @@ import { lab } from "../lab/main.ts";
 import { assert, assertEquals, assertLess } from "@std/assert";
 import { main } from "../../cli/main.ts";
 import { FakeHost } from "../support/fake_host.ts";
+import { slowTest } from "../support/whole.ts";
 
 async function redteam(...words: string[]): Promise<Record<string, unknown>> {
   const host = new FakeHost();
@@ -12,7 +13,7 @@ async function redteam(...words: string[]): Promise<Record<string, unknown>> {
   return JSON.parse(host.written.stdout.trim().split("\n").at(-1)!);
 }
 
-Deno.test("Red team: whoever sends the wrong sign is noticed, expelled and unpaid, and nobody else is", async () => {
+slowTest("Red team: whoever sends the wrong sign is noticed, expelled and unpaid, and nobody else is", async () => {
   const { attacks } = await redteam("--attack", "flip", "--rounds", "3", "--set", "train.stepsPerRound=2");
   const [row] = attacks as Record<string, unknown>[];
   assertEquals({ ...row, lossGap: 0 }, {
@@ -28,13 +29,13 @@ Deno.test("Red team: whoever sends the wrong sign is noticed, expelled and unpai
   assertLess(Math.abs(row["lossGap"]), 0.5);
 });
 
-Deno.test("Red team: whoever leaves its gradients to others is drawn to show its parameters all the same", async () => {
+slowTest("Red team: whoever leaves its gradients to others is drawn to show its parameters all the same", async () => {
   const { attacks } = await redteam("--attack", "unseen", "--rounds", "6");
   const [row] = attacks as Record<string, unknown>[];
   assertEquals([row?.["ejected"], row?.["payShareOfHonest"], row?.["honestEjected"]], [true, 0, 0]);
 });
 
-Deno.test("Red team: whoever is away whenever a step closes that it cheated in earns nothing", async () => {
+slowTest("Red team: whoever is away whenever a step closes that it cheated in earns nothing", async () => {
   const { attacks } = await redteam("--attack", "absent", "--rounds", "6");
   const [row] = attacks as Record<string, unknown>[];
   assertEquals([row?.["payShareOfHonest"], row?.["honestEjected"]], [0, 0]);

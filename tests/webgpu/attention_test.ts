@@ -122,7 +122,7 @@ for (const [family, settings] of Object.entries(families)) {
 }
 
 gpuTest("Attention: how many rows a workgroup has changes no bit", async (support) => {
-  const one: AttentionSizes = { sequences: 1, length: 140, heads: 2, kvHeads: 1, headWidth: 16 };
+  const one: AttentionSizes = { sequences: 1, length: 70, heads: 2, kvHeads: 1, headWidth: 16 };
   const many = { ...one, sequences: 256 }; // enough for the larger workgroups; each sequence has operands of its own
   const settings = hardwareKernels.attention;
   const alone = await computed(support, { sizes: one, settings });

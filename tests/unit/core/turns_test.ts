@@ -17,18 +17,18 @@ import { sha256Hex, sha256InTurns } from "../../../cli/files/file_entry.ts";
 import { prngOf } from "../../support/small_prng.ts";
 import { tinyConfig } from "../../support/tiny_model.ts";
 import { varied } from "../../support/net/varied_bytes.ts";
+import { fakeServer } from "../../support/net/fake_server.ts";
 
 Deno.test("Turns: a socket is served while jobs of many turns run beside each other", async () => {
-  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, () => new Response("here"));
+  await using server = await fakeServer(() => new Response("here"));
   const done = [0, 0];
   const jobs = done.map((_, job) => inTurns({ total: 400, unit: 1 }, () => void done[job]!++));
-  const answer = await fetch(`http://127.0.0.1:${server.addr.port}/`);
+  const answer = await fetch(server.url);
   assertEquals(await answer.text(), "here");
   assert(done[0]! > 0 && done[1]! > 0, `both have begun: ${done}`);
   assertLess(Math.max(...done), 400, "the answer came before the end of any job");
   await Promise.all(jobs);
   assertEquals(done, [400, 400]);
-  await server.shutdown();
 });
 
 Deno.test("Turns: work of one unit is done at once, and every unit once and in order", async () => {

@@ -18,10 +18,10 @@ import { UserError } from "../../../cli/program/errors.ts";
 import { initialParameters } from "../../../core/model/initial.ts";
 import { parameterTable } from "../../../core/model/spec.ts";
 import { failingDisk, Killed } from "../../support/failing_disk.ts";
-import { withScratchFolder } from "../../support/scratch_folder.ts";
+import { withMemoryFolder } from "../../support/scratch_folder.ts";
 import { specsOf, tinyConfig } from "../../support/tiny_model.ts";
 
-const config = tinyConfig();
+const config = tinyConfig({ model: { width: 32 } });
 const tables = specsOf(config).map(parameterTable);
 
 function stateOf(round: number): CheckpointState {
@@ -60,7 +60,7 @@ async function assertHolds(folder: string, round: number): Promise<void> {
 }
 
 Deno.test("Checkpoint: parameters, momentum and manifest read back", async () => {
-  await withScratchFolder(async (root) => {
+  await withMemoryFolder(async (root) => {
     const stages = stagesOf(12, { momentum: true });
     const folder = await writeCheckpoint({ folder: root, state: stateOf(12), stages });
     assertEquals(folder, `${root}/round-000012`);
@@ -77,7 +77,7 @@ Deno.test("Checkpoint: parameters, momentum and manifest read back", async () =>
 });
 
 Deno.test("Checkpoint: without outer momentum there is none to read, and a stage too many is refused", async () => {
-  await withScratchFolder(async (root) => {
+  await withMemoryFolder(async (root) => {
     const folder = await write(root, 1);
     const table = tables[0]!;
     assertEquals(await readMomentum({ folder, stage: 0, table }), null);
@@ -87,7 +87,7 @@ Deno.test("Checkpoint: without outer momentum there is none to read, and a stage
 });
 
 Deno.test("latestCheckpoint: the newest whole one; none in an empty or missing folder", async () => {
-  await withScratchFolder(async (root) => {
+  await withMemoryFolder(async (root) => {
     assertEquals(await latestRound(`${root}/none`), null);
     assertEquals(await latestRound(root), null);
     for (const round of [2, 9, 10]) await write(root, round);
@@ -101,7 +101,7 @@ Deno.test("latestCheckpoint: the newest whole one; none in an empty or missing f
 });
 
 Deno.test("latestCheckpoint: damage of any file is noticed, and the one before is used", async () => {
-  await withScratchFolder(async (root) => {
+  await withMemoryFolder(async (root) => {
     await write(root, 1);
     const damage = async (name: string, change: (bytes: Uint8Array) => Uint8Array, warning: string) => {
       const path = `${await write(root, 2)}/${name}`;
@@ -122,7 +122,7 @@ Deno.test("latestCheckpoint: damage of any file is noticed, and the one before i
 });
 
 Deno.test("latestCheckpoint: a folder copied to another number is none, and the newest one of its own name is used", async () => {
-  await withScratchFolder(async (root) => {
+  await withMemoryFolder(async (root) => {
     const copyAs = async (from: string, name: string) => {
       await Deno.mkdir(`${root}/${name}`);
       for await (const file of Deno.readDir(from)) {
@@ -139,7 +139,7 @@ Deno.test("latestCheckpoint: a folder copied to another number is none, and the 
 });
 
 Deno.test("readStage: values that do not have the manifest's hash are refused", async () => {
-  await withScratchFolder(async (root) => {
+  await withMemoryFolder(async (root) => {
     const folder = await write(root, 1);
     const path = `${folder}/stage-0.safetensors`;
     const bytes = Deno.readFileSync(path);
@@ -154,7 +154,7 @@ Deno.test("readStage: values that do not have the manifest's hash are refused", 
 });
 
 Deno.test("writeCheckpoint: a kill at any operation leaves the round before, or the whole new one", async () => {
-  await withScratchFolder(async (root) => {
+  await withMemoryFolder(async (root) => {
     const counting = failingDisk(Infinity);
     const writeOn = (disk: ReturnType<typeof failingDisk>) =>
       writeCheckpoint({ folder: root, state: stateOf(2), stages: stagesOf(2), disk });
@@ -175,7 +175,7 @@ Deno.test("writeCheckpoint: a kill at any operation leaves the round before, or 
 });
 
 Deno.test("writeCheckpoint: a kill while a round is written again never mixes old and new stages", async () => {
-  await withScratchFolder(async (root) => {
+  await withMemoryFolder(async (root) => {
     await write(root, 1);
     const again = (disk: ReturnType<typeof failingDisk>) =>
       writeCheckpoint({ folder: root, state: { ...stateOf(2), step: 99 }, stages: stagesOf(7), disk });
@@ -193,7 +193,7 @@ Deno.test("writeCheckpoint: a kill while a round is written again never mixes ol
 });
 
 Deno.test("writeCheckpoint: another checkpoint of the round is put aside and reported, an equal one stays", async () => {
-  await withScratchFolder(async (root) => {
+  await withMemoryFolder(async (root) => {
     const warnings: string[] = [];
     const writeStages = (values: number) =>
       writeCheckpoint({
@@ -220,7 +220,7 @@ Deno.test("writeCheckpoint: another checkpoint of the round is put aside and rep
 });
 
 Deno.test("writeCheckpoint: its files, its folder and the name of its folder are on the medium before it returns", async () => {
-  await withScratchFolder(async (root) => {
+  await withMemoryFolder(async (root) => {
     const done: string[] = [];
     const short = (path: string) =>
       path.replace(root, "").replace(/stage-\d/, "stage").replace(/\.[0-9a-f]{12}\.partial$/, ".partial");
@@ -257,7 +257,7 @@ Deno.test("writeCheckpoint: its files, its folder and the name of its folder are
 });
 
 Deno.test("pruneCheckpoints: newer checkpoints than the one just written are not its business", async () => {
-  await withScratchFolder(async (root) => {
+  await withMemoryFolder(async (root) => {
     for (const round of [1, 2, 3, 8, 9]) await write(root, round);
     await pruneCheckpoints({ folder: root, keep: 1, newest: 3 });
     const names = Array.from(Deno.readDirSync(root), ({ name }) => name).sort();
@@ -266,7 +266,7 @@ Deno.test("pruneCheckpoints: newer checkpoints than the one just written are not
 });
 
 Deno.test("pruneCheckpoints: the newest stay, older ones and leftovers before them go", async () => {
-  await withScratchFolder(async (root) => {
+  await withMemoryFolder(async (root) => {
     for (const round of [1, 2, 4, 5]) await write(root, round);
     await Deno.mkdir(`${root}/round-000003`);
     await Deno.mkdir(`${root}/round-000006`); // being written
@@ -278,7 +278,7 @@ Deno.test("pruneCheckpoints: the newest stay, older ones and leftovers before th
 });
 
 Deno.test("pruneCheckpoints: a kill at any operation leaves only whole checkpoints and leftovers", async () => {
-  await withScratchFolder(async (root) => {
+  await withMemoryFolder(async (root) => {
     for (let survives = 0; survives < 3; survives++) {
       for (const round of [1, 2]) await write(root, round);
       await assertRejects(

@@ -16,7 +16,7 @@ import type { OrchestratorState } from "../../../core/orchestrator/state.ts";
 import { bytes, entries, identity, maxBytes, open, text, textsOf } from "../../support/swarm/journal_samples.ts";
 import { withMemoryFolder } from "../../support/scratch_folder.ts";
 
-const miners = 80;
+const miners = 24;
 const due = 5_000; // events: then a snapshot is due
 const whole = 6_000;
 

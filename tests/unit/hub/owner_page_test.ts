@@ -6,6 +6,7 @@ import type { OwnerRequest } from "../../../cli/orchestrator/owner/owner_request
 import { parsed } from "../../../core/fault.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";
 import { listen } from "../../../net/server.ts";
+import { fakeServer } from "../../support/net/fake_server.ts";
 
 const key = "ab".repeat(32);
 const own = "http://127.0.0.1:9011";
@@ -57,20 +58,16 @@ Deno.test("Owner's page: the program is this process's own, and has what the own
 
 Deno.test("Owner's page: only the orchestrator's public data is passed on", async () => {
   const asked: string[] = [];
-  const hub = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, (request) => {
+  await using hub = await fakeServer((request) => {
     asked.push(new URL(request.url).pathname);
     return Response.json({ phase: "training" }, { headers: { "set-cookie": "a=b", "retry-after": "3" } });
   });
-  try {
-    const { ask } = opened(`http://127.0.0.1:${hub.addr.port}`);
-    for (const path of ["/status", "/events", "/api/v1/run", "/metrics"]) assertEquals((await ask(path)).status, 200);
-    for (const path of ["/blobs/00", "/api/v2/run", "/healthz", "//evil.example/", "/api/v1/run%00"]) {
-      assertEquals((await ask(path)).status, 404, path);
-    }
-    assertEquals(asked, ["/status", "/events", "/api/v1/run", "/metrics"]);
-  } finally {
-    await hub.shutdown();
+  const { ask } = opened(hub.url);
+  for (const path of ["/status", "/events", "/api/v1/run", "/metrics"]) assertEquals((await ask(path)).status, 200);
+  for (const path of ["/blobs/00", "/api/v2/run", "/healthz", "//evil.example/", "/api/v1/run%00"]) {
+    assertEquals((await ask(path)).status, 404, path);
   }
+  assertEquals(asked, ["/status", "/events", "/api/v1/run", "/metrics"]);
 });
 
 Deno.test("Owner's page: over a real socket, a browser that was led here by another name is refused", async () => {

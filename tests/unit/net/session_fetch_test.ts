@@ -6,6 +6,7 @@ import { type Connections, SessionFetch } from "../../../net/blobs/session_fetch
 import { BlobWorld } from "../../support/net/blob_world.ts";
 import { varied } from "../../support/net/varied_bytes.ts";
 import { Outbound } from "../../../net/proxy/outbound.ts";
+import { fakeServer } from "../../support/net/fake_server.ts";
 
 /** The first connections have been dead since they were opened; later ones lead to the store. */
 function changedAddress(reach: (url: string, init: RequestInit) => Promise<Response> | Response) {
@@ -54,12 +55,11 @@ Deno.test("Session fetch: a request is also ended by its own signal, and the ses
 });
 
 Deno.test("Session fetch: the runtime's own connections are opened and closed with it", async () => {
-  await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, () => new Response("here"));
-  const { port } = server.addr;
+  await using server = await fakeServer(() => new Response("here"));
   const session = new SessionFetch(() => new Outbound({ get: () => undefined }).connections());
   for (let i = 0; i < 2; i++) {
     session.begin();
-    assertEquals(await (await session.fetch(`http://127.0.0.1:${port}`, {})).text(), "here");
+    assertEquals(await (await session.fetch(server.url, {})).text(), "here");
   }
   session.begin();
 });
