@@ -135,21 +135,24 @@ slowTest("Experiment: gaps and their standard error are those of its runs", asyn
   }
 });
 
-slowTest("Experiment: --rows keeps the control and the rows that its words name, and refuses words that name none", async () => {
-  const host = new FakeHost();
-  const words = "experiment codecs --size toy --steps 1 --seeds 1 --device cpu --json --rows".split(" ");
-  assertEquals(await main([...words, "resbm, q4block d/8"], host, program), 0, host.written.stderr);
-  const { rows } = JSON.parse(host.written.stdout.trimEnd().split("\n").at(-1)!);
-  assertEquals(rows.map(({ name }: { name: string }) => name), ["none", "resbm d/16", "q4block d/8"]);
-  for (const [text, rule] of [["resbm,zip", "part of a name: zip"], [" , ", "none is given"]] as const) {
-    const refused = new FakeHost();
-    assertEquals(await main([...words, text], refused, program), 2);
-    assertStringIncludes(refused.written.stderr, rule);
-  }
-  const own = new FakeHost();
-  assertEquals(await main(["experiment", "audits", "--rows", "resbm"], own, program), 2);
-  assertStringIncludes(own.written.stderr, "audits has no rows to choose");
-});
+slowTest(
+  "Experiment: --rows keeps the control and the rows that its words name, and refuses words that name none",
+  async () => {
+    const host = new FakeHost();
+    const words = "experiment codecs --size toy --steps 1 --seeds 1 --device cpu --json --rows".split(" ");
+    assertEquals(await main([...words, "resbm, q4block d/8"], host, program), 0, host.written.stderr);
+    const { rows } = JSON.parse(host.written.stdout.trimEnd().split("\n").at(-1)!);
+    assertEquals(rows.map(({ name }: { name: string }) => name), ["none", "resbm d/16", "q4block d/8"]);
+    for (const [text, rule] of [["resbm,zip", "part of a name: zip"], [" , ", "none is given"]] as const) {
+      const refused = new FakeHost();
+      assertEquals(await main([...words, text], refused, program), 2);
+      assertStringIncludes(refused.written.stderr, rule);
+    }
+    const own = new FakeHost();
+    assertEquals(await main(["experiment", "audits", "--rows", "resbm"], own, program), 2);
+    assertStringIncludes(own.written.stderr, "audits has no rows to choose");
+  },
+);
 
 /** Ctrl-C as soon as a text is written. */
 function interruptedAt(text: string): FakeHost {

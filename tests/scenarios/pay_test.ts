@@ -58,38 +58,45 @@ function emissions(ledger: LocalLedger, scores: readonly MinerScore[]): Map<Node
 
 const sumOf = (values: Iterable<number>): number => [...values].reduce((sum, value) => sum + value, 0);
 
-slowTest("Pay: in a calm swarm a miner's share of emission is within 5 % of its share of work, from the first paid epoch on", async () => {
-  const config = configOf({
-    model: { vocabSize: 256 }, // the tail's forward costs about twice another stage's
-    train: { steps: 2 * (roundsUntilDue + 2), stepsPerRound: 2, microbatchesPerStep: 5 },
-    swarm: { replicas: 2, validators: 1 },
-  });
-  const swarm = new World({ config });
-  await swarm.startAll();
-  await swarm.run();
-  assertWhole(swarm, config.train.steps);
-  const rounds = recordsOf(swarm, "roundMerged").length;
-  assertEquals([rounds, swarm.scores.map(({ round }) => round)], [roundsUntilDue + 2, [0, 1, 2, 3, 4, 5, 6]]);
-  const paying = swarm.scores.filter(({ scores }) => scores.some(({ score }) => score > 0));
-  assertEquals(
-    paying.map(({ round }) => round),
-    [roundsUntilDue, rounds - 1, rounds],
-    "the first that is due, the next, and the run's end",
-  );
-  const ledger = openLedger();
-  for (const hotkey of [voter, ...Array.from({ length: 6 }, (_, i) => keyOf(100 + i))]) {
-    assertEquals(send(ledger, register(hotkey)), null);
-  }
-  assertEquals(send(ledger, stake(voter, tokens(1_000))), null);
-  epoch(ledger);
-  for (const { round, scores } of paying) {
-    const work = workUntil(swarm, round === rounds ? round : round - roundsUntilDue);
-    const paid = emissions(ledger, scores);
-    assertEquals([paid.size, work.size], [6, 6]);
-    for (const [node, done] of work) {
-      const [share, ofWork] = [paid.get(node)! / sumOf(paid.values()), done / sumOf(work.values())];
-      assertLess(Math.abs(share / ofWork - 1), most, `round ${round}: ${share} of emission for ${ofWork} of the work`);
+slowTest(
+  "Pay: in a calm swarm a miner's share of emission is within 5 % of its share of work, from the first paid epoch on",
+  async () => {
+    const config = configOf({
+      model: { vocabSize: 256 }, // the tail's forward costs about twice another stage's
+      train: { steps: 2 * (roundsUntilDue + 2), stepsPerRound: 2, microbatchesPerStep: 5 },
+      swarm: { replicas: 2, validators: 1 },
+    });
+    const swarm = new World({ config });
+    await swarm.startAll();
+    await swarm.run();
+    assertWhole(swarm, config.train.steps);
+    const rounds = recordsOf(swarm, "roundMerged").length;
+    assertEquals([rounds, swarm.scores.map(({ round }) => round)], [roundsUntilDue + 2, [0, 1, 2, 3, 4, 5, 6]]);
+    const paying = swarm.scores.filter(({ scores }) => scores.some(({ score }) => score > 0));
+    assertEquals(
+      paying.map(({ round }) => round),
+      [roundsUntilDue, rounds - 1, rounds],
+      "the first that is due, the next, and the run's end",
+    );
+    const ledger = openLedger();
+    for (const hotkey of [voter, ...Array.from({ length: 6 }, (_, i) => keyOf(100 + i))]) {
+      assertEquals(send(ledger, register(hotkey)), null);
     }
-  }
-  ledger.close();
-});
+    assertEquals(send(ledger, stake(voter, tokens(1_000))), null);
+    epoch(ledger);
+    for (const { round, scores } of paying) {
+      const work = workUntil(swarm, round === rounds ? round : round - roundsUntilDue);
+      const paid = emissions(ledger, scores);
+      assertEquals([paid.size, work.size], [6, 6]);
+      for (const [node, done] of work) {
+        const [share, ofWork] = [paid.get(node)! / sumOf(paid.values()), done / sumOf(work.values())];
+        assertLess(
+          Math.abs(share / ofWork - 1),
+          most,
+          `round ${round}: ${share} of emission for ${ofWork} of the work`,
+        );
+      }
+    }
+    ledger.close();
+  },
+);

@@ -1,16 +1,14 @@
 /** Whole runs with another payload codec in the table: sparse, of variable length, with a residual, and a result of its own form. */
 
 import { assert, assertEquals, assertLess } from "@std/assert";
-import { testAttacks } from "../support/attack/attack_checks.ts";
+import { checkRow, type Row } from "../support/attack/attack_checks.ts";
 import { commitsPayload } from "../lab/redteam/hostile_merges.ts";
 import { allOf, oneOf } from "../lab/redteam/hostile_wires.ts";
 import { World } from "../lab/world/world.ts";
 import { pass } from "../support/swarm/pass_simulation.ts";
 import { tinyConfig } from "../support/tiny_model.ts";
-import { topHalf, useTopHalf } from "../support/top_half_codec.ts";
+import { topHalf, topHalfTest, withTopHalf } from "../support/top_half_codec.ts";
 import { isWhole, slowTest } from "../support/whole.ts";
-
-useTopHalf();
 
 async function trained(replicas: number) {
   const config = tinyConfig({
@@ -33,7 +31,7 @@ async function trained(replicas: number) {
 }
 
 for (const replicas of isWhole ? [1, 2, 3] : [2]) {
-  Deno.test(`Payload codec: ${replicas} replicas a stage agree on merges of sparse payloads, and learn`, async () => {
+  topHalfTest(`Payload codec: ${replicas} replicas a stage agree on merges of sparse payloads, and learn`, async () => {
     const { swarm, payloads } = await trained(replicas);
     const { counters, stageFloats } = swarm.orchestrator.state;
     assertEquals(counters.disagreements, 0);
@@ -50,11 +48,16 @@ for (const replicas of isWhole ? [1, 2, 3] : [2]) {
   });
 }
 
-testAttacks("payloads of another codec", () => [
+const attacks: readonly Row[] = [
+  { name: "a place that is none", miners: [{ stage: 1, hostile: commitsPayload(oneOf(Infinity)) }] },
   { name: "bytes that are no payload", miners: [{ stage: 0, hostile: commitsPayload(allOf(NaN)) }] },
-  { name: "a place that is none", isQuick: true, miners: [{ stage: 1, hostile: commitsPayload(oneOf(Infinity)) }] },
-]);
+];
 
-slowTest("Payload codec: simulated swarms with faults and liars keep what they promise", () => {
-  for (const seed of [1, 2]) pass({ seed, miners: 48, minutes: 1, forwardMs: 60, faults: "drawn" });
-});
+for (const row of isWhole ? attacks : attacks.slice(0, 1)) {
+  topHalfTest(`Attack, payloads of another codec: ${row.name}`, () => checkRow(row));
+}
+
+slowTest("Payload codec: simulated swarms with faults and liars keep what they promise", () =>
+  withTopHalf(() => {
+    for (const seed of [1, 2]) pass({ seed, miners: 48, minutes: 1, forwardMs: 60, faults: "drawn" });
+  }));

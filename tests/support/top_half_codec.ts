@@ -33,9 +33,19 @@ export const topHalf: PayloadCodec = {
   decodeResult,
 };
 
-/** From here on every run of this process uses it: a test file is a process of its own. */
-export function useTopHalf(): void {
+/** While `body` runs, every run of this process uses it in the place of float32. */
+export async function withTopHalf(body: () => void | Promise<void>): Promise<void> {
+  const { float32 } = payloadCodecs;
   Object.assign(payloadCodecs, { float32: topHalf });
+  try {
+    await body();
+  } finally {
+    Object.assign(payloadCodecs, { float32 });
+  }
+}
+
+export function topHalfTest(name: string, body: () => void | Promise<void>): void {
+  Deno.test(name, () => withTopHalf(body));
 }
 
 // deno-lint-ignore require-yield -- short

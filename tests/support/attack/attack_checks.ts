@@ -44,7 +44,7 @@ export function testAttacks(area: string, rows: () => readonly Row[]): void {
   }
 }
 
-async function checkRow(row: Row): Promise<void> {
+export async function checkRow(row: Row): Promise<void> {
   const after = await runAttack(row);
   const before = await calm(row);
   assertTrained(after);

@@ -21,9 +21,7 @@ import { MemoryBlobs } from "../../../net/blobs/blob_memory.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 import { referenceHost } from "../../lab/world/devices.ts";
 import { tinyConfig } from "../../support/tiny_model.ts";
-import { useTopHalf } from "../../support/top_half_codec.ts";
-
-useTopHalf();
+import { topHalfTest } from "../../support/top_half_codec.ts";
 
 const config = tinyConfig({ pipeline: { stages: 1 }, outer: { learningRate: 1, momentum: 0 } });
 const table = parameterTable(stageSpecs(config, [3])[0]!);
@@ -84,67 +82,76 @@ class Life {
 
 const storeOf = () => new MemoryBlobs({ blobBytes: 1e8, capacityBytes: 1e9 });
 
-Deno.test("Own state: a payload asked for twice is the same, and what it left out comes with the next round's", () =>
-  withScratchFolder(async (folder) => {
-    const life = new Life({ store: storeOf(), folder });
-    await life.load({ type: "initial" });
-    await life.train();
-    const first = await life.payload();
-    assertEquals(await life.payload(), first);
-    await life.merge(first);
-    const rest = await life.payload(); // nothing was learned since: only what was left out
-    assertNotEquals(rest, first);
-    for (const [i, { bytes }] of rest.entries()) assert(bytes > 8 && bytes <= first[i]!.bytes, "the other half");
-    await life.merge(rest);
-    assertEquals((await life.payload()).map(({ bytes }) => bytes), [8, 8], "nothing is left");
-  }));
+topHalfTest(
+  "Own state: a payload asked for twice is the same, and what it left out comes with the next round's",
+  () =>
+    withScratchFolder(async (folder) => {
+      const life = new Life({ store: storeOf(), folder });
+      await life.load({ type: "initial" });
+      await life.train();
+      const first = await life.payload();
+      assertEquals(await life.payload(), first);
+      await life.merge(first);
+      const rest = await life.payload(); // nothing was learned since: only what was left out
+      assertNotEquals(rest, first);
+      for (const [i, { bytes }] of rest.entries()) assert(bytes > 8 && bytes <= first[i]!.bytes, "the other half");
+      await life.merge(rest);
+      assertEquals((await life.payload()).map(({ bytes }) => bytes), [8, 8], "nothing is left");
+    }),
+);
 
-Deno.test("Own state: a restarted miner goes on with its optimizer and its residual, one that loads anew begins without", () =>
-  withScratchFolder(async (folder) => {
-    const store = storeOf();
-    const life = new Life({ store, folder });
-    await life.load({ type: "initial" });
-    await life.device!.step({ ...config.train, gradientScale: 1 });
-    await life.train();
-    const merged = await life.merge(await life.payload());
-    const expected = await life.payload();
-    await store.put(new Uint8Array((await life.device!.readParameters()).buffer));
-    const source: ParameterSource = { type: "blobs", parameters: merged, momentum: null };
+topHalfTest(
+  "Own state: a restarted miner goes on with its optimizer and its residual, one that loads anew begins without",
+  () =>
+    withScratchFolder(async (folder) => {
+      const store = storeOf();
+      const life = new Life({ store, folder });
+      await life.load({ type: "initial" });
+      await life.device!.step({ ...config.train, gradientScale: 1 });
+      await life.train();
+      const merged = await life.merge(await life.payload());
+      const expected = await life.payload();
+      await store.put(new Uint8Array((await life.device!.readParameters()).buffer));
+      const source: ParameterSource = { type: "blobs", parameters: merged, momentum: null };
 
-    const restarted = new Life({ store, folder });
-    assertEquals((await restarted.load(source, 1)).localSteps, 1);
-    assertEquals(await restarted.device!.readOptimizer(), await life.device!.readOptimizer());
-    assertEquals(await restarted.payload(), expected);
+      const restarted = new Life({ store, folder });
+      assertEquals((await restarted.load(source, 1)).localSteps, 1);
+      assertEquals(await restarted.device!.readOptimizer(), await life.device!.readOptimizer());
+      assertEquals(await restarted.payload(), expected);
 
-    assertEquals((await life.load(source, 1)).localSteps, 1);
-    assertEquals(await life.payload(), expected, "the same round's start: it has missed nothing");
-    await life.load({ type: "initial" }, 2);
-    assertEquals((await life.payload()).map(({ bytes }) => bytes), [8, 8], "another start");
-  }));
+      assertEquals((await life.load(source, 1)).localSteps, 1);
+      assertEquals(await life.payload(), expected, "the same round's start: it has missed nothing");
+      await life.load({ type: "initial" }, 2);
+      assertEquals((await life.payload()).map(({ bytes }) => bytes), [8, 8], "another start");
+    }),
+);
 
-Deno.test("Own state: a restarted miner goes on with Muon's momentum; a run with AdamW does not take it up", () =>
-  withScratchFolder(async (folder) => {
-    const store = storeOf();
-    const withMuon: RunConfig = { ...config, train: { ...config.train, optimizer: "muon" } };
-    const life = new Life({ store, folder, config: withMuon });
-    await life.load({ type: "initial" });
-    const tokens = new Uint32Array(2 * config.model.contextLength).map((_, i) => i % 7);
-    await life.device!.turnaround({ type: "tokens", tokens }, tokens);
-    await life.device!.step({ ...config.train, gradientScale: 1 });
-    const merged = await life.merge(await life.payload());
-    await store.put(new Uint8Array((await life.device!.readParameters()).buffer));
-    const source: ParameterSource = { type: "blobs", parameters: merged, momentum: null };
+topHalfTest(
+  "Own state: a restarted miner goes on with Muon's momentum; a run with AdamW does not take it up",
+  () =>
+    withScratchFolder(async (folder) => {
+      const store = storeOf();
+      const withMuon: RunConfig = { ...config, train: { ...config.train, optimizer: "muon" } };
+      const life = new Life({ store, folder, config: withMuon });
+      await life.load({ type: "initial" });
+      const tokens = new Uint32Array(2 * config.model.contextLength).map((_, i) => i % 7);
+      await life.device!.turnaround({ type: "tokens", tokens }, tokens);
+      await life.device!.step({ ...config.train, gradientScale: 1 });
+      const merged = await life.merge(await life.payload());
+      await store.put(new Uint8Array((await life.device!.readParameters()).buffer));
+      const source: ParameterSource = { type: "blobs", parameters: merged, momentum: null };
 
-    const restarted = new Life({ store, folder, config: withMuon });
-    assertEquals((await restarted.load(source, 1)).localSteps, 1);
-    const state = await restarted.device!.readOptimizer();
-    assertEquals(Object.keys(state.vectors), ["momentum", "firstMoments", "secondMoments"]);
-    assert(state.vectors.momentum!.some((value) => value !== 0));
-    assertEquals(state, await life.device!.readOptimizer());
-    assertEquals((await new Life({ store, folder }).load(source, 1)).localSteps, 0);
-  }));
+      const restarted = new Life({ store, folder, config: withMuon });
+      assertEquals((await restarted.load(source, 1)).localSteps, 1);
+      const state = await restarted.device!.readOptimizer();
+      assertEquals(Object.keys(state.vectors), ["momentum", "firstMoments", "secondMoments"]);
+      assert(state.vectors.momentum!.some((value) => value !== 0));
+      assertEquals(state, await life.device!.readOptimizer());
+      assertEquals((await new Life({ store, folder }).load(source, 1)).localSteps, 0);
+    }),
+);
 
-Deno.test("Own state: a miner killed in a merge goes on with the moments of the merge before, without a residual", () =>
+topHalfTest("Own state: a miner killed in a merge goes on with the moments of the merge before, without a residual", () =>
   withScratchFolder(async (folder) => {
     const store = storeOf();
     const life = new Life({ store, folder });
@@ -170,7 +177,7 @@ Deno.test("Own state: a miner killed in a merge goes on with the moments of the 
     );
   }));
 
-Deno.test("Own state: a file of another stage, parameters or vectors, a torn one and an old one are as good as none", () =>
+topHalfTest("Own state: a file of another stage, parameters or vectors, a torn one and an old one are as good as none", () =>
   withScratchFolder(async (scratch) => {
     const warnings: string[] = [];
     const folder = new OwnStateFolder(scratch, { warn: (text) => warnings.push(text) });
@@ -216,7 +223,7 @@ Deno.test("Own state: a file of another stage, parameters or vectors, a torn one
     assertEquals(await folder.stage(), null, "an earlier format names no stage");
   }));
 
-Deno.test("Own state: no byte of a file's head can change without the whole file counting as none", () =>
+topHalfTest("Own state: no byte of a file's head can change without the whole file counting as none", () =>
   withScratchFolder(async (scratch) => {
     const warnings: string[] = [];
     const folder = new OwnStateFolder(scratch, { warn: (text) => warnings.push(text) });
@@ -228,22 +235,52 @@ Deno.test("Own state: no byte of a file's head can change without the whole file
     const places = 400; // beyond the header's last field
     for (let at = 0; at < 2 * places; at++) {
       const spoilt = whole.slice();
-      spoilt[at >> 1]! ^= 1 + (at & 1); // the lowest bits make one digit another
-      await Deno.writeFile(path, spoilt);
-      assertEquals([await folder.stage(), await folder.load(place)], [null, null], `byte ${at >> 1}`);
-    }
-    assertEquals(warnings.length, 2 * places);
-    const text = new TextDecoder().decode(whole.subarray(64, 4096));
-    const { steps: _, ...headless } = JSON.parse(text);
-    for (const header of [headless, { ...headless, steps: -1 }, { ...headless, steps: 1.5 }, null, []]) {
-      const other = new TextEncoder().encode(JSON.stringify(header).padEnd(text.length));
-      const head = new TextEncoder().encode(refOf(other).hash);
-      await Deno.writeFile(path, new Uint8Array([...head, ...other, ...whole.subarray(4096)]));
-      assertEquals([await folder.stage(), await folder.load(place)], [null, null], JSON.stringify(header));
-    }
-  }));
+      spoilt[spoilt.length - 1]! ^= 1;
+      const old = new TextEncoder().encode(
+        JSON.stringify({ format: "iota-moments-2", stage: 0, round: 3 }).padEnd(4096),
+      );
+      for (
+        const bytes of [spoilt, whole.subarray(0, whole.length - 4), whole.subarray(0, 100), new Uint8Array(9_000), old]
+      ) {
+        await Deno.writeFile(path, bytes);
+        assert(await folder.load(place) === null);
+        assertMatch(warnings.pop() ?? "", /^The optimizer state begins empty: .*optimizer\.bin is damaged/);
+      }
+      assertEquals(await folder.stage(), null, "an earlier format names no stage");
+    }),
+);
 
-Deno.test("Residual: what a payload leaves out counts from the merge on, and not when nothing was merged", () => {
+topHalfTest(
+  "Own state: no byte of a file's head can change without the whole file counting as none",
+  () =>
+    withScratchFolder(async (scratch) => {
+      const warnings: string[] = [];
+      const folder = new OwnStateFolder(scratch, { warn: (text) => warnings.push(text) });
+      const vectors = [["m", 4]] as const;
+      const place = { stage: stageIndex(1), round: 2, parameters, vectors };
+      await folder.save({ ...place, state: { vectors: new Map([["m", new Float32Array(4).fill(1)]]), steps: 12 } });
+      const path = `${scratch}/optimizer.bin`;
+      const whole = await Deno.readFile(path);
+      const places = 400; // beyond the header's last field
+      for (let at = 0; at < 2 * places; at++) {
+        const spoilt = whole.slice();
+        spoilt[at >> 1]! ^= 1 + (at & 1); // the lowest bits make one digit another
+        await Deno.writeFile(path, spoilt);
+        assertEquals([await folder.stage(), await folder.load(place)], [null, null], `byte ${at >> 1}`);
+      }
+      assertEquals(warnings.length, 2 * places);
+      const text = new TextDecoder().decode(whole.subarray(64, 4096));
+      const { steps: _, ...headless } = JSON.parse(text);
+      for (const header of [headless, { ...headless, steps: -1 }, { ...headless, steps: 1.5 }, null, []]) {
+        const other = new TextEncoder().encode(JSON.stringify(header).padEnd(text.length));
+        const head = new TextEncoder().encode(refOf(other).hash);
+        await Deno.writeFile(path, new Uint8Array([...head, ...other, ...whole.subarray(4096)]));
+        assertEquals([await folder.stage(), await folder.load(place)], [null, null], JSON.stringify(header));
+      }
+    }),
+);
+
+topHalfTest("Residual: what a payload leaves out counts from the merge on, and not when nothing was merged", () => {
   const residual = new Residual();
   residual.settle();
   assertEquals(residual.settled, null);
