@@ -15,7 +15,7 @@ import { stageWires, wiresOfDirection } from "../../core/model/stage_wires.ts";
 import { createCpuStage } from "../../gpu/cpu/cpu_stage.ts";
 import { describeSettings } from "../../cli/orchestrator/run/describe_run.ts";
 import { readInput } from "../../cli/roles/stage_input.ts";
-import { dummyCodec, withDummyCodec } from "../support/dummy_codec.ts";
+import { withDummyCodec } from "../support/dummy_codec.ts";
 import { specsOf } from "../support/tiny_model.ts";
 import { checkDummyStages, dummyConfig as config } from "./dummy_codec_stages.ts";
 
