@@ -2,8 +2,8 @@
  * One simulated swarm: the orchestrator, its nodes, the network between them, and the checkers that watch.
  *
  * Owns the set of live processes. Everything happens in one thread in the order of the event queue, so the same options give
- * the same run. `World` (tests/lab/world) has the links, the numbers and the whole roles that are left out here: a task costs it
- * so much more that ten thousand miners, or a thousand seeds, would take days.
+ * the same run. `World` (tests/lab/world) has the links, the numbers and the whole roles that are left out here: at a thousand
+ * miners a task costs it 2.7 times as much, and only digests say whether a gradient is over exactly the tasks that count.
  */
 
 import { type BlobRef, type NodeId, nodeId, type StageIndex } from "../../../core/ids.ts";

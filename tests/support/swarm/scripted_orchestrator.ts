@@ -1,5 +1,6 @@
 /**
- * The orchestrator machine and nodes that do only what a test says: every event is written out, time is a number.
+ * The orchestrator machine alone, without a swarm: a test writes out every event, time is a number. Whole runs are in
+ * tests/lab/world.
  *
  * Results are made up but of the right size; what the machine sends is kept for each node until it is looked at.
  */
